@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from explorer.lazy_exports import export_lazily
+from explorer.lazy_exports import export_lazily, import_lazily
 
 __version__ = "1.0.0"
 
@@ -43,3 +43,12 @@ if TYPE_CHECKING:
     from explorer.training.recorder import record_run as record_run
 else:
     __getattr__, __dir__, __all__ = export_lazily(__name__, __file__)
+
+# `from explorer.generation import generate` imports the module when it is first used, and so in all these packages.
+import_lazily(
+    *("explorer.api", "explorer.experiments", "explorer.export", "explorer.figures", "explorer.generation"),
+    *("explorer.hub", "explorer.lessons", "explorer.run_store", "explorer.run_store.archive", "explorer.sweeps"),
+    *("explorer.training", "explorer.inspection", "explorer.inspection.attention", "explorer.inspection.language"),
+    *("explorer.inspection.pretrained", "explorer.inspection.recurrent", "explorer.inspection.seq2seq"),
+    *("explorer.inspection.transformer", "explorer.inspection.words"),
+)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from explorer.lazy_libraries import pd
 
 _FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n]")  # a spreadsheet would run such a text (OWASP)
 
 
-def to_csv(table: DataFrame) -> str:
+def to_csv(table: pd.DataFrame) -> str:
     """Return a table as CSV without its index: numbers in full precision, undefined values as empty cells.
 
     A text that a spreadsheet would run as a formula begins with an apostrophe.
     """
-    import pandas as pd
-
     safe = table.copy()
     for position, (_, column) in enumerate(table.items()):
         if not pd.api.types.is_numeric_dtype(column.dtype):
@@ -29,7 +25,7 @@ def to_csv(table: DataFrame) -> str:
     return text
 
 
-def to_csv_file(table: DataFrame) -> bytes:
+def to_csv_file(table: pd.DataFrame) -> bytes:
     """Return the content of a CSV file: UTF-8 with the byte order mark that spreadsheets need to recognise it."""
     return to_csv(table).encode("utf-8-sig", "replace")
 

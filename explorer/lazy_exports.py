@@ -1,13 +1,46 @@
-"""Names that a package exports without importing the modules that define them, so that no import loads torch early."""
+"""Names and modules that are imported when they are first used, so that no import loads torch early."""
 
 from __future__ import annotations
 
 import ast
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+
+class LazyModule(ModuleType):
+    """A module that is imported when one of its attributes is first read or replaced."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return getattr(import_module(super().__getattribute__("__name__")), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value  # of the module, see above
+
+    def __delattr__(self, name: str) -> None:
+        del self.__dict__[name]
+
+
+def import_lazily(*packages: str) -> None:
+    """Let `from package import module` import the module only when it is first used.
+
+    `from package.module import name` imports it at once. Type checkers read both statements as usual.
+    """
+    for package in packages:
+        vars(import_module(package))["__getattr__"] = partial(_lazy_module, package)
+
+
+def _lazy_module(package: str, name: str) -> ModuleType:
+    full_name = f"{package}.{name}"
+    if find_spec(full_name) is None:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    module: ModuleType = vars(sys.modules[package]).setdefault(name, LazyModule(full_name))
+    return module
 
 
 def export_lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

@@ -1,4 +1,4 @@
-"""What `import explorer` exports, and that none of it is imported before it is used."""
+"""What `import explorer` exports, and that neither it nor a lazily imported module is imported before it is used."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import explorer
+from explorer import number_format
+from explorer.lazy_exports import LazyModule
 
 NAMES = "api models tasks tokenization generation training experiments jobs run_store export inspection figures lessons"
 PACKAGES = ("explorer", *(f"explorer.{name}" for name in NAMES.split()))
@@ -28,3 +30,24 @@ def test_every_exported_name_can_be_imported_and_hides_no_submodule() -> None:
     assert not set(explorer.__all__) & {module.name for module in pkgutil.iter_modules(explorer.__path__)}
     with pytest.raises(AttributeError, match="no_such_name"):
         explorer.no_such_name  # noqa: B018  # reading it is the test
+
+
+def test_a_module_is_imported_when_it_is_first_used() -> None:
+    code = """
+import sys
+from explorer.generation import sampling
+from explorer.lazy_libraries import torch
+assert not {"torch", "explorer.generation.sampling"} & set(sys.modules)
+assert sampling.Sampling().temperature and sampling.torch.ones is torch.ones
+"""
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1]).returncode == 0
+
+
+def test_what_replaces_a_name_of_a_lazy_module_replaces_it_for_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = LazyModule("explorer.number_format")
+    monkeypatch.setattr(module, "format_number", "another")
+    assert number_format.format_number == "another" and vars(module) is vars(number_format)
+    monkeypatch.undo()
+    assert callable(number_format.format_number)
+    with pytest.raises(ImportError, match="no_such_module"):
+        from explorer.generation import no_such_module  # noqa: F401

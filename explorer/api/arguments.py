@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from explorer.errors import InvalidSetting, shorten
+from explorer.generation import sampling
+from explorer.training.config import setting_value, validate
 
 if TYPE_CHECKING:
     from explorer.generation.sampling import Sampling
@@ -72,15 +74,12 @@ def require_flag(name: str, value: object) -> bool:
     return bool(_require_like(name, value, True))
 
 
-def require_sampling(**given: object) -> Sampling:
+def require_sampling(**given: object) -> sampling.Sampling:
     """Return the settings of sampling. Raises InvalidSetting."""
-    from explorer.generation.sampling import Sampling
-    from explorer.training.config import validate
-
     names = {"seed": "sampling_seed"}
-    defaults = vars(Sampling())
+    defaults = vars(sampling.Sampling())
     checked = {name: _require_like(names.get(name, name), value, defaults[name]) for name, value in given.items()}
-    return cast("Sampling", validate(Sampling, checked))
+    return cast("Sampling", validate(sampling.Sampling, checked))
 
 
 def require_settings(config: RunConfig, changes: Mapping[str, object]) -> dict[str, object]:
@@ -88,8 +87,6 @@ def require_settings(config: RunConfig, changes: Mapping[str, object]) -> dict[s
 
     Names that no setting has are left as they are: `with_settings` refuses them. A list has values to try.
     """
-    from explorer.training.config import setting_value
-
     checked: dict[str, object] = {}
     for name, value in changes.items():
         checked[name] = value

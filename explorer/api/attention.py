@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float32
 from numpy import ndarray
 
+from explorer.api import attention_component
 from explorer.api.arguments import as_whole_number, require_flag, require_whole_number, warn_unread
 from explorer.api.predictions import TRANSLATION, UNITS, tokenizer_of
 from explorer.catalogue import model_row
 from explorer.errors import InvalidSetting, shorten
+from explorer.figures import notebook
 from explorer.inspection.attention.alignment import align
 from explorer.inspection.attention.attend import TokenizedInput, attend, check_attention, has_attention, tokenize_input
 from explorer.inspection.attention.attention_model import AttentionModel, attention_model
@@ -184,8 +187,6 @@ class Attention:
 
     def table(self) -> DataFrame:
         """Return a row for each visible pair: layer, head, query and key (positions), their tokens, and the weight."""
-        import pandas as pd
-
         layer, head, query, key = np.nonzero(~np.isnan(self.weights))
         return pd.DataFrame(
             {
@@ -205,8 +206,6 @@ class Attention:
         layer: counted from 0; -1 is the last one. head: counted from 0; None is the mean over the heads.
         Raises InvalidSetting for a layer or a head that the model does not have.
         """
-        from explorer.figures.notebook import attention_map
-
         layers, heads = self.layers, self.heads
         at, one = as_whole_number(layer), as_whole_number(head)
         if at is None or not -layers <= at < layers:
@@ -217,7 +216,7 @@ class Attention:
             )
         weights = self.weights[at].mean(axis=0) if one is None else self.weights[at, one]
         which = "mean over the heads" if one is None else f"head {one % heads}"
-        return attention_map(weights, self.tokens, self.keys, f"{self.title}: layer {at % layers}, {which}")
+        return notebook.attention_map(weights, self.tokens, self.keys, f"{self.title}: layer {at % layers}, {which}")
 
     def show(self, layer: int = 0, head: int = 0, *, live: bool = False) -> NotebookComponent:
         """Return the grid of heads of the app for a notebook, with this head open; see `NotebookComponent`.
@@ -229,10 +228,8 @@ class Attention:
 
         Raises InvalidSetting for a translation model, whose attention `plot` shows, and for a head it does not have.
         """
-        from explorer.api.attention_component import attention_component
-
         layer, head = require_whole_number("layer", layer, 0), require_whole_number("head", head, 0)
-        return attention_component(self, layer, head, require_flag("live", live))
+        return attention_component.attention_component(self, layer, head, require_flag("live", live))
 
     def __repr__(self) -> str:
         state = f", seed {self.seed}, step {self.step:,}" if self.source.steps else ""

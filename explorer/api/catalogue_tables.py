@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from explorer.api.arguments import require_text
 from explorer.catalogue import MODELS, TASKS, models_of
+from explorer.errors import InvalidSetting, shorten
+from explorer.lazy_libraries import pd
 from explorer.models.settings import field_label
 from explorer.training.config import default_config
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
-
-def list_tasks() -> DataFrame:
+def list_tasks() -> pd.DataFrame:
     """Return the tasks, one per row: name, title, and the names of the models that can be trained on it.
 
     >>> explorer.list_tasks().query("task == 'text'").models.item()
     'ngram, feedforward, rnn, lstm, gru, transformer'
     """
-    import pandas as pd
-
     rows = [(row.name, row.title, ", ".join(models_of(row.name))) for row in TASKS.values()]
     return pd.DataFrame(rows, columns=["task", "title", "models"])
 
 
-def list_models(task: str | None = None) -> DataFrame:
+def list_models(task: str | None = None) -> pd.DataFrame:
     """Return the models, of one task or of all: name, title, tasks and paper, one model per row.
 
     Raises InvalidSetting for an unknown task.
@@ -34,10 +31,6 @@ def list_models(task: str | None = None) -> DataFrame:
     >>> list(explorer.list_models("recall").model)
     ['rnn', 'lstm', 'gru', 'transformer']
     """
-    import pandas as pd
-
-    from explorer.errors import InvalidSetting, shorten
-
     if task is not None and require_text(task, "The name of a task") not in TASKS:
         raise InvalidSetting(f"There is no task “{shorten(task)}”. There is {', '.join(TASKS)}.")
     rows = [
@@ -48,7 +41,7 @@ def list_models(task: str | None = None) -> DataFrame:
     return pd.DataFrame(rows, columns=["model", "title", "tasks", "paper", "link"])
 
 
-def settings(task: str, model: str) -> DataFrame:
+def settings(task: str, model: str) -> pd.DataFrame:
     """Return every setting of a model on a task, as `train` takes it: name, default, possible values, help.
 
     The columns are setting, label, section (task, model, optimiser or run), default, type, low, high, choices and
@@ -58,8 +51,6 @@ def settings(task: str, model: str) -> DataFrame:
     >>> explorer.settings("negation", "transformer").set_index("setting").loc["epochs", "default"]
     30
     """
-    import pandas as pd
-
     config = default_config(require_text(task, "The name of a task"), require_text(model, "The name of a model"))
     sections = {"run": config, "task": config.task, "model": config.model, "optimiser": config.optimiser}
     own = [f.name for f in dataclasses.fields(config) if "help" in f.metadata]

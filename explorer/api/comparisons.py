@@ -13,11 +13,14 @@ from explorer.api.run import Run
 from explorer.api.stored import load
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.run_names import flat_settings, names_side_by_side
+from explorer.figures import notebook
+from explorer.inspection.compare import is_paired
+from explorer.inspection.verdicts import mean_difference
+from explorer.lazy_libraries import pd
 from explorer.training.comparability import comparability
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-    from pandas import DataFrame
 
 
 def compare(runs: Iterable[Run | str | Path]) -> Comparison:
@@ -47,7 +50,7 @@ class Comparison:
             f"{name} ({run.key})" if names.count(name) > 1 else name for name, run in zip(names, runs, strict=True)
         ]
 
-    def table(self, metric: str | None = None) -> DataFrame:
+    def table(self, metric: str | None = None) -> pd.DataFrame:
         """Return a row for each run: name, key, task, model, seeds, steps, parameters, seconds and the final metrics.
 
         metric: by default all metrics, each as its mean over the seeds. For one metric instead its mean, lowest and
@@ -57,8 +60,6 @@ class Comparison:
 
         Raises InvalidSetting for a metric that no run has.
         """
-        import pandas as pd
-
         rows = [
             {
                 "name": name,
@@ -79,13 +80,11 @@ class Comparison:
             more = [run.metrics().groupby("metric", sort=False).value.mean().to_dict() for run in self.runs]
         return pd.DataFrame([{**row, **values} for row, values in zip(rows, more, strict=True)])
 
-    def curves(self, metric: str | None = None) -> DataFrame:
+    def curves(self, metric: str | None = None) -> pd.DataFrame:
         """Return the curves of all runs with the columns run, step, seed, metric and value; see `Run.curves`.
 
         Raises InvalidSetting for a metric that no run has.
         """
-        import pandas as pd
-
         found = []
         for name, run in zip(self.names, self.runs, strict=True):
             table = run.curves()
@@ -97,10 +96,8 @@ class Comparison:
         _check_metric(metric, curves.metric.unique().tolist())
         return curves[curves.metric == metric].reset_index(drop=True)
 
-    def settings(self) -> DataFrame:
+    def settings(self) -> pd.DataFrame:
         """Return the settings in which the runs differ: a row for each setting, a column for each run."""
-        import pandas as pd
-
         each = [flat_settings(run.config) for run in self.runs]
         names = list(dict.fromkeys(name for settings in each for name in settings))
         different = [name for name in names if len({settings.get(name) for settings in each}) > 1]
@@ -121,8 +118,6 @@ class Comparison:
 
         Raises InvalidSetting for a metric that no run has, and without a metric that all runs have.
         """
-        from explorer.figures.notebook import metric_figure
-
         shared = [name for name in self.runs[0].metric_names if all(name in run.metric_names for run in self.runs)]
         if metric is None and not shared:
             raise InvalidSetting("These runs have no metric in common. Give the name of one.")
@@ -135,12 +130,9 @@ class Comparison:
                 continue
             values = table.groupby("step").value.agg(["mean", "min", "max"])
             lines.append((name, values.index.to_numpy(), values.to_numpy().T))
-        return metric_figure(lines, chosen.replace("_", " "))
+        return notebook.metric_figure(lines, chosen.replace("_", " "))
 
     def _measure(self, run: Run, metric: str) -> dict[str, float]:
-        from explorer.inspection.compare import is_paired
-        from explorer.inspection.verdicts import mean_difference
-
         values, first = (_final_values(each, metric) for each in (run, self.runs[0]))
         known = values[~np.isnan(values)]
         edges = (known.mean(), known.min(), known.max()) if len(known) else (np.nan,) * 3

@@ -8,12 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float64
 from numpy import ndarray
 
 from explorer.api.arguments import require_text, require_whole_number
 from explorer.api.attention import AttentionSource, Reading
 from explorer.errors import InvalidSetting, shorten
+from explorer.figures import notebook
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.attention.logit_attribution import LogitAttribution, attribute_logit
 from explorer.inspection.attention.outcomes import answer_logits, matching_outcomes
@@ -81,8 +83,6 @@ class PatchedAnswers:
         the depth: 0 is the embedding), head, position, token, share and probability; -1 or an empty text where a column
         does not apply.
         """
-        import pandas as pd
-
         rows = []
         for depth, values in enumerate(self.residual):
             for column, (position, share) in enumerate(zip(self.positions, values, strict=True)):
@@ -106,8 +106,6 @@ class PatchedAnswers:
 
         Raises InvalidSetting for another kind of states.
         """
-        from explorer.figures.notebook import share_map
-
         if states not in get_args(States):
             raise InvalidSetting(f"There are no states {shorten(states)}. Give one of {', '.join(get_args(States))}.")
         shares: ndarray = getattr(self, states)
@@ -120,7 +118,7 @@ class PatchedAnswers:
         elif states == "heads":
             columns = [(str(i),) for i in range(shares.shape[1])]
         title = f"{self.title}, {states}: share of “{self.answer}” against “{self.contrast}” that is restored"
-        return share_map(shares, rows, columns, title)
+        return notebook.share_map(shares, rows, columns, title)
 
     def __repr__(self) -> str:
         layer, head = divmod(int(self.heads.argmax()), self.heads.shape[1])
@@ -151,8 +149,6 @@ class AnswerParts:
 
     def table(self) -> DataFrame:
         """Return a row for each part, the largest first: part (by name, layers and heads from 0), and what it adds."""
-        import pandas as pd
-
         found = self.found
         parts = [("embedding", found.embedding)]
         for layer, heads in enumerate(found.heads):
@@ -167,8 +163,6 @@ class AnswerParts:
 
         most: the number of parts with bars of their own. Raises InvalidSetting unless it is at least 1.
         """
-        from explorer.figures.notebook import part_bars
-
         table = self.table()
         order = table.added.abs().sort_values(ascending=False, kind="stable").index
         most = require_whole_number("most", most, 1)
@@ -178,7 +172,7 @@ class AnswerParts:
             names, values = [*names, f"{len(others)} other parts"], [*values, float(others.added.sum())]
         against = f" − logit of “{self.contrast}”" if self.contrast else ""
         title = f"{self.title}: logit of “{self.outcome}”{against} = {self.logit:.2f}"
-        return part_bars(names, values, title)
+        return notebook.part_bars(names, values, title)
 
     def __repr__(self) -> str:
         against = f" against “{self.contrast}”" if self.contrast else ""

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,15 @@ from explorer.catalogue import task_row
 from explorer.errors import DamagedRun, InvalidSetting
 from explorer.generation.generate import TextGenerator, continue_prompt, generate_with_logits, prompt_ids
 from explorer.generation.sampling import Sampling
+from explorer.inspection.language.perplexity import windowed_surprisals
 from explorer.inspection.load_model import LoadedModel
+from explorer.inspection.recurrent.gates import ALPHABET, parse_symbols
+from explorer.inspection.seq2seq.decoding import greedy_translations, require_translator
+from explorer.inspection.words.labelling import parse_row, predict_positions
+from explorer.inspection.words.negation_sentences import class_probabilities
 from explorer.models.configs import TransformerTextConfig
 from explorer.models.context_window import window_start
+from explorer.run_store.store import StoredRun
 from explorer.tasks.own_sentences import Language, SentenceConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.config import source_ids, target_ids, target_text
@@ -31,11 +37,10 @@ from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
-from explorer.tokenization.text import Tokenizer, from_json
-
-if TYPE_CHECKING:
-    from explorer.run_store.store import StoredRun
-    from explorer.training.record import Record
+from explorer.tokenization.characters import Characters
+from explorer.tokenization.text import Tokenizer, from_json, pieces
+from explorer.training.objectives.string import string_generator
+from explorer.training.record import Record
 
 MAX_TOKENS = 1_000_000  # of one text; `generate` keeps their noise in memory
 TRANSLATION = (ReverseConfig, CopyConfig, DatesConfig, PairsConfig)
@@ -88,15 +93,11 @@ def distribution(name: str, outcomes: Sequence[str], shares: Float[ndarray, "see
 
 
 def _classify(loaded: LoadedModel, text: str) -> tuple[Sequence[str], Float[ndarray, "seeds outcomes"]]:
-    from explorer.inspection.words.negation_sentences import class_probabilities
-
     language = Language.from_json(loaded.tokenizer)
     return language.classes, class_probabilities(loaded, language.vocabulary.split(text))
 
 
 def _recall_first(loaded: LoadedModel, text: str) -> tuple[Sequence[str], Float[ndarray, "seeds outcomes"]]:
-    from explorer.inspection.recurrent.gates import ALPHABET
-
     ids, replicas = recall_ids(loaded.config.task_as(RecallConfig), text), loaded.config.replicas
     rows = ids.expand(replicas, *ids.shape) if replicas > 1 else ids
     with torch.inference_mode():
@@ -106,8 +107,6 @@ def _recall_first(loaded: LoadedModel, text: str) -> tuple[Sequence[str], Float[
 
 def recall_ids(task: RecallConfig, text: str) -> torch.Tensor:
     """Return a typed sequence of symbols as one row. Raises InvalidSetting."""
-    from explorer.inspection.recurrent.gates import ALPHABET, parse_symbols
-
     ids = parse_symbols(text, task.symbols)
     if not ids:
         raise InvalidSetting(f"The sequence is empty. The symbols are {', '.join(ALPHABET[: task.symbols])}.")
@@ -137,8 +136,6 @@ def next_token(writer: Writer, ids: torch.Tensor) -> Float[ndarray, " outcomes"]
 
 def tokenizer_of(run: StoredRun | Record) -> Tokenizer:
     """Return the tokenizer of a run on text or on a string. Raises InvalidSetting for a run of another task."""
-    from explorer.tokenization.characters import Characters
-
     task = run.config.task
     if isinstance(task, StringConfig):
         return Characters(task.vocabulary)
@@ -192,8 +189,6 @@ def _describe_unseen(unseen: Sequence[str], tokenizer: Tokenizer) -> str:
 
 def writer_of(run: StoredRun | Record, model: torch.nn.Module) -> Writer:
     """Return a single model of a run on text or on a string, ready to generate. Raises InvalidSetting, DamagedRun."""
-    from explorer.training.objectives.string import string_generator
-
     tokenizer, task = tokenizer_of(run), run.config.task
     if isinstance(task, StringConfig):
         return Writer(string_generator(model), tokenizer)
@@ -220,9 +215,6 @@ def writer_surprisals(writers: Sequence[Writer], text: str, window: int | None =
 
     Raises InvalidSetting for a text of fewer than two tokens.
     """
-    from explorer.inspection.language.perplexity import windowed_surprisals
-    from explorer.tokenization.text import pieces
-
     tokenizer = writers[0].tokenizer
     ids = writers[0].read_prompt(text).numpy()
     if len(ids) < 2:
@@ -241,8 +233,6 @@ def writer_surprisals(writers: Sequence[Writer], text: str, window: int | None =
 
 def _translate(loaded: LoadedModel, text: str) -> pd.DataFrame:
     """Return the greedy output of each seed, its probability, and whether it is right."""
-    from explorer.inspection.seq2seq.decoding import greedy_translations, require_translator
-
     task: Any = loaded.config.task
     source = source_ids(task, text)
     answers = greedy_translations(require_translator(loaded.stack), task, source)
@@ -261,8 +251,6 @@ def _translate(loaded: LoadedModel, text: str) -> pd.DataFrame:
 
 def _label_positions(loaded: LoadedModel, text: str) -> pd.DataFrame:
     """Return the likeliest label at every position, by the mean over the seeds."""
-    from explorer.inspection.words.labelling import parse_row, predict_positions
-
     task: Any = loaded.config.task
     found = predict_positions(loaded, task, parse_row(task, text))
     return pd.DataFrame(

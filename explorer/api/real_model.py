@@ -7,21 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from explorer.api import attention, patching, predictions, temperature_component, traces
 from explorer.api.arguments import require_flag, require_sampling, require_text, warn_unread
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub import opened
 from explorer.hub.card import ModelCard
 from explorer.inspection.pretrained.reader import MASKS, PretrainedReader
+from explorer.lazy_libraries import pd, torch
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
     from torch import nn
 
-    from explorer.api.attention import Attention, Reading
+    from explorer.api.attention import Attention
     from explorer.api.components import NotebookComponent
     from explorer.api.patching import AnswerParts, PatchedAnswers
-    from explorer.api.predictions import Writer
-    from explorer.api.traces import Replacement, Trace
     from explorer.hub.pretrained import Part
     from explorer.inspection.attention.attention_model import AttentionModel
 
@@ -106,12 +105,10 @@ class RealModel:
 
         Raises TextError for a text that cannot be read, InvalidSetting for another part or step.
         """
-        from explorer.api.attention import read_attention
-
         if part and part not in self.parts:
             possible = f"Give one of {', '.join(self.parts)}." if self.parts else "It has one kind only. Leave it out."
             raise InvalidSetting(f"{self.name} has no attention of the kind {shorten(part)}. {possible}")
-        return read_attention(self._source, require_text(text), 0, self._reader.check_step(step) or 0, part)
+        return attention.read_attention(self._source, require_text(text), 0, self._reader.check_step(step) or 0, part)
 
     def patching(
         self,
@@ -128,11 +125,9 @@ class RealModel:
         It takes about a second for each token of a model with 135 million parameters. Raises InvalidSetting for an
         encoder–decoder and for a model that predicts nothing, too.
         """
-        from explorer.api.patching import patching
-
         self._check_reads_one_text()
         at = self._reader.check_step(step) or 0
-        return patching(self._source, clean, changed, position, answer, contrast, 0, at)
+        return patching.patching(self._source, clean, changed, position, answer, contrast, 0, at)
 
     def logit_attribution(
         self,
@@ -147,14 +142,14 @@ class RealModel:
 
         Raises InvalidSetting for an encoder–decoder and for a model that predicts nothing, too.
         """
-        from explorer.api.patching import logit_attribution
-
         self._check_reads_one_text()
-        return logit_attribution(self._source, text, position, outcome, contrast, 0, self._reader.check_step(step) or 0)
+        return patching.logit_attribution(
+            self._source, text, position, outcome, contrast, 0, self._reader.check_step(step) or 0
+        )
 
     # ---- Predictions and texts ----
 
-    def predict(self, text: str | Iterable[str], *, step: int | None = None) -> DataFrame:
+    def predict(self, text: str | Iterable[str], *, step: int | None = None) -> pd.DataFrame:
         """Return the prediction of the model for a text. The columns are, by kind of model:
 
             decoder           token, probability: the distribution of the next token
@@ -164,8 +159,6 @@ class RealModel:
         For several texts the table has their rows one after the other and a column `text`. Raises InvalidSetting for a
         model that predicts nothing, and for a text without [MASK].
         """
-        import pandas as pd
-
         several = isinstance(text, Iterable) and not isinstance(text, str)
         texts = [require_text(each) for each in (text if several else [text])]
         if not texts:
@@ -220,36 +213,30 @@ class RealModel:
         A text is generated at each of 41 temperatures, so many tokens of a large model take long. Raises InvalidSetting
         for a model that is no decoder, or an impossible value.
         """
-        from explorer.api.temperature_component import Description, temperature_component
-
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
-        about = Description(self.name, self.name, self.name, "token", _COLOUR)
-        return temperature_component(
+        about = temperature_component.Description(self.name, self.name, self.name, "token", _COLOUR)
+        return temperature_component.temperature_component(
             self._writer(step), about, require_text(prompt), tokens, sampling, require_flag("live", live)
         )
 
-    def surprisal(self, text: str, *, step: int | None = None) -> DataFrame:
+    def surprisal(self, text: str, *, step: int | None = None) -> pd.DataFrame:
         """Return -log p of each token of a text given those before it, in nats, with position and token.
 
         The first token is missing, because nothing is read before it. Raises InvalidSetting for a model that is no
         decoder, and a text of fewer than two tokens.
         """
-        from explorer.api.predictions import writer_surprisals
+        return predictions.writer_surprisals([self._writer(step)], require_text(text))
 
-        return writer_surprisals([self._writer(step)], require_text(text))
-
-    def trace(self, text: str, *, replace: Mapping[str, Replacement] | None = None, step: int | None = None) -> Trace:
+    def trace(
+        self, text: str, *, replace: Mapping[str, traces.Replacement] | None = None, step: int | None = None
+    ) -> traces.Trace:
         """Return every named intermediate value of one forward pass, and the logits; see `Run.trace`.
 
         An encoder–decoder reads its own translation of the text as the input of the decoder.
         """
-        import torch
-
-        from explorer.api.traces import trace
-
         at, given = self._reader.check_step(step), self._reader.tokenize(require_text(text))
         rows = [given.ids, *([self._reader.translate(given.ids, at)[:-1]] if self.parts else [])]
-        return trace(self._reader.module(at), given.tokens, tuple(torch.tensor([row]) for row in rows), replace)
+        return traces.trace(self._reader.module(at), given.tokens, tuple(torch.tensor([row]) for row in rows), replace)
 
     def model(self, *, step: int | None = None) -> nn.Module:
         """Return the torch module with its taps; `.model` is that of the transformers library. Do not change it.
@@ -292,28 +279,21 @@ class RealModel:
                 f"{self.name} reads one text and writes another. This is measured for decoders and encoders."
             )
 
-    def _writer(self, step: int | None) -> Writer:
-        from explorer.api.predictions import Writer
+    def _writer(self, step: int | None) -> predictions.Writer:
+        return predictions.Writer(self._reader.text_generator(self._reader.check_step(step)), self._reader.tokenizer)
 
-        return Writer(self._reader.text_generator(self._reader.check_step(step)), self._reader.tokenizer)
-
-    def _predict(self, text: str, step: int | None) -> DataFrame:
+    def _predict(self, text: str, step: int | None) -> pd.DataFrame:
         if not self.card.predicts:
             raise InvalidSetting(f"{self.name} predicts nothing, it only makes vectors. Look at its attention.")
         if self.kind == "decoder":
-            from explorer.api.predictions import distribution, next_token
-
             writer = self._writer(step)
-            return distribution("token", writer.tokenizer.tokens, next_token(writer, writer.read_prompt(text))[None])
+            return predictions.distribution(
+                "token", writer.tokenizer.tokens, predictions.next_token(writer, writer.read_prompt(text))[None]
+            )
         return self._predict_masks(text, step) if self.kind == "encoder" else self._translate(text, step)
 
-    def _predict_masks(self, text: str, step: int | None) -> DataFrame:
+    def _predict_masks(self, text: str, step: int | None) -> pd.DataFrame:
         """Return the distribution at each mask of a text."""
-        import pandas as pd
-        import torch
-
-        from explorer.api.predictions import distribution
-
         given, tokens = self._reader.tokenize(text), self._reader.tokenizer.tokens
         masked = [i for i, token in enumerate(given.tokens) if token in MASKS]
         if not masked:
@@ -323,16 +303,13 @@ class RealModel:
             shares = (
                 self._reader.module(self._reader.check_step(step)).part().logits(given.ids)[masked].softmax(-1).numpy()
             )
-        tables = [distribution("token", tokens, row[None]) for row in shares]
+        tables = [predictions.distribution("token", tokens, row[None]) for row in shares]
         for position, table in zip(masked, tables, strict=True):
             table.insert(0, "position", position)
         return pd.concat(tables, ignore_index=True)
 
-    def _translate(self, text: str, step: int | None) -> DataFrame:
+    def _translate(self, text: str, step: int | None) -> pd.DataFrame:
         """Return the greedy output and its probability, the product of those of its tokens."""
-        import pandas as pd
-        import torch
-
         at, ids, tokenizer = self._reader.check_step(step), self._reader.tokenize(text).ids, self._reader.tokenizer
         written, module = self._reader.translate(ids, at), self._reader.module(at)
         with torch.inference_mode():
@@ -358,14 +335,12 @@ class _Source:
     def steps(self) -> Sequence[int]:
         return self._reader.steps
 
-    def read(self, text: str, seed: int, step: int, part: Part) -> tuple[AttentionModel, Reading]:
-        from explorer.api.attention import Reading
-
+    def read(self, text: str, seed: int, step: int, part: Part) -> tuple[AttentionModel, attention.Reading]:
         given = self._reader.tokenize(text)
         model, ids = self._reader.attention_part(part, given.ids, step=step if self.steps else None)
         tokens = given.tokens if ids == given.ids else tuple(self._reader.token_texts(ids))
         keys = tokens if part == "decoder" else given.tokens
-        return model, Reading(given.ids, ids, tokens, keys, self._reader.default_query(tokens), given.unread)
+        return model, attention.Reading(given.ids, ids, tokens, keys, self._reader.default_query(tokens), given.unread)
 
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         return self._reader.token_texts([outcome], before)[0]

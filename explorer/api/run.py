@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from explorer.api import attention, comparisons, patching, predictions, temperature_component, traces, trainer
 from explorer.api.arguments import (
     as_whole_number,
     require_file,
@@ -18,26 +19,31 @@ from explorer.api.arguments import (
     require_whole_number,
 )
 from explorer.api.output_files import write_new_file
-from explorer.catalogue import task_row
+from explorer.catalogue import model_row, task_row
+from explorer.csv_files import to_csv_file
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, StoreError, shorten
 from explorer.experiments.run_names import describe_seeds, run_name
-from explorer.run_store import store
+from explorer.export import notebook
+from explorer.inspection import load_model
+from explorer.inspection.words.word_vectors import analogy, load_table, neighbours
+from explorer.lazy_libraries import pd
+from explorer.run_store import operations, store
+from explorer.run_store.archive.write import pack
 from explorer.run_store.store import StoredRun
+from explorer.run_store.tables import curves_table, metrics_table
+from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, changed_settings
 from explorer.training.record import Curves, Record
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from numpy import ndarray
-    from pandas import DataFrame
     from torch import nn
 
     from explorer.api.attention import Attention
     from explorer.api.components import NotebookComponent
     from explorer.api.patching import AnswerParts, PatchedAnswers
-    from explorer.api.traces import Replacement, Trace
-    from explorer.inspection.load_model import LoadedModel
 
 _T = TypeVar("_T")
 
@@ -52,7 +58,7 @@ class Run:
 
     def __init__(self, source: StoredRun | Record) -> None:
         self.source = source  # the stored run, or the record of a training
-        self._loaded: tuple[int, LoadedModel] | None = None  # of the step that was used last
+        self._loaded: tuple[int, load_model.LoadedModel] | None = None  # of the step that was used last
 
     # ---- Description ----
 
@@ -137,7 +143,7 @@ class Run:
         """The metrics of the task of this run."""
         return list(self.curves_of_run.metrics)
 
-    def curves(self, metric: str | None = None) -> DataFrame:
+    def curves(self, metric: str | None = None) -> pd.DataFrame:
         """Return the measurements of the training as a table with the columns step, seed, metric and value.
 
         metric: one of `metric_names`, or "batch_loss", the loss (nats) of each batch before its step. By default all,
@@ -148,8 +154,6 @@ class Run:
         >>> run.curves("test_loss").columns.tolist()
         ['step', 'seed', 'metric', 'value']
         """
-        from explorer.run_store.tables import curves_table
-
         table = curves_table(self.curves_of_run, self.config)
         if metric is None:
             return table
@@ -158,7 +162,7 @@ class Run:
             raise InvalidSetting(f"This run has no metric “{shorten(metric)}”. There is {', '.join(known)}.")
         return table[table.metric == metric].reset_index(drop=True)
 
-    def metrics(self) -> DataFrame:
+    def metrics(self) -> pd.DataFrame:
         """Return the metrics at the end of the training, with the columns metric, seed and value."""
         table = self.curves()
         table = table[table.metric.isin(self.metric_names)]
@@ -167,15 +171,13 @@ class Run:
 
     def plot(self, metric: str | None = None) -> go.Figure:
         """Return a plotly figure of one metric (by default the first one) by step, with the range over the seeds."""
-        from explorer.api.comparisons import Comparison
-
-        return Comparison([self]).plot(metric)
+        return comparisons.Comparison([self]).plot(metric)
 
     # ---- Predictions and internals of the model ----
 
     def predict(
         self, text: str | Iterable[str], *, step: int | None = None, seed: int | str | None = None
-    ) -> DataFrame:
+    ) -> pd.DataFrame:
         """Return the prediction of the model for a text.
 
         text: the input of the task: a sentence (negation), a sequence of symbols (recall), a source (reverse, copy,
@@ -200,14 +202,10 @@ class Run:
         >>> run.predict("human not preserve nature").columns.tolist()[:2]
         ['label', 'probability']
         """
-        import pandas as pd
-
-        from explorer.api import predictions
-
         run, loaded = self.source, self._load(step)
         several = isinstance(text, Iterable) and not isinstance(text, str)
         texts = [require_text(each) for each in (text if several else [text])]
-        models: list[tuple[int | None, LoadedModel]] = [(None, loaded)]
+        models: list[tuple[int | None, load_model.LoadedModel]] = [(None, loaded)]
         if seed is not None:
             each_model = list(zip(self.seeds, predictions.for_each_seed(loaded), strict=True))
             models = [*each_model] if isinstance(seed, str) and seed == "all" else [each_model[self._index(seed)]]
@@ -235,9 +233,7 @@ class Run:
         >>> run.attention("human not preserve nature").weights.shape
         (1, 1, 6, 6)
         """
-        from explorer.api.attention import attention
-
-        return attention(self, require_text(text), self.seeds[self._index(seed)], self._check_step(step))
+        return attention.attention(self, require_text(text), self.seeds[self._index(seed)], self._check_step(step))
 
     def patching(
         self,
@@ -267,11 +263,8 @@ class Run:
         >>> explorer.load("text-transformer").patching("O thou ha", "O they ha").residual.shape  # depths, positions
         (5, 5)
         """
-        from explorer.api.attention import RunSource
-        from explorer.api.patching import patching
-
         model = (self.seeds[self._index(seed)], self._check_step(step))
-        return patching(RunSource(self), clean, changed, position, answer, contrast, *model)
+        return patching.patching(attention.RunSource(self), clean, changed, position, answer, contrast, *model)
 
     def logit_attribution(
         self,
@@ -296,11 +289,8 @@ class Run:
         >>> explorer.load("text-transformer").logit_attribution("O thou ha").table().columns.tolist()
         ['part', 'added']
         """
-        from explorer.api.attention import RunSource
-        from explorer.api.patching import logit_attribution
-
         model = (self.seeds[self._index(seed)], self._check_step(step))
-        return logit_attribution(RunSource(self), text, position, outcome, contrast, *model)
+        return patching.logit_attribution(attention.RunSource(self), text, position, outcome, contrast, *model)
 
     def generate(
         self,
@@ -330,8 +320,6 @@ class Run:
         >>> explorer.load("text-toy-rnn").generate("abca", tokens=4, temperature=0)
         'abca abc'
         """
-        from explorer.api import predictions
-
         predictions.tokenizer_of(self.source)  # the error of a run of another task comes first
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
         writer = predictions.writer_of(self.source, self._load(step).single_replica(self._index(seed)))
@@ -361,11 +349,6 @@ class Run:
 
         See `NotebookComponent`. Raises InvalidSetting for a run of another task than text, or an impossible value.
         """
-        from explorer.api.predictions import UNITS, writer_of
-        from explorer.api.temperature_component import Description, temperature_component
-        from explorer.catalogue import model_row
-        from explorer.tasks.text.config import TextConfig
-
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
         model, task = self.model(step=step, seed=seed), self.config.task
         if not isinstance(task, TextConfig):
@@ -373,17 +356,19 @@ class Run:
                 f"This run learned the task {self.task}. The temperature slider needs a run of the task text, such as "
                 'explorer.load("text-transformer").'
             )
-        about = Description(
+        about = temperature_component.Description(
             self.key,
             self.name,
             self.config.title,
-            UNITS.get(task.tokenizer, "token"),
+            predictions.UNITS.get(task.tokenizer, "token"),
             model_row(self.config.model).colour,
         )
-        writer = writer_of(self.source, model)
-        return temperature_component(writer, about, require_text(prompt), tokens, sampling, require_flag("live", live))
+        writer = predictions.writer_of(self.source, model)
+        return temperature_component.temperature_component(
+            writer, about, require_text(prompt), tokens, sampling, require_flag("live", live)
+        )
 
-    def surprisal(self, text: str, *, step: int | None = None, seed: int | None = None) -> DataFrame:
+    def surprisal(self, text: str, *, step: int | None = None, seed: int | None = None) -> pd.DataFrame:
         """Return -log p of each token of a text given those before it, in nats (task text).
 
         The columns are position, token and surprisal: the mean over the seeds, with the lowest and highest value of a
@@ -396,32 +381,26 @@ class Run:
         >>> explorer.load("text-toy-rnn").surprisal("abca abca").token.tolist()[:3]
         ['b', 'c', 'a']
         """
-        from explorer.api import predictions
-
         loaded = self._load(step)
         if seed is not None:
             loaded = predictions.for_each_seed(loaded)[self._index(seed)]
         return predictions.surprisals(self.source, loaded, require_text(text))
 
-    def neighbours(self, word: str, count: int = 6) -> DataFrame:
+    def neighbours(self, word: str, count: int = 6) -> pd.DataFrame:
         """Return the words whose vectors have the highest cosine similarity with that of a word (task word_vectors).
 
         The columns are word and cosine: the mean over the seeds, with the lowest and highest value of a seed. Raises
         InvalidSetting for a run of another task or an unknown word.
         """
-        from explorer.inspection.words.word_vectors import neighbours
-
         table, count = self._word_table(), require_whole_number("count", count, 1)
         return self._candidates(neighbours(table, require_text(word, "A word"), count))
 
-    def analogy(self, a: str, b: str, c: str, count: int = 6) -> DataFrame:
+    def analogy(self, a: str, b: str, c: str, count: int = 6) -> pd.DataFrame:
         """Return the answers to "a is to b as c is to ?" (Mikolov et al. 2013), most similar first.
 
         The columns are word, cosine (with b - a + c), its lowest and highest value of a seed, and in_question: whether
         it is a word of the question, which does not count as an answer. Raises InvalidSetting as `neighbours`.
         """
-        from explorer.inspection.words.word_vectors import analogy
-
         table, count = self._word_table(), require_whole_number("count", count, 1)
         for word in (a, b, c):
             require_text(word, "A word")
@@ -432,10 +411,10 @@ class Run:
         self,
         text: str,
         *,
-        replace: Mapping[str, Replacement] | None = None,
+        replace: Mapping[str, traces.Replacement] | None = None,
         step: int | None = None,
         seed: int | None = None,
-    ) -> Trace:
+    ) -> traces.Trace:
         """Return every named intermediate value of one forward pass, and the logits.
 
         replace: values to replace, by name: an array of the shape that the value has in a trace (an intervention as in
@@ -450,10 +429,8 @@ class Run:
         >>> trace["blocks.0.attention.weights"].shape
         (1, 6, 6)
         """
-        from explorer.api.traces import run_inputs, trace
-
         model = self._load(step).single_replica(self._index(seed))
-        return trace(model, *run_inputs(self.source, model, require_text(text)), replace)
+        return traces.trace(model, *traces.run_inputs(self.source, model, require_text(text)), replace)
 
     def model(self, *, step: int | None = None, seed: int | None = None) -> nn.Module:
         """Return the model of one seed as a torch module in evaluation mode, without gradients.
@@ -474,14 +451,12 @@ class Run:
         Raises InvalidSetting for a run that is finished or diverged, DamagedRun for one whose optimizer state is not
         stored.
         """
-        from explorer.api.trainer import train_config
-
         if self.state != "stopped":
             raise InvalidSetting(f"This run is {self.state} at step {self.step:,}, so there is nothing left to train.")
         run = self.source
         if isinstance(run, StoredRun) and self.step not in run.checkpoint_steps():
             raise DamagedRun(f"Run {self.key} has no optimizer state to continue from. Train it again.")
-        return train_config(self.config, progress, run.record() if isinstance(run, StoredRun) else run)
+        return trainer.train_config(self.config, progress, run.record() if isinstance(run, StoredRun) else run)
 
     def save(self, name: str | None = None, *, tags: Iterable[str] | None = None, note: str | None = None) -> Run:
         """Store the run in LINEAGE_HOME, where the app, the command line and `explorer.runs` find it; return it.
@@ -491,8 +466,6 @@ class Run:
 
         Raises StoreError if there is no space or the folder cannot be written, NotAllowed for an included run.
         """
-        from explorer.run_store import operations
-
         given: dict[str, Any] = {
             "name": None if name is None else require_text(name, "The name of a run"),
             "tags": None if tags is None else require_texts(tags, "Tags"),
@@ -574,13 +547,11 @@ class Run:
 
     # ---- Helpers ----
 
-    def _load(self, step: int | None) -> LoadedModel:
+    def _load(self, step: int | None) -> load_model.LoadedModel:
         """Return the models of all seeds after a step. Those of the step that was used last stay in memory."""
-        from explorer.inspection.load_model import load_model
-
         at = self._check_step(step)
         if self._loaded is None or self._loaded[0] != at:
-            self._loaded = at, load_model(self.source, at)
+            self._loaded = at, load_model.load_model(self.source, at)
         return self._loaded[1]
 
     def _check_step(self, step: int | None) -> int:
@@ -604,8 +575,6 @@ class Run:
         return self.seeds.index(int(wanted or 0))
 
     def _word_table(self) -> Any:
-        from explorer.inspection.words.word_vectors import load_table
-
         if self.task != "word_vectors":
             raise InvalidSetting(
                 f"This run learned the task {self.task}. Use a run of the task word_vectors, such as "
@@ -613,9 +582,7 @@ class Run:
             )
         return load_table(self.source)
 
-    def _candidates(self, found: Any) -> DataFrame:
-        import pandas as pd
-
+    def _candidates(self, found: Any) -> pd.DataFrame:
         rows = [(each.word, each.cosines.mean(), each.cosines.min(), each.cosines.max()) for each in found]
         return pd.DataFrame(rows, columns=["word", "cosine", "lowest", "highest"]).astype(
             dict.fromkeys(("cosine", "lowest", "highest"), float)
@@ -623,23 +590,16 @@ class Run:
 
     def _exported_files(self, file: Path) -> dict[Path, bytes]:
         """Return the content of each file of an export."""
-        from explorer.export.notebook import export_files
-
         suffix = file.suffix.lower()
-        if found := export_files(self.config, self.source, file):
+        if found := notebook.export_files(self.config, self.source, file):
             return found
         if suffix == ".csv":
-            from explorer.csv_files import to_csv_file
-            from explorer.run_store.tables import metrics_table
-
             return {file: to_csv_file(metrics_table(self.curves_of_run, self.config))}
         if suffix != ".zip":
             raise InvalidSetting(
                 f"A run cannot be written as “{shorten(suffix) or 'a file without an ending'}”. Give a name that ends "
                 "in .py, .ipynb, .zip or .csv."
             )
-        from explorer.run_store.archive.write import pack
-
         if isinstance(self.source, StoredRun):
             return {file: pack(self.source)}
         with tempfile.TemporaryDirectory() as work:

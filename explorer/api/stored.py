@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from explorer.api.arguments import require_text
+from explorer.api.real_model import RealModel
 from explorer.api.run import Run
 from explorer.errors import UnknownRun, shorten
 from explorer.hub.allowed import PREFIX
-from explorer.run_store import store
+from explorer.inspection.pretrained.reader import find_reader
+from explorer.lazy_libraries import pd
+from explorer.run_store import index, store
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from explorer.api.real_model import RealModel
 
 
@@ -45,22 +47,17 @@ def load(run: str | Path) -> Run | RealModel:
             raise UnknownRun(f"There is no run in {shorten(run)}.") from None
     require_text(run, "The key of a run, its name or its folder")
     if run.startswith(PREFIX):
-        from explorer.api.real_model import RealModel
-        from explorer.inspection.pretrained.reader import find_reader
-
         return RealModel(find_reader(run))
     try:
         return Run(store.find_run_or_folder(run))
     except UnknownRun as error:
-        from difflib import get_close_matches
-
         near = get_close_matches(run, store.pretrained_folders().values(), n=3)
         if not near:
             raise
         raise UnknownRun(f"{error} Included runs with a similar name: {', '.join(near)}.") from None
 
 
-def runs() -> DataFrame:
+def runs() -> pd.DataFrame:
     """Return all runs of this machine and those that are included, one per row, the newest first.
 
     The columns are name (that of an included run, or the one that the user gave), key, task, model, title, state,
@@ -73,10 +70,6 @@ def runs() -> DataFrame:
     >>> bool(best.val_loss.iloc[0] < 2)
     True
     """
-    import pandas as pd
-
-    from explorer.run_store import index
-
     rows = [
         {
             "name": entry.folder if entry.shipped else entry.name,

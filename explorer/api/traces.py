@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -13,17 +13,18 @@ from numpy import ndarray
 from explorer.api.arguments import require_text
 from explorer.api.predictions import TRANSLATION, recall_ids, writer_of
 from explorer.errors import InvalidSetting, shorten
+from explorer.inspection.attention.alignment import align
 from explorer.inspection.load_model import to_array
+from explorer.inspection.words.labelling import parse_row
 from explorer.models.taps import Intervention, StepTap, Tap, intervene, record, tap_names
+from explorer.run_store.store import StoredRun
 from explorer.tasks.own_sentences import Language, SentenceConfig
 from explorer.tasks.recall import RecallConfig
+from explorer.tasks.seq2seq.config import source_ids, source_vocabulary
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
-
-if TYPE_CHECKING:
-    from explorer.run_store.store import StoredRun
-    from explorer.training.record import Record
+from explorer.training.record import Record
 
 Replacement: TypeAlias = ndarray | torch.Tensor | Callable[[torch.Tensor], torch.Tensor]
 
@@ -137,16 +138,11 @@ def run_inputs(run: StoredRun | Record, model: Any, text: str) -> tuple[tuple[st
             ids = ids[-task.context :]
         return tuple(tokenizer.tokens[i] for i in ids.tolist()), (ids[None],)
     if isinstance(task, TRANSLATION):
-        from explorer.inspection.attention.alignment import align
-        from explorer.tasks.seq2seq.config import source_ids, source_vocabulary
-
         source = source_ids(task, text)
         target = align(model, task, source).target
         tokens = tuple(source_vocabulary(task)[i] for i in source)
         return tokens, (torch.tensor([list(source)]), torch.tensor([[model.bos, *target[:-1]]]))
     if isinstance(task, LabellingConfig):
-        from explorer.inspection.words.labelling import parse_row
-
         row = parse_row(task, text)
         return tuple(task.vocabulary[i] for i in row.ids), (torch.tensor([row.ids]),)
     if isinstance(task, RecallConfig):

@@ -20,11 +20,14 @@ from explorer.api.arguments import (
 from explorer.api.run import Run
 from explorer.catalogue import task_row
 from explorer.errors import Diverged, InvalidSetting, shorten
+from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
+from explorer.experiments.presets import preset as named_preset
+from explorer.lazy_libraries import pd, torch
+from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, corpus_names, default_config, with_settings
+from explorer.training.record import describe_lowest_loss
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from explorer.training.record import Record
 
 
@@ -33,7 +36,7 @@ def train(
     model: str = "",
     *,
     seeds: int | None = None,
-    data: str | Path | DataFrame | None = None,
+    data: str | Path | pd.DataFrame | None = None,
     preset: str = "",
     progress: bool | None = None,
     **settings: Any,
@@ -83,10 +86,7 @@ def train(
 
 def train_config(config: RunConfig, progress: bool | None = None, before: Record | None = None) -> Run:
     """Train a configuration, from the end of the record `before` if there is one. See `train`."""
-    import torch
-
     from explorer.training.events import Event, Step
-    from explorer.training.record import describe_lowest_loss
     from explorer.training.recorder import Recorder, as_checkpoint
     from explorer.training.train import train as training_events
 
@@ -129,8 +129,6 @@ def base_config(task: str, model: str, preset: str) -> RunConfig:
     for what, name in (("task", task), ("model", model), ("preset", preset)):
         require_text(name, f"The name of a {what}")
     if preset:
-        from explorer.experiments.presets import preset as named_preset
-
         chosen = named_preset(preset)
         if task not in ("", chosen.task) or model not in ("", chosen.model):
             raise InvalidSetting(f"Preset {preset} trains {chosen.model} on {chosen.task}. Leave these two out.")
@@ -142,9 +140,6 @@ def base_config(task: str, model: str, preset: str) -> RunConfig:
 
 def corpus_settings(config: RunConfig, corpus: str | Path) -> dict[str, object]:
     """Return the settings of a corpus that is given by its name or as a file. Raises InvalidSetting or TextError."""
-    from explorer.experiments.own_tables import table_columns
-    from explorer.tasks.text import corpora
-
     known = corpus_names(type(config.task))
     if not known:
         raise InvalidSetting(f"A training on the task {task_row(config.task).name} reads no text. Leave `corpus` out.")
@@ -163,13 +158,10 @@ def corpus_settings(config: RunConfig, corpus: str | Path) -> dict[str, object]:
     return {"corpus": "own", "text": corpora.store_file(content, file.name)}
 
 
-def data_settings(config: RunConfig, data: str | Path | DataFrame, changes: Mapping[str, object]) -> dict[str, object]:
+def data_settings(
+    config: RunConfig, data: str | Path | pd.DataFrame, changes: Mapping[str, object]
+) -> dict[str, object]:
     """Return the settings of the task for an own table, given the other changes. Raises InvalidSetting or TextError."""
-    import pandas as pd
-
-    from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
-    from explorer.tasks.text import corpora
-
     if not table_columns(config):
         raise InvalidSetting("`data` is for the tasks negation, sentiment and pairs. Leave it out.")
     if isinstance(data, pd.DataFrame):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,10 +13,12 @@ from explorer import catalogue
 from explorer.cli import completion
 from explorer.cli.program import program_name
 from explorer.errors import InvalidSetting, shorten
-
-if TYPE_CHECKING:
-    from explorer.run_store import store
-    from explorer.training.config import RunConfig
+from explorer.experiments.presets import preset as find_preset
+from explorer.hub.allowed import PREFIX
+from explorer.run_store import store
+from explorer.tasks.text import corpora
+from explorer.training.comparability import describe_tokens, loss_context
+from explorer.training.config import RunConfig, default_config
 
 Json = Annotated[
     bool,
@@ -70,9 +72,6 @@ def stored_run(run: str, task: str = "") -> store.StoredRun:
 
     Raises UnknownRun, DamagedRun, or InvalidSetting for a run of another task.
     """
-    from explorer.hub.allowed import PREFIX
-    from explorer.run_store import store
-
     if run.startswith(PREFIX):
         raise InvalidSetting(
             f"{shorten(run)} is a real model, which was not trained here. This command needs a run: see "
@@ -131,8 +130,6 @@ def split_settings(settings: Iterable[str], example: str) -> Iterator[tuple[str,
 
 def check_names(task: str, model: str) -> None:
     """Raise InvalidSetting, with the nearest names, for a task or a model that does not exist."""
-    from explorer.training.config import default_config
-
     for name, known, pair in (
         (task, catalogue.TASKS, (task, next(iter(catalogue.MODELS)))),
         (model, catalogue.MODELS, (next(iter(catalogue.TASKS)), model)),
@@ -143,8 +140,6 @@ def check_names(task: str, model: str) -> None:
 
 def check_task_and_model(preset: str, task: str, model: str) -> None:
     """Raise InvalidSetting if a task or a model is given that is not that of the preset."""
-    from explorer.experiments.presets import preset as find_preset
-
     chosen = find_preset(preset)
     if task not in ("", chosen.task) or model not in ("", chosen.model):
         raise InvalidSetting(f"Preset {preset} is for --task {chosen.task} --model {chosen.model}. Leave these out.")
@@ -152,8 +147,6 @@ def check_task_and_model(preset: str, task: str, model: str) -> None:
 
 def keep_text_file(given: str) -> str:
     """Store the text of a file as a corpus and return its SHA-256, or an empty text if there is no file."""
-    from explorer.tasks.text import corpora
-
     file = Path(given)
     try:
         content = file.read_bytes() if file.is_file() else None
@@ -180,8 +173,6 @@ def check_same_text(config: RunConfig, given: str) -> None:
 
 def print_metrics(card: store.Card, config: RunConfig) -> None:
     """Print the mean of every metric, its range over the seeds, and the tokens and the context of a loss on text."""
-    from explorer.training.comparability import describe_tokens, loss_context
-
     for name, metric in card.metrics.items():
         known = [v for v in metric.values if v is not None]
         spread = f"  ({min(known):.3f} to {max(known):.3f})" if len(known) > 1 else ""

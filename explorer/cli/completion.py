@@ -13,8 +13,14 @@ from itertools import pairwise
 from typing import Any
 
 from explorer.catalogue import MODELS, TASKS, models_of
+from explorer.environment import environment
 from explorer.errors import LineageError
+from explorer.experiments.presets import PRESETS
+from explorer.hub import allowed
+from explorer.hub.allowed import PREFIX
 from explorer.program_files import LESSONS, PRETRAINED
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import corpus_names
 
 # The orders of `list --sort`: a copy of index.ORDERS, because importing the index would delay every help text.
 ORDERS = ("created", "name", "title", "seconds", "parameters", "bytes", "accuracy")
@@ -65,8 +71,6 @@ def included_runs(incomplete: str) -> list[str]:
 
 def own_runs(incomplete: str) -> list[str]:
     """Return the keys of the runs of this machine."""
-    from explorer.environment import environment
-
     try:
         found = sorted(file.parent.name for file in environment().runs.glob("*/config.json"))
     except (LineageError, OSError):
@@ -81,8 +85,6 @@ def runs(incomplete: str) -> list[str]:
 
 def runs_and_real_models(incomplete: str) -> list[str]:
     """Return the names of runs, and those of the opened real models as hub:NAME."""
-    from explorer.hub.allowed import PREFIX
-
     return runs(incomplete) + _matching((f"{PREFIX}{name}" for name in opened_models("")), incomplete)
 
 
@@ -105,15 +107,11 @@ def models(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
 
 def presets(incomplete: str) -> list[tuple[str, str]]:
     """Return the presets with their titles."""
-    from explorer.experiments.presets import PRESETS
-
     return [(name, preset.title) for name, preset in PRESETS.items() if name.startswith(incomplete)]
 
 
 def corpora(ctx: Any, incomplete: str) -> list[str]:
     """Return the names of the corpora of the chosen task."""
-    from explorer.training.config import corpus_names
-
     task = ctx.params.get("task")
     return _matching(corpus_names(TASKS[task if task in TASKS else "text"].config), incomplete)
 
@@ -121,7 +119,6 @@ def corpora(ctx: Any, incomplete: str) -> list[str]:
 def tokenizers(incomplete: str) -> list[str]:
     """Return the names of the tokenizers."""
     from explorer.cli.settings import possible_values
-    from explorer.tasks.text.config import TextConfig
 
     return _matching(possible_values(TextConfig, "tokenizer"), incomplete)
 
@@ -148,8 +145,6 @@ def settings(ctx: Any, incomplete: str) -> list[str]:
 
 def allowed_models(incomplete: str) -> list[str]:
     """Return the names of the real models that may be downloaded."""
-    from explorer.hub import allowed
-
     try:
         return _matching(allowed.allowed_models(), incomplete)
     except LineageError:
@@ -158,8 +153,6 @@ def allowed_models(incomplete: str) -> list[str]:
 
 def opened_models(incomplete: str) -> list[str]:
     """Return the names of the opened real models."""
-    from explorer.environment import environment
-
     try:
         found = sorted(file.parent.name for file in environment().opened_models.glob("*/card.json"))
     except (LineageError, OSError):

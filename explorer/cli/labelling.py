@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from explorer.cli.program import print_json
 from explorer.cli.tables import head_rows, print_rows, round_or_none, write_arrays
+from explorer.inspection import load_model
+from explorer.inspection.attention import head_scores
+from explorer.inspection.words import labelling
+from explorer.lazy_libraries import np
+from explorer.run_store import store
 from explorer.tasks.sequence_labelling.config import LabellingConfig
-
-if TYPE_CHECKING:
-    from explorer.inspection.words.labelling import PositionAnswer
-    from explorer.run_store import store
 
 
 def predict_row(stored: store.StoredRun, task: LabellingConfig, text: str, as_json: bool) -> None:
     """Print the prediction at every position, averaged over the seeds, and whether it is right where the answer is
     known.
     """
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.words.labelling import parse_row, predict_positions
-
-    found = predict_positions(load_model(stored), task, parse_row(task, text))
+    found = labelling.predict_positions(load_model.load_model(stored), task, labelling.parse_row(task, text))
     known = [each.is_correct for each in found if each.is_correct is not None]
     if as_json:
         places = [_as_data(place, each) for place, each in enumerate(found)]
@@ -48,13 +46,13 @@ def predict_row(stored: store.StoredRun, task: LabellingConfig, text: str, as_js
         print(f"{sum(known)} of {len(known)} right")
 
 
-def _as_data(place: int, each: PositionAnswer) -> dict[str, Any]:
+def _as_data(place: int, each: labelling.PositionAnswer) -> dict[str, Any]:
     said = {"answer": each.answer, "probability": round(each.probability, 6)} if each.in_loss else {}
     told = {} if each.target is None else {"wanted": each.target, "right": each.is_correct}
     return {"place": place, "token": each.token, "asked": each.in_loss, **said, **told}
 
 
-def _describe_correctness(each: PositionAnswer) -> str:
+def _describe_correctness(each: labelling.PositionAnswer) -> str:
     if each.is_correct is None:
         return ""
     return "right" if each.is_correct else f"wrong: it is {_visible_token(each.target or '')}"
@@ -90,19 +88,13 @@ def inspect_row(
 
     Raises LineageError for a row that the model cannot read, or a file that cannot be written.
     """
-    import numpy as np
-
-    from explorer.inspection.attention.head_scores import score_heads
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.words.labelling import parse_row, row_activations
-
-    row = parse_row(task, text)
-    found = row_activations(load_model(stored, step).single_replica(replica), row.ids)
+    row = labelling.parse_row(task, text)
+    found = labelling.row_activations(load_model.load_model(stored, step).single_replica(replica), row.ids)
     tokens = [task.vocabulary[id] for id in row.ids]
     if out is not None:
         write_arrays(out, found.taps | {"tokens": np.array(tokens), "states": found.states}, force)
     if found.weights is not None:
-        return print_rows(head_rows(score_heads(found.weights, row.ids)), out, as_json)
+        return print_rows(head_rows(head_scores.score_heads(found.weights, row.ids)), out, as_json)
     moved = [math.nan, *np.linalg.norm(np.diff(found.states, axis=0), axis=-1).tolist()]
     rows = [
         {

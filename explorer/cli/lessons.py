@@ -13,10 +13,10 @@ from explorer.cli.common import Json
 from explorer.cli.program import print_json
 from explorer.cli.tables import print_wrapped
 from explorer.errors import InvalidSetting, shorten
+from explorer.lessons import grading, parse
 from explorer.number_format import format_rounded
 
 if TYPE_CHECKING:
-    from explorer.lessons.grading import Answer
     from explorer.lessons.lesson import Lesson, Step
     from explorer.lessons.measures import Setting
 
@@ -46,14 +46,11 @@ def lessons(
             raise InvalidSetting("--measures lists the measures of all lessons. Leave the name of the lesson out.")
         _print_measures(as_json)
         return
-    from explorer.lessons.grading import grade_step
-    from explorer.lessons.parse import lesson_name
-    from explorer.lessons.parse import read_lessons as every_lesson
     from explorer.ui.state.page_states import url_problems
 
     file = _lesson_file(name)
-    found = {lesson.name: lesson for lesson in every_lesson(check_state=url_problems, new=file)}
-    name = lesson_name(file) if file else name
+    found = {lesson.name: lesson for lesson in parse.read_lessons(check_state=url_problems, new=file)}
+    name = parse.lesson_name(file) if file else name
     if not name:
         _print_lessons(found.values(), as_json)
         return
@@ -62,7 +59,7 @@ def lessons(
     from explorer.lessons.measure import measure
 
     for place, step in enumerate(found[name].steps, start=1):
-        _print_step(place, step, grade_step(step, measure), as_json)
+        _print_step(place, step, grading.grade_step(step, measure), as_json)
 
 
 def _lesson_file(name: str) -> Path | None:
@@ -116,9 +113,7 @@ def _print_lessons(found: Iterable[Lesson], as_json: bool) -> None:
             print(f"{lesson.name:12} {len(lesson.steps)} steps, {lesson.minutes} minutes  {lesson.title}")
 
 
-def _print_step(place: int, step: Step, found: Answer, as_json: bool) -> None:
-    from explorer.lessons.grading import describe_measurement, describe_unexpected_answer
-
+def _print_step(place: int, step: Step, found: grading.Answer, as_json: bool) -> None:
     measured = {row.title or step.question.text: row.values or row.labels for row in found.rows}
     if as_json:
         print_json(
@@ -139,6 +134,6 @@ def _print_step(place: int, step: Step, found: Answer, as_json: bool) -> None:
     for row in found.rows:
         values = ", ".join(row.labels or map(format_rounded, row.values))
         print(f"   {row.title}: {values}" if row.title else f"   {values}")
-    print(f"   {describe_measurement(step, found)}")
-    print(f"   {describe_unexpected_answer(step, found) or 'As the author expected.'}")
+    print(f"   {grading.describe_measurement(step, found)}")
+    print(f"   {grading.describe_unexpected_answer(step, found) or 'As the author expected.'}")
     print(f"   {found.why}")

@@ -31,6 +31,13 @@ from explorer.cli.real_model_commands import (
 )
 from explorer.cli.tables import head_rows, print_rows, write_arrays
 from explorer.errors import DamagedRun, InvalidSetting
+from explorer.experiments import trimming
+from explorer.generation import seq2seq_decoding
+from explorer.inspection import load_model
+from explorer.inspection.attention import alignment, attend, head_scores, logit_lens
+from explorer.inspection.recurrent import gates
+from explorer.inspection.words import negation_sentences
+from explorer.lazy_libraries import np, torch
 from explorer.tasks.own_sentences import Language, SentenceConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.config import (
@@ -55,7 +62,6 @@ from explorer.visible_text import escape_invisible
 
 if TYPE_CHECKING:
     from explorer.generation.generate import TextGenerator
-    from explorer.inspection.attention.attend import TokenizedInput
     from explorer.run_store import store
     from explorer.tokenization.text import Tokenizer
 
@@ -66,11 +72,10 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Evaluate a run again and compare the metrics with its card."""
-    from explorer.experiments.trimming import SAME_ANSWERS
     from explorer.inspection.evaluate import evaluate as evaluate_run
 
     stored = stored_run(run)
-    tolerance = SAME_ANSWERS if stored.shipped else 1e-6  # of rounded weights, or of another machine
+    tolerance = trimming.SAME_ANSWERS if stored.shipped else 1e-6  # of rounded weights, or of another machine
     if corpus:
         check_same_text(stored.config, corpus)
     card = stored.card.model_copy(update={"metrics": evaluate_run(stored)})
@@ -110,9 +115,6 @@ def predict(
     """
     if is_real_model(run):
         return predict_with_real_model(run, sentence, as_json)
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.words.negation_sentences import class_probabilities, evaluation_length, sentence_tokens
-
     task = (stored := stored_run(run)).config.task
     if isinstance(task, ReverseConfig | CopyConfig | DatesConfig | PairsConfig):
         return _predict_translation(stored, task, sentence, as_json)
@@ -129,11 +131,11 @@ def predict(
         )
     language = Language.from_json(stored.tokenizer)
     words, unread = language.vocabulary.split(sentence), language.vocabulary.read(sentence).describe_unread()
-    found = class_probabilities(load_model(stored), words).mean(axis=0)
+    found = negation_sentences.class_probabilities(load_model.load_model(stored), words).mean(axis=0)
     probabilities = {name: round(float(share), 6) for name, share in zip(language.classes, found, strict=True)}
     if as_json:
-        length = evaluation_length(task)
-        tokens = list(sentence_tokens(words, length, language.vocabulary))
+        length = negation_sentences.evaluation_length(task)
+        tokens = list(negation_sentences.sentence_tokens(words, length, language.vocabulary))
         answer = {"kind": "prediction", "sentence": sentence, "tokens": tokens, "probabilities": probabilities}
         print_json({**answer, **({"unread": unread} if unread else {})})
         return
@@ -150,26 +152,23 @@ def _print_bars(probabilities: Mapping[str, float]) -> None:
 
 def _predict_first_symbol(stored: store.StoredRun, task: RecallConfig, text: str, as_json: bool) -> None:
     """Print the probability of each symbol to be the first one, averaged over the seeds."""
-    import torch
-
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.recurrent.gates import ALPHABET, parse_symbols
-
-    ids = parse_symbols(text, task.symbols)
+    ids = gates.parse_symbols(text, task.symbols)
     if not ids:
-        raise InvalidSetting(f"The sequence is empty. Possible symbols are {', '.join(ALPHABET[: task.symbols])}.")
+        raise InvalidSetting(
+            f"The sequence is empty. Possible symbols are {', '.join(gates.ALPHABET[: task.symbols])}."
+        )
     rows = torch.tensor([ids])
     if stored.config.replicas > 1:
         rows = rows.expand(stored.config.replicas, *rows.shape)
     with torch.inference_mode():
-        found = load_model(stored).stack(rows).softmax(dim=-1).view(stored.config.replicas, -1).mean(dim=0)
-    probabilities = {ALPHABET[i]: round(float(share), 6) for i, share in enumerate(found)}
+        found = load_model.load_model(stored).stack(rows).softmax(dim=-1).view(stored.config.replicas, -1).mean(dim=0)
+    probabilities = {gates.ALPHABET[i]: round(float(share), 6) for i, share in enumerate(found)}
     if as_json:
         print_json(
             {
                 "kind": "prediction",
                 "symbols": len(ids),
-                "first": ALPHABET[ids[0]],
+                "first": gates.ALPHABET[ids[0]],
                 "trained_at": task.length,
                 "probabilities": probabilities,
             }
@@ -180,17 +179,12 @@ def _predict_first_symbol(stored: store.StoredRun, task: RecallConfig, text: str
 
 def _predict_translation(stored: store.StoredRun, task: TranslationConfig, text: str, as_json: bool) -> None:
     """Print the greedy translation of each seed, and its probability."""
-    import torch
-
-    from explorer.generation.seq2seq_decoding import greedy_decode
-    from explorer.inspection.load_model import load_model
-
     source = source_ids(task, text)
-    loaded = load_model(stored)
+    loaded = load_model.load_model(stored)
     answers = []
     for index, seed in enumerate(stored.config.seeds):
         model: Any = loaded.single_replica(index)
-        output = greedy_decode(model, torch.tensor([source]), max_answer_length(task, len(source)))
+        output = seq2seq_decoding.greedy_decode(model, torch.tensor([source]), max_answer_length(task, len(source)))
         answers.append(
             {
                 "seed": seed,
@@ -276,7 +270,6 @@ def _find_generator(run: str) -> tuple[TextGenerator, Tokenizer, bool]:
     Raises InvalidSetting for a model that does not continue texts, and DamagedRun.
     """
     from explorer.generation.generate import TextGenerator
-    from explorer.inspection.load_model import load_model
     from explorer.inspection.pretrained.reader import find_reader
     from explorer.tokenization.characters import Characters
     from explorer.tokenization.text import from_json
@@ -288,12 +281,16 @@ def _find_generator(run: str) -> tuple[TextGenerator, Tokenizer, bool]:
     stored = stored_run(run)
     if isinstance(stored.config.task, StringConfig):
         characters = Characters(stored.config.task.vocabulary)
-        return string_generator(load_model(stored).single_replica(0)), characters, False
+        return string_generator(load_model.load_model(stored).single_replica(0)), characters, False
     task = stored_run(run, "text").config.task_as(TextConfig)
     if not stored.tokenizer:
         raise DamagedRun(f"Run {stored.key} has no tokenizer, so it cannot read or generate text. Train it again.")
     tokenizer = from_json(stored.tokenizer)
-    return TextGenerator.for_task(load_model(stored).single_replica(0), task, tokenizer), tokenizer, task.lower
+    return (
+        TextGenerator.for_task(load_model.load_model(stored).single_replica(0), task, tokenizer),
+        tokenizer,
+        task.lower,
+    )
 
 
 def inspect(
@@ -318,12 +315,6 @@ def inspect(
     Translation: each generated token and the source token with the highest attention weight. Sequence labelling without
     attention: the norm of the state at each token, and its distance from the previous one.
     """
-    import numpy as np
-
-    from explorer.inspection.attention.attend import attend, check_attention, tokenize_input
-    from explorer.inspection.attention.head_scores import score_heads
-    from explorer.inspection.attention.logit_lens import tap_arrays
-    from explorer.inspection.load_model import load_model
     from explorer.tokenization.text import from_json
 
     if out is not None:
@@ -336,22 +327,24 @@ def inspect(
     if isinstance(stored.config.task, ReverseConfig | CopyConfig | DatesConfig | PairsConfig):
         _check_replica_and_step(stored, replica, step)
         return _inspect_alignment(
-            load_model(stored, step).single_replica(replica), stored.config.task, text, out, force, as_json
+            load_model.load_model(stored, step).single_replica(replica), stored.config.task, text, out, force, as_json
         )
     if isinstance(stored.config.task, LabellingConfig):
         _check_replica_and_step(stored, replica, step)
         return inspect_row(stored, stored.config.task, text, out, replica, step, force, as_json)
-    check_attention(stored.config)
+    attend.check_attention(stored.config)
     _check_replica_and_step(stored, replica, step)
     if isinstance(stored.config.task, SentenceConfig):
-        given = tokenize_input(stored.config, None, text, vocabulary=Language.from_json(stored.tokenizer).vocabulary)
+        given = attend.tokenize_input(
+            stored.config, None, text, vocabulary=Language.from_json(stored.tokenizer).vocabulary
+        )
     else:
         tokenizer = from_json(stored.tokenizer) if isinstance(stored.config.task, TextConfig) else None
-        given = tokenize_input(stored.config, tokenizer, text)
-    model = load_model(stored, step).single_replica(replica)
-    found = score_heads(attend(model, given.ids).weights, given.ids)
+        given = attend.tokenize_input(stored.config, tokenizer, text)
+    model = load_model.load_model(stored, step).single_replica(replica)
+    found = head_scores.score_heads(attend.attend(model, given.ids).weights, given.ids)
     if out is not None:
-        write_arrays(out, tap_arrays(model, given.ids) | {"tokens": np.array(given.tokens)}, force)
+        write_arrays(out, logit_lens.tap_arrays(model, given.ids) | {"tokens": np.array(given.tokens)}, force)
     _warn_about_input(given)
     print_rows(head_rows(found), out, as_json)
 
@@ -370,11 +363,7 @@ def _inspect_alignment(
 
     Raises InvalidSetting for a source that the model cannot read, or a file that cannot be written.
     """
-    import numpy as np
-
-    from explorer.inspection.attention.alignment import align
-
-    found = align(model, task, source_ids(task, text))
+    found = alignment.align(model, task, source_ids(task, text))
     source = [source_vocabulary(task)[i] for i in found.source]
     target = [target_vocabulary(task)[i] for i in found.target]
     if out is not None:
@@ -419,7 +408,7 @@ def _check_replica_and_step(stored: store.StoredRun, replica: int, step: int | N
         raise InvalidSetting(f"This run has no weights of step {step:,}. Give one of {kept}.")
 
 
-def _warn_about_input(given: TokenizedInput) -> None:
+def _warn_about_input(given: attend.TokenizedInput) -> None:
     """Print on standard error where the model's input differs from the typed text."""
     if given.lowercased:
         print("The model knows lower-case letters only: the text is lower-cased.", file=sys.stderr)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import explorer
 from explorer.cli.program import print_json
 from explorer.cli.tables import head_rows, print_rows, round_or_none, write_arrays
 from explorer.hub.allowed import PREFIX
+from explorer.inspection.attention import attend, head_scores, logit_lens
+from explorer.lazy_libraries import np
 from explorer.visible_text import escape_invisible
-
-if TYPE_CHECKING:
-    from explorer.inspection.attention.attend import TokenizedInput
 
 _SHOWN = 10  # most probable tokens
 
@@ -26,8 +26,6 @@ def predict_with_real_model(name: str, text: str, as_json: bool) -> None:
 
     Raises InvalidSetting for a model that predicts nothing, and for a text without a mask.
     """
-    import explorer
-
     table = explorer.load(name).predict(text)
     if "output" in table:
         (row,) = table.to_dict("records")
@@ -54,7 +52,7 @@ def predict_with_real_model(name: str, text: str, as_json: bool) -> None:
 
 def inspect_real_model(
     name: str, text: str, out: Path | None, step: int | None, force: bool, as_json: bool
-) -> TokenizedInput:
+) -> attend.TokenizedInput:
     """Print the scores of every head on a text; of an encoder–decoder its translation and where each token attends.
 
     out: the file for all intermediate values, if they are written
@@ -62,25 +60,20 @@ def inspect_real_model(
 
     Return the tokens of the text. Raises InvalidSetting.
     """
-    import numpy as np
-
-    from explorer.inspection.attention.attend import attend
-    from explorer.inspection.attention.head_scores import score_heads
-    from explorer.inspection.attention.logit_lens import tap_arrays
     from explorer.inspection.pretrained.reader import find_reader
 
     reader = find_reader(name)
     given, at = reader.tokenize(text), reader.check_step(step)
     part, queries = reader.attention_part("", given.ids, step=at)
-    found = attend(part, given.ids)
+    found = attend.attend(part, given.ids)
     if out is not None:
-        write_arrays(out, tap_arrays(part, given.ids) | {"tokens": np.array(given.tokens)}, force)
+        write_arrays(out, logit_lens.tap_arrays(part, given.ids) | {"tokens": np.array(given.tokens)}, force)
     if reader.parts:
         weights, tokens = found.weights.mean(axis=(0, 1)), reader.token_texts(reader.translate(given.ids, at))
         rows = [_token_row(tokens[i + 1], weights[i], given.tokens) for i in range(len(queries))]
         _print_alignment(rows, out, as_json)
     else:
-        print_rows(head_rows(score_heads(found.weights, given.ids)), out, as_json)
+        print_rows(head_rows(head_scores.score_heads(found.weights, given.ids)), out, as_json)
     return given
 
 

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,12 +15,11 @@ from explorer.cli.common import Json
 from explorer.cli.program import print_json, program_name
 from explorer.cli.tables import print_columns, print_wrapped
 from explorer.errors import InvalidSetting
+from explorer.hub import checkpoints, download, opened
+from explorer.hub.allowed import allowed_models
+from explorer.hub.card import ModelCard
 from explorer.number_format import format_bytes, format_count
 from explorer.visible_text import escape_invisible
-
-if TYPE_CHECKING:
-    from explorer.hub.card import ModelCard
-    from explorer.hub.download import Progress
 
 _SECONDS_OF_A_LINE = 5.0  # between two lines of progress that do not go to a terminal
 _SECONDS_ON_A_TERMINAL = 0.2
@@ -62,11 +61,7 @@ def open_model(
             raise InvalidSetting("--name, --revision and --offline belong to a model. Give its name or its folder.")
         _list_models(as_json)
         return
-    from explorer.hub import opened
-    from explorer.hub.checkpoints import checkpoint_steps
-    from explorer.hub.download import Progress
-
-    progress = Progress()
+    progress = download.Progress()
     with _print_progress(progress):
         card = opened.open_model(model, name, revision, offline, progress)
     if as_json:
@@ -75,7 +70,7 @@ def open_model(
     print(f"Open as {opened.PREFIX}{card.name}")
     for label, value in (*card.facts(), ("folder", card.folder)):
         print_wrapped(f"{label}: {escape_invisible(value)}", "  ")
-    if steps := checkpoint_steps(card):
+    if steps := checkpoints.checkpoint_steps(card):
         print_wrapped(f"steps of its training that can be shown: {', '.join(map(format_count, steps))}", "  ")
     print_wrapped(
         f"To look at it, open the app and the address attention?model={opened.PREFIX}{card.name}. "
@@ -91,8 +86,6 @@ def close_models(
     as_json: Json = False,
 ) -> None:
     """Close opened real models. Their files stay where they are."""
-    from explorer.hub import opened
-
     for name in dict.fromkeys(names):
         card = opened.close_model(name)
         if as_json:
@@ -102,10 +95,7 @@ def close_models(
 
 
 def _list_models(as_json: bool) -> None:
-    from explorer.hub.allowed import allowed_models
-    from explorer.hub.opened import opened_models
-
-    cards, allowed = opened_models(), allowed_models()
+    cards, allowed = opened.opened_models(), allowed_models()
     if as_json:
         for card in cards:
             print_json(_card_fields(card))
@@ -139,7 +129,7 @@ def _card_fields(card: ModelCard) -> dict[str, Any]:
 
 
 @contextmanager
-def _print_progress(progress: Progress) -> Iterator[None]:
+def _print_progress(progress: download.Progress) -> Iterator[None]:
     """Print on standard error what an opening waits for: one line that changes on a terminal, otherwise few lines."""
     terminal = bool(sys.stderr and sys.stderr.isatty())
     ended = threading.Event()

@@ -6,7 +6,7 @@ import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,13 +15,14 @@ from explorer.cli import completion
 from explorer.cli.common import Force, Json, Run, check_names, check_new_file, stored_run, write_new_file
 from explorer.cli.program import print_json, program_name
 from explorer.cli.tables import print_columns, print_wrapped
+from explorer.environment import environment
 from explorer.errors import InvalidSetting
+from explorer.export import notebook
 from explorer.number_format import format_bytes
 from explorer.program_files import PACKAGE
+from explorer.run_store import index, operations, storage
+from explorer.run_store.archive import read, write
 from explorer.visible_text import escape_invisible
-
-if TYPE_CHECKING:
-    from explorer.run_store.index import Entry
 
 
 def list_runs(
@@ -65,14 +66,10 @@ def list_runs(
 
     The first column is the name or key that other commands take; then the state, the result and the title of each run.
     """
-    from explorer.environment import environment
-    from explorer.run_store import index, storage
-    from explorer.run_store.index import Query
-
     if own and included:
         raise InvalidSetting("--own and --included exclude each other. Give one of them, or none for both.")
     check_names(task, model)
-    query = Query(
+    query = index.Query(
         text=search,
         tasks=(task,) if task else (),
         models=(model,) if model else (),
@@ -106,7 +103,7 @@ def _count(runs: int) -> str:
     return "No run matches" if not runs else f"{runs:,} run{'s' * (runs != 1)}"
 
 
-def _print_as_json(entries: list[Entry], everything: bool) -> None:
+def _print_as_json(entries: list[index.Entry], everything: bool) -> None:
     from explorer.labs.runs.descriptions import display_name, find_score
 
     if everything:
@@ -140,7 +137,7 @@ def _print_as_json(entries: list[Entry], everything: bool) -> None:
         )
 
 
-def _row(entry: Entry) -> tuple[str, str, str, str]:
+def _row(entry: index.Entry) -> tuple[str, str, str, str]:
     from explorer.labs.runs.descriptions import display_name, find_score
 
     state = "included" if entry.shipped else entry.state
@@ -169,12 +166,9 @@ def export_run(
     The zip contains configuration, metrics as CSV, weights as safetensors and a model card. Code is a Python file or a
     notebook, and a file of its name that ends in .safetensors: its weights, and the examples that it was trained on.
     """
-    from explorer.export.notebook import export_files
-    from explorer.run_store.archive.write import pack
-
     check_new_file(file, force)
     stored = stored_run(run)
-    contents = export_files(stored.config, stored, file) or {file: pack(stored)}
+    contents = notebook.export_files(stored.config, stored, file) or {file: write.pack(stored)}
     for path, content in reversed(contents.items()):  # that beside the file first, so that a refusal leaves nothing
         if path == file or not path.is_file() or path.read_bytes() != content:
             write_new_file(path, content, force)
@@ -190,9 +184,8 @@ def import_run(
 ) -> None:
     """Import a run from a zip file, after checking everything in it. A run that is stored is never replaced."""
     from explorer.jobs import limits
-    from explorer.run_store.archive.read import import_zip
 
-    kept = import_zip(file, owner="", check_limits=limits.check)
+    kept = read.import_zip(file, owner="", check_limits=limits.check)
     if as_json:
         print_json({"kind": "imported", "run": kept.key})
         return
@@ -207,8 +200,6 @@ def delete(
     as_json: Json = False,
 ) -> None:
     """Delete runs of this machine permanently. Included runs cannot be deleted."""
-    from explorer.run_store import operations
-
     operations.delete_runs(runs, "", operator=True)
     operations.purge_runs(runs)
     if as_json:
@@ -224,8 +215,6 @@ def reindex(as_json: Json = False) -> None:
     The database then lists these runs, also if it listed those of another home or storage before. Runs of this machine
     that are not in LINEAGE_RUNS yet are copied there.
     """
-    from explorer.run_store import index, operations
-
     count = index.reindex()
     if operations.upload_runs():
         count = index.reindex()
@@ -237,8 +226,6 @@ def reindex(as_json: Json = False) -> None:
 
 def print_folders(as_json: Json = False) -> None:
     """Print folders, sizes and versions, and how to remove them."""
-    from explorer.environment import environment
-
     settings = environment()
     places: dict[str, tuple[str, Path | None]] = {
         "home": ("your runs, unfinished jobs, the index and the cards of real models (LINEAGE_HOME)", settings.home),

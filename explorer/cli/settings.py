@@ -16,6 +16,8 @@ from explorer.cli.common import Json, check_names, check_task_and_model
 from explorer.cli.program import print_json, program_name
 from explorer.cli.tables import output_width, print_wrapped
 from explorer.errors import InvalidSetting
+from explorer.experiments.presets import preset as find_preset
+from explorer.training.config import Optimiser, RunConfig, default_config
 
 
 @dataclass(frozen=True)
@@ -125,9 +127,6 @@ def setting_rows(task: str, model: str, preset: str = "") -> list[SettingRow]:
 
     Raises InvalidSetting.
     """
-    from explorer.experiments.presets import preset as find_preset
-    from explorer.training.config import Optimiser, RunConfig, default_config
-
     check_names(task, model)
     if preset:
         check_task_and_model(preset, task, model)

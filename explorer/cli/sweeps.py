@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -11,11 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from explorer.cli import completion
+from explorer.cli import completion, interruption
 from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, check_new_file, split_settings, write_new_file
 from explorer.cli.program import INTERRUPTED, SIGNAL_EXIT, print_json, program_name
+from explorer.cli.tables import print_columns, print_wrapped
+from explorer.cli.training import corpus_settings
 from explorer.errors import InvalidSetting
+from explorer.experiments.own_tables import held_out_settings
+from explorer.sweeps import driver, findings, results
 from explorer.tasks.text import corpora
+from explorer.training.config import default_config, with_settings
 
 if TYPE_CHECKING:
     from explorer.sweeps.controller import Plan
@@ -78,16 +84,8 @@ def sweep(
     Every trial is a run, which is stored. Runs that exist are not trained again. Ctrl-C stores what there is; the same
     command continues.
     """
-    from explorer.cli.interruption import stop_requests
-    from explorer.cli.tables import print_wrapped
-    from explorer.cli.training import corpus_settings
     from explorer.csv_files import to_csv_file
-    from explorer.experiments.own_tables import held_out_settings
-    from explorer.sweeps import findings
-    from explorer.sweeps.driver import carry_out, check_limits, estimated_seconds
-    from explorer.sweeps.results import results_table
     from explorer.sweeps.space import make_sweep
-    from explorer.training.config import default_config, with_settings
 
     if not task or not model:
         raise InvalidSetting("Give --task and --model.")
@@ -109,12 +107,12 @@ def sweep(
         finalists=finalists,
         metric=metric,
     )
-    estimate = findings.estimate_sentence(check_limits(definition), estimated_seconds(definition))
+    estimate = findings.estimate_sentence(driver.check_limits(definition), driver.estimated_seconds(definition))
     if not as_json:
         print(f"Sweep {definition.key}: {estimate}", flush=True)
     received = 0
     try:
-        with stop_requests() as stop_signal, _show_progress(definition, as_json) as show:
+        with interruption.stop_requests() as stop_signal, _show_progress(definition, as_json) as show:
 
             def stop_or_show(plan: Plan) -> None:
                 nonlocal received
@@ -122,13 +120,13 @@ def sweep(
                     raise KeyboardInterrupt
                 show(plan)
 
-            plan = carry_out(definition, on_progress=stop_or_show)
+            plan = driver.carry_out(definition, on_progress=stop_or_show)
     except KeyboardInterrupt:
         typer.echo(
             f"Stopped; what there is of each run is stored. To continue: the same {program_name()} sweep.", err=True
         )
         raise typer.Exit(SIGNAL_EXIT + received if received else INTERRUPTED) from None
-    table = results_table(definition, plan)
+    table = results.results_table(definition, plan)
     if out is not None:
         write_new_file(out, to_csv_file(table), force)
     if as_json:
@@ -156,8 +154,6 @@ def _parse_settings(settings: Sequence[str]) -> tuple[dict[str, object], dict[st
 
 
 def _print_table(definition: Sweep, table: Any) -> None:
-    from explorer.cli.tables import print_columns
-
     names = [*definition.names, *_SHOWN, definition.metric, *_SPREAD, "run"]
     rows = [[_format_cell(value) for value in row] for row in table[names].itertuples(index=False)]
     print_columns(names, rows)
@@ -171,16 +167,12 @@ def _format_cell(value: Any) -> str:
 
 def _or_none(value: Any) -> Any:
     """Return a value as JSON has it: None for a number that is not finite."""
-    import math
-
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager
 def _show_progress(definition: Sweep, as_json: bool) -> Iterator[Any]:
     """Give a function to call with the plan: it shows how many runs have ended, on standard error."""
-    from explorer.sweeps.findings import progress_sentence
-
     live = not as_json and sys.stderr is not None and sys.stderr.isatty()
     wait = _FIRST_LINE_SECONDS
     due = time.monotonic() + (0 if live else wait)
@@ -189,7 +181,7 @@ def _show_progress(definition: Sweep, as_json: bool) -> Iterator[Any]:
         nonlocal wait, due
         if as_json or time.monotonic() < due:
             return
-        sentence = progress_sentence(definition, plan)
+        sentence = findings.progress_sentence(definition, plan)
         if live:
             sys.stderr.write(f"\r\033[K{sentence}")
         else:

@@ -10,13 +10,12 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from explorer.cli.common import write_new_file
 from explorer.cli.program import print_json
-
-if TYPE_CHECKING:
-    from explorer.inspection.attention.head_scores import HeadScores
+from explorer.inspection.attention import head_scores
+from explorer.lazy_libraries import np
 
 _WIDTH = 80  # of output that goes to a file or to another program
 _FIRST_COLUMN = 30  # characters
@@ -56,14 +55,12 @@ def print_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def write_arrays(out: Path, arrays: Mapping[str, Any], force: bool) -> None:
     """Write named arrays to one npz file. Raises InvalidSetting if the file exists or cannot be written."""
-    import numpy as np
-
     file = io.BytesIO()
     np.savez(file, **arrays)  # no tap is called "file", the only reserved name
     write_new_file(out, file.getvalue(), force)
 
 
-def head_rows(found: HeadScores) -> list[dict[str, Any]]:
+def head_rows(found: head_scores.HeadScores) -> list[dict[str, Any]]:
     """Return the scores of each head as plain data. A score that is undefined for this text is None."""
     shares = ("previous", "itself", "first", "same", "after_same", "entropy", "spread")
     layers, heads = found.entropy.shape

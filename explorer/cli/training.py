@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from explorer.catalogue import task_row
-from explorer.cli import completion
+from explorer.cli import completion, interruption
 from explorer.cli.common import (
     Json,
     TrainedModel,
@@ -28,11 +28,23 @@ from explorer.cli.common import (
     stored_run,
 )
 from explorer.cli.program import SIGNAL_EXIT, print_json, program_name
+from explorer.cli.progress import show_progress
+from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
+from explorer.experiments import pretraining, trimming
+from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
+from explorer.experiments.presets import preset as find_preset
+from explorer.inspection import evaluate
+from explorer.jobs import disk_space, limits
+from explorer.jobs.time_budget import fit_to_seconds
+from explorer.run_store import operations, store
+from explorer.tasks.text.config import TextConfig
+from explorer.training import events, objective, recorder
+from explorer.training.comparability import describe_tokens, loss_context
+from explorer.training.config import corpus_names, default_config, with_settings
 from explorer.visible_text import escape_invisible
 
 if TYPE_CHECKING:
-    from explorer.run_store import store
     from explorer.training.config import RunConfig
     from explorer.training.record import Record
 
@@ -114,11 +126,6 @@ def train(
     every twenty seconds. On the same kind of machine the result is the
     same, bit for bit. A run that exists is shown and not trained again.
     """
-    from explorer.experiments.own_tables import held_out_settings
-    from explorer.jobs import limits
-    from explorer.run_store import store
-    from explorer.training.config import with_settings
-
     if resume is not None:
         others = (task, model, preset, tokenizer, stop_at, keep, max_seconds, seed, replicas, settings, out)
         if any(other is not None and other != "" for other in others):
@@ -142,8 +149,6 @@ def train(
         typer.echo(str(error), err=True)
     _check_early_end(config, max_seconds)
     if max_seconds is not None:
-        from explorer.jobs.time_budget import fit_to_seconds
-
         config = fit_to_seconds(config, max_seconds)
     existing = _run_in_folder(out) if out else store.find_by_config(config, unfinished=True)
     if existing and not force:
@@ -154,8 +159,6 @@ def train(
 
 def _run_in_folder(out: Path) -> store.StoredRun | None:
     """Return the run in the folder of --out, or None if it can become one. Raises InvalidSetting."""
-    from explorer.run_store import store
-
     try:
         if out.exists() and not (out / "config.json").is_file() and not (out.is_dir() and not any(out.iterdir())):
             raise InvalidSetting(f"{out} exists and is not a run folder. Give --out a new folder.")
@@ -187,8 +190,6 @@ def _show_existing(
 
 def _resume_command(run: store.StoredRun, corpus: str | None) -> str:
     """Return the command that continues a run; `corpus`: the file, as it was given, that a run on an own text reads."""
-    from explorer.run_store import store
-
     name = run.key if run.folder == store.run_folder(run.config) else shlex.quote(str(run.folder))
     text = f" --corpus {shlex.quote(corpus)}" if corpus and run.config.own_text else ""
     return f"{program_name()} train --resume {name}{text}"
@@ -231,12 +232,7 @@ def pretrain(
 
     The runs are written into the folder pretrained/ of the program, trimmed to what the pages show, and compressed.
     """
-    from explorer.experiments.pretraining import shipped_configs, tags_of
-    from explorer.run_store import store
-    from explorer.training.config import with_settings
-    from explorer.training.recorder import record_run
-
-    known = shipped_configs()
+    known = pretraining.shipped_configs()
     if sum((bool(names), everything, missing)) != 1:
         raise InvalidSetting(
             "Name the runs to train, or give --all or --missing. "
@@ -258,25 +254,20 @@ def pretrain(
             _compress(name, store.load(folder))
             continue
         # The first steps of a process are slower and must not count in the seconds on the card.
-        record_run(with_settings(known[name], {"epochs": 1} if known[name].steps_per_epoch else {"iterations": 1}))
+        recorder.record_run(
+            with_settings(known[name], {"epochs": 1} if known[name].steps_per_epoch else {"iterations": 1})
+        )
         _train_and_save(known[name], folder, as_json, partial(_compress, name))
-        store.update_card(store.load(folder), tags=tags_of(name))
+        store.update_card(store.load(folder), tags=pretraining.tags_of(name))
 
 
 def _compress(name: str, run: store.StoredRun) -> store.StoredRun:
     """Write an included run again, trimmed and compressed."""
-    from explorer.experiments.trimming import trim_for_release
-    from explorer.inspection.evaluate import evaluate
-    from explorer.run_store import store
-
-    return store.pack_run(run, trim_for_release(name, run, evaluate))
+    return store.pack_run(run, trimming.trim_for_release(name, run, evaluate.evaluate))
 
 
 def _base_config(task: str, model: str, name: str) -> RunConfig:
     """Return the configuration that the settings change: a preset, or the defaults of a task and a model."""
-    from explorer.experiments.presets import preset as find_preset
-    from explorer.training.config import default_config
-
     if name:
         check_task_and_model(name, task, model)
         return find_preset(name).config()
@@ -292,9 +283,6 @@ def corpus_settings(given: str, config: RunConfig) -> dict[str, object]:
 
     Raises InvalidSetting if there is neither, or TextError.
     """
-    from explorer.experiments.own_tables import settings_of_table, table_columns
-    from explorer.training.config import corpus_names
-
     known, columns = corpus_names(type(config.task)), table_columns(config)
     if not known:
         raise InvalidSetting(f"A training on the task {task_row(config.task).name} reads no text. Leave --corpus out.")
@@ -312,8 +300,6 @@ def corpus_settings(given: str, config: RunConfig) -> dict[str, object]:
 
 def _check_early_end(config: RunConfig, max_seconds: float | None) -> None:
     """Raise InvalidSetting if the run cannot stop early."""
-    from explorer.tasks.text.config import TextConfig
-
     if config.model_name == "ngram" and (config.stop_at or max_seconds is not None):
         raise InvalidSetting(
             "An n-gram is fitted in one step: --stop-at and --max-seconds have no effect. Leave them out."
@@ -353,32 +339,26 @@ def _train_and_save(
 
     Raises InvalidSetting if the folder cannot be written, StoreError if the disk is full, typer.Exit after a signal.
     """
-    from explorer.cli.interruption import stop_requests
-    from explorer.cli.progress import show_progress
-    from explorer.run_store import store
-    from explorer.training.events import Evaluation, Event, Step
-    from explorer.training.recorder import record_run
-
     last, first = 0.0, before.curves.step if before else config.first_step
     progress = nullcontext(lambda step: None) if as_json else show_progress(config, first)
-    with _reserved_space(folder, config), stop_requests() as stop_signal, progress as advance:
+    with _reserved_space(folder, config), interruption.stop_requests() as stop_signal, progress as advance:
 
-        def listen(event: Event) -> None:
+        def listen(event: events.Event) -> None:
             nonlocal last
-            if isinstance(event, Step):
+            if isinstance(event, events.Step):
                 advance(event)
                 # Converting losses to numbers takes time, so this happens at most ten times a second.
                 if as_json and (time.monotonic() - last > 0.1 or event.step == config.steps):
                     last = time.monotonic()
                     losses = [round(float(loss), 6) for loss in event.losses]
                     print_json({"kind": "step", "step": event.step, "of": config.steps, "loss": losses})
-            elif as_json and config.iterations and isinstance(event, Evaluation):
+            elif as_json and config.iterations and isinstance(event, events.Evaluation):
                 print_json(
                     {"kind": "evaluation", "step": event.step, "metrics": _summarize_answers(config, event.answers)}
                 )
 
         save = None if compress else _checkpoint_writer(config, folder, before is not None)
-        record = record_run(config, listen, before, stop_signal, save)
+        record = recorder.record_run(config, listen, before, stop_signal, save)
         received = stop_signal()
     if record.finished:
         run = _save(record, folder)
@@ -403,8 +383,6 @@ def _checkpoint_writer(config: RunConfig, folder: Path, resumes: bool) -> Callab
 
     resumes: whether the folder contains the beginning of this training
     """
-    from explorer.run_store import store
-
     with suppress(LineageError):  # there is no run, or a damaged one
         if not resumes and store.load(folder).card.finished:
             return None
@@ -423,16 +401,11 @@ def _checkpoint_writer(config: RunConfig, folder: Path, resumes: bool) -> Callab
 
 def _save(record: Record, folder: Path) -> store.StoredRun:
     """Store a record. Raises InvalidSetting if the folder cannot be written."""
-    from explorer.environment import environment
-    from explorer.run_store import store
-
     try:
         saved = store.save_run(record, folder)
     except OSError as error:
         raise _unwritable(folder, error) from error
     if environment().run_storage and folder == store.run_folder(record.config):
-        from explorer.run_store import operations
-
         try:
             operations.upload_runs()
         except StoreError as error:  # a result of an hour is not lost because a server is down
@@ -457,8 +430,6 @@ def _reserved_space(folder: Path, config: RunConfig) -> Iterator[None]:
 
     Raises InvalidSetting if the folder cannot be written, and StoreError if the disk is full.
     """
-    from explorer.jobs import disk_space
-
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         place = tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-", ignore_cleanup_errors=True)
@@ -506,15 +477,12 @@ def _print_result(run: store.StoredRun, as_json: bool, existing: bool = False) -
 
 def _conditions(config: RunConfig) -> dict[str, str]:
     """Return the tokens and the context of the losses on text, by name; empty for other tasks."""
-    from explorer.training.comparability import describe_tokens, loss_context
-
     context = loss_context(config)
     return {"loss_tokens": describe_tokens(config), "loss_context": context} if context else {}
 
 
 def _notes(run: store.StoredRun) -> list[str]:
     """Return a sentence if an earlier step was better, and for each setting that could not be fulfilled."""
-    from explorer.tasks.text.config import TextConfig
     from explorer.training.record import describe_lowest_loss
 
     config, notes = run.config, list(filter(None, [describe_lowest_loss(run.config, run.curves)]))
@@ -536,10 +504,9 @@ def _notes(run: store.StoredRun) -> list[str]:
 
 
 def _summarize_answers(config: RunConfig, answers: Mapping[str, Any]) -> dict[str, Any]:
-    from explorer.run_store import store
-    from explorer.training.objective import objective_class
-
-    found = objective_class(config.task).compute_metrics({name: value[None] for name, value in answers.items()}, config)
+    found = objective.objective_class(config.task).compute_metrics(
+        {name: value[None] for name, value in answers.items()}, config
+    )
     return {
         name: m.model_dump()
         for name, m in store.summarize_metrics({n: v[-1] for n, v in found.metrics.items()}).items()

@@ -18,20 +18,32 @@ from torch import Tensor
 
 from explorer.catalogue import model_for_task
 from explorer.errors import CorpusMissing, NeedsText
+from explorer.generation.generate import padding_token, prompt_ids
 from explorer.models.configs import NgramTextConfig
 from explorer.run_store.store import StoredRun
 from explorer.seeds import generator
+from explorer.tasks import distinct_rows, own_sentences_rows
 from explorer.tasks.negation import NegationConfig
+from explorer.tasks.own_sentences import Language, SentenceConfig, language_of, negation_data
 from explorer.tasks.recall import RecallConfig
+from explorer.tasks.recall_rows import batch as sequences
+from explorer.tasks.sentiment import rows as english_rows
 from explorer.tasks.sentiment.config import SentimentConfig
+from explorer.tasks.sentiment.data import sentiment_data
+from explorer.tasks.seq2seq.batches import batch, batch_of_table
+from explorer.tasks.seq2seq.config import max_answer_length, source_vocabulary, target_vocabulary
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+from explorer.tasks.seq2seq.own_pairs import pair_table
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.sequence_labelling.rows import pad_and_stack
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.rows import text_data
 from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.tasks.word_vectors_rows import draw_batch, word_data
+from explorer.tokenization.text import from_json
 from explorer.training.config import RunConfig
 from explorer.training.record import Record
 
@@ -62,11 +74,6 @@ def stored_tensors(config: RunConfig, run: StoredRun | Record | None) -> bytes:
 
 def _tokenizer(config: RunConfig) -> str:
     """Return the tokenizer or the language of the data of a run that is not trained, as JSON. Raises NeedsText."""
-    from explorer.tasks.own_sentences import language_of, negation_data
-    from explorer.tasks.sentiment.data import sentiment_data
-    from explorer.tasks.text.rows import text_data
-    from explorer.tasks.word_vectors_rows import word_data
-
     if isinstance(config.task, TextConfig):
         return text_data(config.task).tokenizer.to_json()
     if isinstance(config.task, NegationConfig) and config.task.corpus == "own":
@@ -78,11 +85,6 @@ def _tokenizer(config: RunConfig) -> str:
 
 def _facts(config: RunConfig, tokenizer: str) -> dict[str, Any]:
     """Return what the program of a run reads: vocabularies, and how a text is turned into ids."""
-    from explorer.generation.generate import padding_token, prompt_ids
-    from explorer.tasks.own_sentences import Language, SentenceConfig, negation_data
-    from explorer.tasks.seq2seq.config import max_answer_length, source_vocabulary, target_vocabulary
-    from explorer.tokenization.text import from_json
-
     task = config.task
     if isinstance(task, SentenceConfig):
         language = Language.from_json(tokenizer)
@@ -136,16 +138,12 @@ def _examples(config: RunConfig) -> Examples:
     if isinstance(task, NegationConfig | SentimentConfig):
         yield from _sentences(config, task)
     elif isinstance(task, RecallConfig):
-        from explorer.tasks.recall_rows import batch as sequences
-
         yield from ({"ids": sequences(task, seed, order, step, size)} for step in range(config.steps))
     elif isinstance(task, StringConfig):
         yield {"ids": torch.tensor([task.ids])}
     elif isinstance(task, TextConfig):
         yield from _text_rows(config, task)
     elif isinstance(task, WordVectorsConfig):
-        from explorer.tasks.word_vectors_rows import draw_batch, word_data
-
         neighbours = resolve_name(model_for_task(config.model).class_path).predicts_neighbours
         for step in range(config.steps):
             drawn = draw_batch(word_data(task), seed, f"{order}/{step}", size, neighbours)
@@ -156,9 +154,6 @@ def _examples(config: RunConfig) -> Examples:
             rows = rows_of(task, seed, order, step, size)
             yield {"ids": rows.ids, "targets": rows.targets, "mask": rows.mask}
     else:
-        from explorer.tasks.seq2seq.batches import batch, batch_of_table
-        from explorer.tasks.seq2seq.own_pairs import pair_table
-
         for step in range(config.steps):
             if isinstance(task, PairsConfig):
                 pairs = batch_of_table(task, pair_table(task), seed, order, step, size)
@@ -168,11 +163,6 @@ def _examples(config: RunConfig) -> Examples:
 
 
 def _sentences(config: RunConfig, task: NegationConfig | SentimentConfig) -> Examples:
-    from explorer.tasks import distinct_rows, own_sentences_rows
-    from explorer.tasks.own_sentences import negation_data
-    from explorer.tasks.sentiment import rows as english_rows
-    from explorer.tasks.sentiment.data import sentiment_data
-
     size = config.batch_size
     if isinstance(task, SentimentConfig):
         english = sentiment_data(task)
@@ -197,8 +187,6 @@ def _sentences(config: RunConfig, task: NegationConfig | SentimentConfig) -> Exa
 
 
 def _text_rows(config: RunConfig, task: TextConfig) -> Examples:
-    from explorer.tasks.text.rows import text_data
-
     data = text_data(task)
     if isinstance(config.model, NgramTextConfig):
         batch = data.full_training_batch()
@@ -232,8 +220,6 @@ def _stack(batches: Examples, fills: Mapping[str, int]) -> dict[str, Tensor]:
 
 def _fills(config: RunConfig) -> dict[str, int]:
     """Return the ids that pad rows, by the name of the tensor; where it is masked, any is fine."""
-    from explorer.tasks.seq2seq.config import source_vocabulary, target_vocabulary
-
     task = config.task
     if isinstance(task, LabellingConfig):
         return {"ids": len(task.vocabulary) - 1}

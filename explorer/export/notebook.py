@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from explorer.export.contents import stored_tensors
+from explorer.export import contents
 from explorer.export.python_file import Files, as_python, command_of, describe, program_parts
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig
@@ -49,7 +49,7 @@ def as_notebook(config: RunConfig, run: StoredRun | Record | None = None, name: 
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    return Files(json.dumps(book, ensure_ascii=False, indent=1) + "\n", stored_tensors(config, run))
+    return Files(json.dumps(book, ensure_ascii=False, indent=1) + "\n", contents.stored_tensors(config, run))
 
 
 def export_files(config: RunConfig, run: StoredRun | Record | None, file: Path) -> dict[Path, bytes]:

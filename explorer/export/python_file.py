@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from explorer.catalogue import model_for_task, task_row
+from explorer.export import contents
 from explorer.export.source import Selection, wrap_line
 from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig, RecurrentTextConfig
 from explorer.run_store.store import StoredRun
@@ -87,14 +88,12 @@ def as_python(config: RunConfig, run: StoredRun | Record | None = None) -> Files
 
     Raises TextError.
     """
-    from explorer.export.contents import stored_tensors
-
     config = dataclasses.replace(config, branch=None)
     parts = program_parts(config, run)
     blocks = [f"{_section_rule(title)}\n{code}" if title else code for title, code in parts.sections.items()]
     body = "\n\n\n".join([*blocks, 'if __name__ == "__main__":\n    main()\n'])
     text = f'"""{parts.docstring}\n"""\n\n{parts.imports}\n\n{body}'
-    return Files(text, stored_tensors(config, run))
+    return Files(text, contents.stored_tensors(config, run))
 
 
 def zip_of(files: Mapping[Path, bytes]) -> bytes:

@@ -9,18 +9,14 @@ from __future__ import annotations
 import re
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cachetools import TTLCache, cached
 
 from explorer.errors import InvalidSetting
-from explorer.hub import download, files, memory
+from explorer.hub import download, files, memory, pretrained
 from explorer.hub.allowed import COMMIT, Repository, pinned_revision
 from explorer.hub.card import ModelCard
 from explorer.hub.packages import is_installed
-
-if TYPE_CHECKING:
-    from explorer.hub.pretrained import PretrainedModule
 
 FINAL_STEP = 143_000  # of all sizes
 _PYTHIA = re.compile(r"EleutherAI/pythia-[a-z0-9.-]+", re.IGNORECASE)
@@ -57,7 +53,7 @@ def _complete_steps(source: str, *places: Path) -> tuple[int, ...]:
     return tuple(sorted(step for step, commit in commits.items() if _find_folder(source, commit) is not None))
 
 
-def load_checkpoint(card: ModelCard, step: int) -> PretrainedModule:
+def load_checkpoint(card: ModelCard, step: int) -> pretrained.PretrainedModule:
     """Return a model after an earlier step. Only the last of these stays in memory, beside the opened models.
 
     Raises InvalidSetting if these weights are not on this machine, or are those of another model.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from explorer.hub import pretrained
 from explorer.models.context_window import window_start
-
-if TYPE_CHECKING:
-    from explorer.hub.pretrained import PretrainedModule
 
 
 class PretrainedDecoder:
@@ -22,7 +20,7 @@ class PretrainedDecoder:
     context: the number of tokens that it attends to; its own limit holds as well
     """
 
-    def __init__(self, module: PretrainedModule, samples: int, context: int) -> None:
+    def __init__(self, module: pretrained.PretrainedModule, samples: int, context: int) -> None:
         self.module, self.samples = module, samples
         self.context = min(context, module.context or context)
         self._cache: Any = None

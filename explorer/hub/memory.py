@@ -9,26 +9,24 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from cachetools import LRUCache
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting
-
-if TYPE_CHECKING:
-    from explorer.hub.pretrained import PretrainedModule
+from explorer.hub import loading, pretrained
 
 Key: TypeAlias = tuple[str, str]  # folder and fingerprint
 MOST_MODELS = 8  # also if they are tiny
-_loaded: OrderedDict[Key, tuple[PretrainedModule, int]] = OrderedDict()  # with its bytes; the last one was used last
+_loaded: OrderedDict[Key, tuple[pretrained.PretrainedModule, int]] = OrderedDict()  # with bytes; the last used is last
 _refused: LRUCache[Key, InvalidSetting] = LRUCache(32)  # why a folder could not be loaded, until it changes
 _checkpoints: set[Key] = set()  # those of the loaded models that leave when the next checkpoint of a training is loaded
 _lock = threading.Lock()  # of all, never held while a model is loaded
 _loading = threading.Lock()  # one model at a time, so that the limit holds while it is loaded
 
 
-def load_folder(folder: Path, fingerprint: str, size: int, is_checkpoint: bool = False) -> PretrainedModule:
+def load_folder(folder: Path, fingerprint: str, size: int, is_checkpoint: bool = False) -> pretrained.PretrainedModule:
     """Return the model in a folder; it is loaded once, also if many threads ask at the same time. It takes seconds.
 
     fingerprint: changes with the files of the folder
@@ -50,10 +48,8 @@ def load_folder(folder: Path, fingerprint: str, size: int, is_checkpoint: bool =
                     _loaded.pop(each, None)
                 _checkpoints.clear()
         _drop_least_recently_used(size)
-        from explorer.hub.loading import load
-
         try:
-            module = load(folder)
+            module = loading.load(folder)
         except InvalidSetting as error:
             with _lock:
                 _refused[key] = error
@@ -87,7 +83,7 @@ def reset() -> None:
         _refused.clear()
 
 
-def _find_loaded(key: Key) -> PretrainedModule | None:
+def _find_loaded(key: Key) -> pretrained.PretrainedModule | None:
     with _lock:
         if key in _loaded:
             _loaded.move_to_end(key)

@@ -13,14 +13,14 @@ import shutil
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
 from explorer.atomic_files import describe_disk_error, json_bytes, write_file
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError, shorten
-from explorer.hub import download, files, memory
+from explorer.hub import download, files, memory, pretrained
 from explorer.hub.allowed import (
     COMMIT,
     NAME,
@@ -36,9 +36,6 @@ from explorer.hub.checkpoints import training_step
 from explorer.hub.download import Progress
 from explorer.hub.packages import check_installed
 from explorer.hub.tokenizer import load_tokenizer
-
-if TYPE_CHECKING:
-    from explorer.hub.pretrained import PretrainedModule
 
 log = logging.getLogger(__name__)
 _CARD = "card.json"
@@ -104,7 +101,7 @@ def read_card(folder: str) -> ModelCard:
     return _make_card(suggest_name(place.name), str(place), _FoundFiles(place), facts, module)
 
 
-def load_model(card: ModelCard) -> PretrainedModule:
+def load_model(card: ModelCard) -> pretrained.PretrainedModule:
     """Return an opened model, which is shared by all visitors and must not be changed. The first call takes seconds.
 
     Raises InvalidSetting if its files have changed since it was opened, or if it cannot be loaded.
@@ -268,7 +265,7 @@ def _found_locally(folder: Path, commit: str) -> _FoundFiles:
 
 
 def _make_card(
-    name: str, source: str, found: _FoundFiles, facts: files.FolderFacts, module: PretrainedModule
+    name: str, source: str, found: _FoundFiles, facts: files.FolderFacts, module: pretrained.PretrainedModule
 ) -> ModelCard:
     config = module.model.config  # of the transformers library, which has defaults and one name for each size
     return ModelCard(

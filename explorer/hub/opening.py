@@ -36,7 +36,7 @@ class Opening:
         return shorten(self.given, 60)
 
 
-def start_opening(given: str, name: str = "", revision: str = "") -> Opening:
+def start_opening(given: str, name: str = "") -> Opening:
     """Open a model on another thread. Raises InvalidSetting if too many models wait, or the packages are missing."""
     check_installed()
     opening = Opening(given)
@@ -46,7 +46,7 @@ def start_opening(given: str, name: str = "", revision: str = "") -> Opening:
                 f"{MOST_WAITING} models are being opened or could not be opened. Dismiss some of them first."
             )
         _openings[opening.number] = opening
-    _pool.submit(_run, opening, name, revision)
+    _pool.submit(_run, opening, name)
     return opening
 
 
@@ -74,9 +74,9 @@ def reset() -> None:
         _openings.clear()
 
 
-def _run(opening: Opening, name: str, revision: str) -> None:
+def _run(opening: Opening, name: str) -> None:
     try:
-        open_model(opening.given, name, revision, progress=opening.progress)
+        open_model(opening.given, name, progress=opening.progress)
     except LineageError as error:
         if not opening.progress.cancelled:
             opening.problem = str(error)

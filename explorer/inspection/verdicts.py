@@ -21,6 +21,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from explorer.lazy_libraries import special
+
 LEVEL = 0.05  # of all tests together
 POWER = 0.8  # with which the seeds that `seeds_needed` returns would find a difference
 MINIMUM_SEEDS = 8  # with fewer, differences are shown without a verdict
@@ -57,15 +59,13 @@ class MeanDifference:
 
         None if `MAXIMUM_SEEDS` would not.
         """
-        from scipy.special import nctdtr, stdtrit
-
         if not self.mean or not self.spread:
             return None
 
         def power(seeds: int) -> float:
             degrees = float(seeds - 1 if self.paired else 2 * seeds - 2)
             effect = abs(self.mean) / self.spread * np.sqrt(seeds)
-            return float(1 - nctdtr(degrees, effect, stdtrit(degrees, 1 - level / 2)))
+            return float(1 - special.nctdtr(degrees, effect, special.stdtrit(degrees, 1 - level / 2)))
 
         return _first_number_with_power(power, self.seeds)
 
@@ -77,8 +77,6 @@ def mean_difference(
 
     The test is that of the pairs where `paired`, otherwise that of Welch (1947). Seeds with NaN are left out.
     """
-    from scipy.special import stdtr, stdtrit  # takes 0.4 s to import: the first page must not wait for it
-
     if paired:
         shared = ~np.isnan(first) & ~np.isnan(second)
         first, second = first[shared], second[shared]
@@ -101,8 +99,8 @@ def mean_difference(
         spread = np.sqrt(first.var(ddof=1) + second.var(ddof=1))
         identical = not np.ptp(np.concatenate([first, second]))
     error = float(np.sqrt(variance))
-    margin = float(stdtrit(degrees, 0.975)) * error
-    p = float(2 * stdtr(degrees, -abs(mean) / error)) if error else float(mean == 0)
+    margin = float(special.stdtrit(degrees, 0.975)) * error
+    p = float(2 * special.stdtr(degrees, -abs(mean) / error)) if error else float(mean == 0)
     return MeanDifference(
         float(mean), float(mean) - margin, float(mean) + margin, seeds, paired, p, float(spread), identical
     )
@@ -171,27 +169,25 @@ class SolvedDifference:
 
     def _power_of_pairs(self, seeds: int, level: float) -> float:
         """Return the power of McNemar's test, exactly."""
-        from scipy.special import bdtr
-
         discordant = self.only_first + self.only_second
         majority = max(self.only_first, self.only_second) / discordant
         share = discordant / self.totals[0]
         counts, minority = np.arange(1, seeds + 1), np.arange(seeds + 1.0)[:, None]  # scipy warns of counts as floats
-        rejected = ((minority <= counts) & (bdtr(np.minimum(minority, counts), counts, 0.5) <= level / 2)).sum(axis=0)
+        rejected = ((minority <= counts) & (special.bdtr(np.minimum(minority, counts), counts, 0.5) <= level / 2)).sum(
+            axis=0
+        )
         chance = np.array([comb(seeds, i) * share**i * (1 - share) ** (seeds - i) for i in range(1, seeds + 1)])
-        power = np.where(rejected > 0, bdtr(np.maximum(rejected - 1.0, 0.0), counts, 1 - majority), 0.0)
+        power = np.where(rejected > 0, special.bdtr(np.maximum(rejected - 1.0, 0.0), counts, 1 - majority), 0.0)
         return float(chance @ power)
 
     def _power_of_groups(self, seeds: int, level: float) -> float:
         """Return the power of Fisher's test, approximately (Casagrande, Pike and Smith 1978)."""
-        from scipy.special import ndtr, ndtri
-
         shares = self.first / self.totals[0], self.second / self.totals[1]
         mean, gap = sum(shares) / 2, abs(self.mean)
         effective = max(seeds - 1 / gap, 0.0) ** 2 / seeds  # after the correction for continuity
         error = np.sqrt(sum(share * (1 - share) for share in shares))
-        above = gap * np.sqrt(effective) - ndtri(1 - level / 2) * np.sqrt(2 * mean * (1 - mean))
-        return float(ndtr(above / error)) if error else float(above > 0)
+        above = gap * np.sqrt(effective) - special.ndtri(1 - level / 2) * np.sqrt(2 * mean * (1 - mean))
+        return float(special.ndtr(above / error)) if error else float(above > 0)
 
 
 def solved_difference(

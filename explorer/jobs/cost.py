@@ -29,6 +29,7 @@ from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.training import model_factory
 from explorer.training.config import RunConfig
 
 _BASE_BYTES = 35_000_000  # what the first training of a process adds, whatever its size
@@ -125,9 +126,11 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
 
 
 def _parameters(config: RunConfig, vocabulary: int) -> int:
-    from explorer.training.model_factory import model_shapes  # only here: it needs torch
-
-    return sum(math.prod(shape) for shape, learned in model_shapes(config, vocabulary or None).values() if learned)
+    return sum(
+        math.prod(shape)
+        for shape, learned in model_factory.model_shapes(config, vocabulary or None).values()
+        if learned
+    )
 
 
 def _state_numbers(config: RunConfig) -> int:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from explorer.errors import InvalidSetting
 from explorer.jobs.order import Order, carry_out
-
-if TYPE_CHECKING:
-    from explorer.training.slices import Slice
+from explorer.training.slices import Slice
 
 SLICE_SECONDS = 0.02  # of training in this process before another training takes its turn
 
@@ -59,8 +57,6 @@ class InProcessExecutor:
 
     async def slices(self, order: Order) -> AsyncIterator[Slice]:
         import torch  # the service must not wait for it when the program starts
-
-        from explorer.training.slices import Slice
 
         turn = self._turns.join()
         try:

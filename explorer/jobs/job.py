@@ -27,7 +27,7 @@ from explorer.jobs import disk_space
 from explorer.jobs.cost import estimate_cost
 from explorer.jobs.executor import Executor, ExecutorUnusable, MachineLost, WorkerLost
 from explorer.jobs.order import Order
-from explorer.run_store import store
+from explorer.run_store import operations, store
 from explorer.run_store.store import describe_disk_error
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
@@ -561,8 +561,6 @@ def move_into_store(folder: Path, check: Callable[[], None] = lambda: None) -> N
 
     Raises RunError if it is no run, StoreError or OSError if there is no room.
     """
-    from explorer.run_store import operations  # needs the database, which the first page must not wait for
-
     run = store.load(folder)
     if run.card.finished or not store.find_by_config(run.config):
         stored = operations.add_run(folder, check)

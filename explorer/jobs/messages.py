@@ -21,7 +21,10 @@ from explorer import errors
 from explorer.errors import LineageError
 from explorer.jobs.executor import TrainingFailed
 from explorer.jobs.order import encode, of_prefix, with_prefix
+from explorer.lazy_libraries import torch
 from explorer.program_files import VERSION
+from explorer.training import events as event_types
+from explorer.training.slices import Slice
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -97,26 +100,24 @@ def _to_error(header: Header) -> LineageError:
 
 def encode_slice(part: Slice) -> bytes:
     """Return a slice as a message."""
-    from explorer.training.events import Checkpoint, Evaluation, Started, Step
-
     arrays: dict[str, ndarray] = {}
     others: list[dict[str, object]] = []
-    steps: list[tuple[Step, float]] = []
+    steps: list[tuple[event_types.Step, float]] = []
     order: list[int] = []  # of the events: the index of an event that is no step, or -1 for a step
     for event, seconds in part.events:
         prefix = f"{len(others)}."
         match event:
-            case Step():
+            case event_types.Step():
                 steps.append((event, seconds))
                 order.append(-1)
                 continue
-            case Started(parameters, tokenizer, machine):
+            case event_types.Started(parameters, tokenizer, machine):
                 about = {"parameters": parameters, "tokenizer": tokenizer, "machine": machine}
                 others.append({"type": "started", **about, "at": seconds})
-            case Evaluation(step, answers, samples):
+            case event_types.Evaluation(step, answers, samples):
                 others.append({"type": "evaluation", "step": step, "samples": samples, "at": seconds})
                 arrays |= with_prefix(prefix, _to_arrays(answers))
-            case Checkpoint(step, weights, optimiser, is_snapshot):
+            case event_types.Checkpoint(step, weights, optimiser, is_snapshot):
                 others.append({"type": "checkpoint", "step": step, "is_snapshot": is_snapshot, "at": seconds})
                 arrays |= with_prefix(f"{prefix}weights.", _to_arrays(weights))
                 arrays |= with_prefix(f"{prefix}optimiser.", _to_arrays(optimiser))
@@ -133,8 +134,6 @@ def encode_slice(part: Slice) -> bytes:
 
 def decode_slice(header: Header, arrays: Mapping[str, ndarray]) -> Slice:
     """Return the slice of a message."""
-    from explorer.training.slices import Slice
-
     events = (_decode_event(each, of_prefix(f"{i}.", dict(arrays))) for i, each in enumerate(header["events"]))
     steps = _decode_steps(arrays)
     ordered = tuple(next(steps) if index < 0 else next(events) for index in header["order"])
@@ -142,44 +141,35 @@ def decode_slice(header: Header, arrays: Mapping[str, ndarray]) -> Slice:
 
 
 def _decode_event(data: Header, arrays: dict[str, ndarray]) -> tuple[Any, float]:
-    from explorer.training.events import Checkpoint, Evaluation, Started
-
     match data["type"]:
         case "started":
-            return Started(data["parameters"], data["tokenizer"], data["machine"]), data["at"]
+            return event_types.Started(data["parameters"], data["tokenizer"], data["machine"]), data["at"]
         case "evaluation":
-            return Evaluation(data["step"], _to_tensors(arrays), tuple(data["samples"])), data["at"]
+            return event_types.Evaluation(data["step"], _to_tensors(arrays), tuple(data["samples"])), data["at"]
         case _:
             weights, optimiser = (_to_tensors(of_prefix(part, arrays)) for part in ("weights.", "optimiser."))
-            return Checkpoint(data["step"], weights, optimiser, data["is_snapshot"]), data["at"]
+            return event_types.Checkpoint(data["step"], weights, optimiser, data["is_snapshot"]), data["at"]
 
 
 def _decode_steps(arrays: Mapping[str, ndarray]) -> Iterator[tuple[Any, float]]:
-    from explorer.training.events import Step
-
     if "steps" not in arrays:
         return
     losses, signals = _to_tensors({"": arrays["losses"]})[""], _to_tensors(of_prefix("signal.", dict(arrays)))
     rows = zip(arrays["steps"].tolist(), arrays["tokens"].tolist(), arrays["seconds"].tolist(), strict=True)
     for i, (step, tokens, seconds) in enumerate(rows):
-        yield Step(step, losses[i], tokens, {name: values[i] for name, values in signals.items()}), seconds
+        yield event_types.Step(step, losses[i], tokens, {name: values[i] for name, values in signals.items()}), seconds
 
 
 def checkpoint_tensors(part: Slice) -> Iterator[Tensor]:
     """Yield the tensors of a slice's checkpoint that is no snapshot, if there is one."""
-    from explorer.training.events import Checkpoint
-
     for event, _ in part.events:
-        if isinstance(event, Checkpoint) and not event.is_snapshot:
+        if isinstance(event, event_types.Checkpoint) and not event.is_snapshot:
             yield from (*event.weights.values(), *event.optimiser.values())
 
 
 def without_checkpoint(part: Slice) -> Slice:
     """Return a slice without its checkpoint that is no snapshot."""
-    from explorer.training.events import Checkpoint
-    from explorer.training.slices import Slice
-
-    kept = (each for each in part.events if not isinstance(each[0], Checkpoint) or each[0].is_snapshot)
+    kept = (each for each in part.events if not isinstance(each[0], event_types.Checkpoint) or each[0].is_snapshot)
     return Slice(tuple(kept), part.seconds)
 
 
@@ -188,6 +178,4 @@ def _to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, ndarray]:
 
 
 def _to_tensors(arrays: Mapping[str, ndarray]) -> dict[str, Tensor]:
-    import torch
-
     return {name: torch.from_numpy(value) for name, value in arrays.items()}

@@ -6,17 +6,16 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy import ndarray
 from safetensors.numpy import load, save
 
 from explorer.errors import LimitExceeded
+from explorer.training import recorder, slices, train
 from explorer.training.config import RunConfig, parse_config, to_json
 from explorer.training.record import Snapshot
-
-if TYPE_CHECKING:
-    from explorer.training.slices import Slice
+from explorer.training.slices import in_slices
 
 
 @dataclass(frozen=True)
@@ -33,15 +32,11 @@ class Order:
     text: str = ""
 
 
-def carry_out(order: Order, slice_seconds: float) -> Iterator[Slice]:
+def carry_out(order: Order, slice_seconds: float) -> Iterator[slices.Slice]:
     """Carry out an order in this thread. Raises LineageError if it is impossible or needs too much memory."""
-    from explorer.training.recorder import as_checkpoint
-    from explorer.training.slices import in_slices
-    from explorer.training.train import train
-
-    checkpoint = as_checkpoint(order.step, order.snapshot) if order.snapshot else None
+    checkpoint = recorder.as_checkpoint(order.step, order.snapshot) if order.snapshot else None
     try:
-        yield from in_slices(train(order.config, checkpoint), slice_seconds)
+        yield from in_slices(train.train(order.config, checkpoint), slice_seconds)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError) or re.search("allocate memory|out of memory", str(error)):  # of torch
             raise LimitExceeded(

@@ -52,7 +52,9 @@ from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
 from explorer.jobs import job_rows, limits, shared_jobs
 from explorer.jobs.executor import Executor, InProcessExecutor
 from explorer.jobs.job import MAX_CRASHES, Job, JobState, JobView, later_step, store_finished_job
-from explorer.run_store import store
+from explorer.jobs.ray_executor import RayExecutor
+from explorer.jobs.worker_processes import ProcessExecutor
+from explorer.run_store import operations, store
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, key, parse_config
 
@@ -227,8 +229,6 @@ class JobService:
         job = self.find(run_key, visitor)
         if job is None or job.record is None:
             raise UnknownRun(f"There is nothing of run {run_key} to save: it is not over, or it was forgotten.")
-        from explorer.run_store import operations
-
         record = job.record if job.record.finished else replace(job.record, state="stopped")
         try:
             store.write_run(record, job.folder, visitor)
@@ -622,11 +622,7 @@ def make_executor(name: str = "") -> Executor:
     if chosen == "here":
         return InProcessExecutor()
     if chosen != "processes":
-        from explorer.jobs.ray_executor import RayExecutor
-
         return RayExecutor(chosen)
-    from explorer.jobs.worker_processes import ProcessExecutor
-
     return ProcessExecutor()
 
 

@@ -18,8 +18,11 @@ from explorer.catalogue import MODELS, TASKS
 from explorer.errors import LineageError
 from explorer.jobs import messages
 from explorer.jobs.order import carry_out, decode_order
+from explorer.lazy_libraries import torch
 from explorer.log_privacy import format_traceback
 from explorer.tasks.text import corpora
+from explorer.training import train
+from explorer.training.config import default_config, with_settings
 
 _SLICE_SECONDS = 0.075  # of training between two messages
 _NICENESS = 19  # the lowest priority: a dozen workers must not slow down the pages
@@ -28,12 +31,7 @@ _CHECKPOINT_SECONDS, _SMALL_CHECKPOINT = 1.0, 1_000_000  # seconds between two c
 
 def import_everything() -> None:
     """Import what any training needs, on one thread: a forked process would wait for a second one that it lacks."""
-    import torch
-
     torch.set_num_threads(1)
-    from explorer.training.config import default_config, with_settings
-    from explorer.training.train import train
-
     for row in MODELS.values():
         for variant in row.by_task.values():
             importlib.import_module(variant.class_path.partition(":")[0])
@@ -43,7 +41,7 @@ def import_everything() -> None:
     # The first training step of a process imports the compiler of torch. It is taken on the processor, and torch is not
     # asked for GPUs, because a forked process cannot use CUDA if the process before it has initialized it.
     config = with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2})
-    for _ in train(config, device=torch.device("cpu")):
+    for _ in train.train(config, device=torch.device("cpu")):
         pass
     gc.collect()
     gc.freeze()  # a collection would write to the pages that the workers share

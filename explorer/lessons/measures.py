@@ -9,9 +9,12 @@ from typing import Any
 from explorer.catalogue import TASKS, task_row
 from explorer.errors import InvalidSetting, LineageError, shorten
 from explorer.hub.suitable import Need
+from explorer.inspection.transformer.softmax_scaling import WIDTHS
+from explorer.inspection.words import word_vectors
 from explorer.run_store import store
 from explorer.tasks import recall
 from explorer.tasks.negation import CLASSES, VOCABULARY
+from explorer.tasks.own_sentences import Language
 from explorer.tasks.sentiment.config import CLASSES as ENGLISH_CLASSES
 from explorer.tasks.seq2seq import digits
 from explorer.tasks.sequence_labelling import delayed_copy, induction
@@ -162,8 +165,6 @@ def _check_sentences(given: Mapping[str, Any]) -> None:
 
 
 def _check_english(given: Mapping[str, Any]) -> None:
-    from explorer.tasks.own_sentences import Language  # here: the first page needs no tokenizers
-
     Language.from_json(store.find(given["run"]).tokenizer).vocabulary.split(given["sentence"])
 
 
@@ -175,16 +176,10 @@ def _check_words(given: Mapping[str, Any]) -> None:
 
 
 def _check_vectors(given: Mapping[str, Any]) -> None:
-    from explorer.inspection.words.word_vectors import load_table  # here: the first page needs no numpy
-
-    load_table(store.find(given["run"])).ids([given["word"], given["other"]])
+    word_vectors.load_table(store.find(given["run"])).ids([given["word"], given["other"]])
 
 
 def _check_width(given: Mapping[str, Any]) -> None:
-    from explorer.inspection.transformer.softmax_scaling import (
-        WIDTHS,  # here: numpy is not needed on the way to the first page
-    )
-
     if given["width"] not in WIDTHS:
         raise InvalidSetting(f"width = {given['width']} is not possible. Give one of {', '.join(map(str, WIDTHS))}.")
 

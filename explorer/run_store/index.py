@@ -38,6 +38,7 @@ from explorer.database.engine import Base, database, lock, run_transaction, to_u
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, RunError, StoreError, shorten
 from explorer.run_store import storage, store
+from explorer.run_store.change_lock import changing_runs
 from explorer.run_store.places import Folder
 from explorer.run_store.storage import SharedRun
 from explorer.training.config import KEY, RunConfig, changed_settings, to_json
@@ -349,8 +350,6 @@ def compare_with_storage(again: bool = False) -> None:
 
     A row is struck only if its card is gone. A card that cannot be read is logged, and its row stays.
     """
-    from explorer.run_store.change_lock import changing_runs
-
     shared = storage.current()
     if shared is None:
         return

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy import ndarray
 
+from explorer.lazy_libraries import pd
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 BATCH_LOSS = "batch_loss"
 
 
-def curves_table(curves: Curves, config: RunConfig) -> DataFrame:
+def curves_table(curves: Curves, config: RunConfig) -> pd.DataFrame:
     """Return all measurements of a training, with the columns step, seed, metric and value.
 
     The metrics have a row for each evaluation and seed. The loss of each batch (`batch_loss`, in nats) and the other
     quantities that are measured at each step belong to the weights before that step, so the first one has step 0.
     """
-    import pandas as pd
-
     steps = curves.first + np.arange(len(curves.losses))
     courses: dict[str, tuple[ndarray, ndarray]] = {
         **{name: (curves.evaluated, values) for name, values in curves.metrics.items()},
@@ -45,14 +39,12 @@ def curves_table(curves: Curves, config: RunConfig) -> DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def metrics_table(curves: Curves, config: RunConfig) -> DataFrame:
+def metrics_table(curves: Curves, config: RunConfig) -> pd.DataFrame:
     """Return the metrics with a row for each evaluation and seed, and a column for each metric.
 
     The other columns are step, epoch (where the task has epochs), tokens (read by one seed), seconds (of training, all
     seeds together) and seed.
     """
-    import pandas as pd
-
     moments, seeds = curves.evaluated - curves.first, np.array(config.seeds)
     when: dict[str, ndarray] = {"step": curves.evaluated}
     if config.steps_per_epoch:

@@ -11,19 +11,16 @@ every other; otherwise one cannot tell.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from explorer.inspection.compare import is_paired
 from explorer.inspection.verdicts import BestComparison, compare_with_best
+from explorer.lazy_libraries import pd
 from explorer.sweeps.controller import Plan, TrialStatus
 from explorer.sweeps.space import Sweep, Trial
 from explorer.training.config import key
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
-
-def results_table(sweep: Sweep, plan: Plan) -> DataFrame:
+def results_table(sweep: Sweep, plan: Plan) -> pd.DataFrame:
     """Return a row for each trial, the best first: those that went furthest, then by the mean of the metric.
 
     The columns are trial (its number), one for each searched setting, state, step (at which the values were measured),
@@ -31,8 +28,6 @@ def results_table(sweep: Sweep, plan: Plan) -> DataFrame:
     deviation), parameters, seconds (of training), confirmed (for a finalist: the mean over the new seeds), run (the key
     of the run), and confirmation (the key of the run with the new seeds).
     """
-    import pandas as pd
-
     confirmed = {status.trial.number: status for status in plan.finalists}
     rows = [_row(sweep, status, confirmed.get(status.trial.number)) for status in ranked(sweep, plan)]
     return pd.DataFrame(rows)

@@ -22,7 +22,9 @@ from typing import Any, Literal, TypeAlias
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, shorten
+from explorer.lazy_libraries import torch
 from explorer.tasks.text import corpora
+from explorer.training import objective
 from explorer.training.config import (
     RunConfig,
     key,
@@ -231,9 +233,7 @@ def default_metric(config: RunConfig) -> str:
 @lru_cache(maxsize=256)
 def recorded_metrics(config: RunConfig) -> tuple[str, ...]:
     """Return the metrics that a run of this configuration records."""
-    from explorer.training.objective import objective_class  # it needs torch
-
-    return objective_class(config.task).layout(config).metrics
+    return objective.objective_class(config.task).layout(config).metrics
 
 
 def is_lower_better(metric: str) -> bool:
@@ -426,8 +426,6 @@ def _grid_trials(sweep: Sweep) -> tuple[Trial, ...]:
 
 
 def _random_trials(sweep: Sweep) -> tuple[Trial, ...]:
-    import torch
-
     from explorer.seeds import generator
 
     stream = generator(sweep.search_seed, "sweep")

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from explorer.errors import TextError, shorten
+from explorer.lazy_libraries import pd
 from explorer.tasks.negation import MAX_CLASSES
 from explorer.tasks.seq2seq.pairs import JOINERS, MAX_ALPHABET, MAX_CHARACTERS, MIN_PAIRS, Pair, normalize_text
 from explorer.tokenization.words import MAX_WORDS, SPLIT_AT_SPACES, drop_invisible, fold_word, lacks_spaces, split_words
@@ -166,8 +167,6 @@ def _read_columns(content: str, names: Sequence[str], row: str) -> list[tuple[in
     names: the columns; others are ignored
     row: the word for the content of a row in messages, such as “sentence”
     """
-    import pandas as pd  # imported here and below, because it would delay the first page
-
     advice = _FORMAT.format(columns=",".join(names), row=row)
     lines = content.split("\n")
     first = next((i for i, line in enumerate(lines) if line.strip()), 0)
@@ -215,8 +214,6 @@ def _read_columns(content: str, names: Sequence[str], row: str) -> list[tuple[in
 
 def _find_columns(header: str, names: Sequence[str], advice: str, separators: Sequence[str]) -> tuple[str, list[str]]:
     """Return the separator of a table and the names of its columns, in small letters. Raises TextError."""
-    import pandas as pd
-
     most: list[str] = []
     for separator in separators:
         try:

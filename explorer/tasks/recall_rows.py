@@ -32,7 +32,7 @@ def batch(config: RecallConfig, seed: int, order: int, step: int, size: int) -> 
     return fixed if size >= config.sequences else fixed[torch.randperm(config.sequences, generator=rng)[:size]]
 
 
-def evaluation_sequences(config: RecallConfig, length: int, count: int, seed: int = 0) -> Int[Tensor, "count time"]:
+def evaluation_sequences(config: RecallConfig, length: int, count: int) -> Int[Tensor, "count time"]:
     """Return sequences for evaluation, drawn independently of training and equal for all models."""
-    rng = generator(seed, f"recall/asked/{length}")
+    rng = generator(0, f"recall/asked/{length}")
     return torch.randint(config.symbols, (count, length), generator=rng)

@@ -101,10 +101,10 @@ def comparability(configs: Iterable[RunConfig], measure: str = "val_loss") -> li
     return differences
 
 
-def comparability_sentence(differences: Sequence[Difference], what: str = "These losses") -> str:
+def comparability_sentence(differences: Sequence[Difference]) -> str:
     """Return one sentence with all reasons; empty if there is none."""
     reasons = "; ".join(each.sentence for each in differences)
-    return f"{what} cannot be compared directly: {reasons}." if reasons else ""
+    return f"These losses cannot be compared directly: {reasons}." if reasons else ""
 
 
 def can_compare_bits(differences: Sequence[Difference]) -> bool:

@@ -8,12 +8,9 @@ import re
 import subprocess
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from explorer.errors import InvalidSetting
-
-if TYPE_CHECKING:
-    import torch
+from explorer.lazy_libraries import torch
 
 _LONGEST = 120  # characters of the name of a processor
 
@@ -28,8 +25,6 @@ def machine_kind(device: torch.device | None = None) -> str:
     of 32-bit numbers may be rounded differently, and such differences grow with every step. On a GPU even two trainings
     may differ, because some operations add in an order that is not fixed.
     """
-    import torch
-
     name = _processor_name()
     if device is not None and device.type == "cuda":
         platform_version = f"CUDA {torch.version.cuda}" if torch.version.cuda else f"ROCm {torch.version.hip}"

@@ -14,6 +14,7 @@ from explorer.models.configs import NgramTextConfig
 from explorer.models.layers import stack
 from explorer.seeds import generator
 from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.rows import text_data
 from explorer.training.config import RunConfig
 from explorer.training.objective import objective_class
 
@@ -55,7 +56,5 @@ def count_parameters(config: RunConfig) -> int:
     """Return the number of learnable parameters of one replica; the text of a language model is read for it."""
     vocabulary = None
     if isinstance(config.task, TextConfig):
-        from explorer.tasks.text.rows import text_data
-
         vocabulary = text_data(config.task).vocabulary
     return sum(math.prod(shape) for shape, learned in model_shapes(config, vocabulary).values() if learned)

@@ -17,6 +17,7 @@ from numpy import ndarray
 from torch import Generator, Tensor, nn
 
 from explorer.catalogue import TaskConfig, model_for_task, task_row
+from explorer.tokenization.text import from_json
 from explorer.training.config import RunConfig
 from explorer.training.events import EvaluationPart
 
@@ -57,8 +58,6 @@ class Objective(ABC):
     @staticmethod
     def parse_tokenizer(text: str) -> tuple[str, int]:
         """Return the validated tokenizer of a stored run, as JSON, and its number of tokens. Raises DamagedRun."""
-        from explorer.tokenization.text import from_json  # runs of other tasks need no tokenizer
-
         tokenizer = from_json(text)
         return tokenizer.to_json(), len(tokenizer.tokens)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.errors import LineageError
+from explorer.training import events as event_types
 
 if TYPE_CHECKING:
     from explorer.training.events import Event  # it needs torch, for which the first page must not wait
@@ -33,8 +34,6 @@ def in_slices(events: Iterable[Event], slice_seconds: float) -> Iterator[Slice]:
     Of the checkpoints of a slice that are no snapshots only the last one is yielded, because it replaces the others.
     An exception of the training follows the slice of the events before it.
     """
-    from explorer.training.events import EvaluationPart
-
     iterator, seconds = iter(events), 0.0
     while True:
         done: list[tuple[Event, float]] = []
@@ -50,7 +49,7 @@ def in_slices(events: Iterable[Event], slice_seconds: float) -> Iterator[Slice]:
                 problem = error
                 break
             advanced = True
-            if not isinstance(event, EvaluationPart):
+            if not isinstance(event, event_types.EvaluationPart):
                 done.append((event, seconds + time.perf_counter() - start))
         seconds += time.perf_counter() - start
         if advanced or finished:
@@ -62,7 +61,7 @@ def in_slices(events: Iterable[Event], slice_seconds: float) -> Iterator[Slice]:
 
 
 def _without_replaced_checkpoints(events: list[tuple[Event, float]]) -> tuple[tuple[Event, float], ...]:
-    from explorer.training.events import Checkpoint
-
-    replaceable = [id(event) for event, _ in events if isinstance(event, Checkpoint) and not event.is_snapshot]
+    replaceable = [
+        id(event) for event, _ in events if isinstance(event, event_types.Checkpoint) and not event.is_snapshot
+    ]
     return tuple(each for each in events if id(each[0]) not in replaceable[:-1])

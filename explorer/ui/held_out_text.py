@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from explorer.errors import LineageError
+from explorer.inspection.language import bits_per_byte
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.result_section import Request
-
-if TYPE_CHECKING:
-    from explorer.inspection.language.bits_per_byte import HeldOutText
 
 
 @dataclass(frozen=True)
 class CountedText:
     """The held-out text, and the number of tokens that the tokenizer has."""
 
-    held_out: HeldOutText
+    held_out: bits_per_byte.HeldOutText
     vocabulary: int
 
 
@@ -28,10 +25,9 @@ def count_request(task: TextConfig) -> Request[CountedText | None]:
 
 
 def _count(task: TextConfig) -> CountedText | None:
-    from explorer.inspection.language.bits_per_byte import held_out_text  # needs torch, for which no page waits
     from explorer.tasks.text.rows import text_data
 
     try:
-        return CountedText(held_out_text(task), text_data(task).vocabulary)
+        return CountedText(bits_per_byte.held_out_text(task), text_data(task).vocabulary)
     except LineageError:  # where the rows cannot be made, the training itself says why
         return None

@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from explorer.catalogue import MODELS
 from explorer.figures.language.loss_by_context import TRACES_PER_LINE, Line
+from explorer.inspection import load_model
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
@@ -37,10 +38,8 @@ def load_stack(view: RunView) -> nn.Module:
 
     Raises DamagedRun.
     """
-    from explorer.inspection.load_model import load_model
-
     assert view.loaded_run
-    return load_model(view.loaded_run).stack
+    return load_model.load_model(view.loaded_run).stack
 
 
 def model_line(

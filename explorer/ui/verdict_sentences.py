@@ -23,13 +23,13 @@ SHARED_TEST_SET = (
 )
 
 
-def verdict_words(judgement: Judgement, digits: int = 3) -> str:
+def verdict_words(judgement: Judgement) -> str:
     """Return the verdict in a few words, for a table or brackets."""
     match judgement.verdict:
         case "different":
             return "different"
         case "equal":
-            return f"practically equal (within ±{format_number(judgement.margin, digits)})"
+            return f"practically equal (within ±{format_number(judgement.margin, 3)})"
         case "identical":
             return "the same value in every seed"
         case "few seeds":
@@ -67,12 +67,10 @@ def comparison_finding(found: BestComparison | None, digits: int = 3, unit: str 
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def compare_pair(
-    first: tuple[str, ndarray], second: tuple[str, ndarray], paired: bool, digits: int = 2, margin: float = 0.0
-) -> str:
+def compare_pair(first: tuple[str, ndarray], second: tuple[str, ndarray], paired: bool) -> str:
     """Return sentences that compare two models, given their names and one value for each seed; "" with single seeds."""
-    found = compare_with_best(dict([first, second]), paired, margin=margin)
-    return f"{comparison_finding(found, digits)} {comparison_note(found)}".strip()
+    found = compare_with_best(dict([first, second]), paired)
+    return f"{comparison_finding(found, 2)} {comparison_note(found)}".strip()
 
 
 def solved_comparison(solved: Mapping[str, ndarray], counted: str) -> str:

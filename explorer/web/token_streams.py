@@ -22,16 +22,14 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from explorer.errors import LineageError
+from explorer.generation import streaming
+from explorer.lazy_libraries import torch
 from explorer.web.visitors import visitor_from_cookies
-
-if TYPE_CHECKING:
-    from explorer.generation.streaming import Chunk
 
 log = logging.getLogger(__name__)
 _THREADS = 2
@@ -46,7 +44,7 @@ class StreamAnswer:
     the text is being generated.
     """
 
-    def __init__(self, make: Callable[[], Iterator[Chunk]]) -> None:
+    def __init__(self, make: Callable[[], Iterator[streaming.Chunk]]) -> None:
         self._make = make
         self.running: TokenStream | None = None
 
@@ -86,11 +84,11 @@ class StreamAnswer:
 class TokenStream:
     """One text that is generated for one browser. Only one thread at a time may advance it."""
 
-    def __init__(self, make: Callable[[], Iterator[Chunk]]) -> None:
+    def __init__(self, make: Callable[[], Iterator[streaming.Chunk]]) -> None:
         self.finished = False  # the last event has been produced
         self.stopped = False  # end it early: it was dropped, or started again
         self._make = make
-        self._chunks: Iterator[Chunk] | None = None
+        self._chunks: Iterator[streaming.Chunk] | None = None
         self._tokens = 0
         self._begun = time.perf_counter()
 
@@ -157,8 +155,6 @@ class FairThreadPool:
 
 
 def _use_one_torch_thread() -> None:
-    import torch
-
     torch.set_num_threads(1)  # one token is too little work for two cores
 
 

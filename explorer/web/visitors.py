@@ -33,6 +33,7 @@ from explorer.database import notifications, shared_values
 from explorer.database.engine import run_transaction
 from explorer.environment import environment
 from explorer.errors import LineageError, StoreError, TooManyRequests
+from explorer.run_store import index
 from explorer.web import rate_limits
 from explorer.web.client_address import client_address
 from explorer.web.signing import signing_key
@@ -157,8 +158,6 @@ def _unsigned_owner(token: str) -> str:
     """
     if not _TOKEN.fullmatch(token):
         return ""
-    from explorer.run_store import index
-
     try:
         return token if index.search(index.Query(owner=_visitor_id(token), limit=1)) else ""
     except LineageError:  # the index cannot be read now

@@ -49,7 +49,7 @@ def test_importing_the_package_loads_neither_torch_nor_pandas() -> None:
 @pytest.mark.parametrize("module", [catalogue_tables, comparisons, run, stored, sweeps, trainer])
 def test_the_examples_of_the_docstrings_are_true(module: ModuleType, small: explorer.Run) -> None:
     names = {"explorer": explorer, "run": small}
-    found = doctest.testmod(module, extraglobs=names, optionflags=doctest.NORMALIZE_WHITESPACE)
+    found = doctest.testmod(sys.modules[module.__name__], extraglobs=names, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert found.attempted and not found.failed
 
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "pages").glob("*.py"))
 UI = sorted(file for folder in ("labs", "ui", "web") for file in (ROOT / "explorer" / folder).rglob("*.py"))
+
+
+def is_lazy(package: str | None) -> bool:
+    """Return whether a package imports its modules when they are first used; see `explorer.lazy_exports`."""
+    return isinstance(getattr(sys.modules.get(package or ""), "__getattr__", None), partial)
 
 
 def find_imports(nodes: Iterable[ast.AST]) -> set[str]:
@@ -19,7 +26,8 @@ def find_imports(nodes: Iterable[ast.AST]) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found |= {f"{node.module}", *(f"{node.module}.{name.name}" for name in node.names)}
+            names = () if is_lazy(node.module) else node.names
+            found |= {f"{node.module}", *(f"{node.module}.{name.name}" for name in names)}
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             found |= find_imports(node.orelse)
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):

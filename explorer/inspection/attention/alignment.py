@@ -132,7 +132,6 @@ def exact_match_under(
     config: TranslationConfig,
     intervention: str,
     count: int = 50,
-    seed: int = 0,
     lengths: Sequence[int] | None = None,
 ) -> Float32[ndarray, "*replicas parts"]:
     """Return the teacher-forced exact match on fresh sources under an intervention, for each part of the task.
@@ -146,14 +145,14 @@ def exact_match_under(
         cut       the summary vector, or all annotations, and the initial decoder state are zeros
         shuffled  the source tokens are read in a random order
 
-    `count` is the number of sources per part, `seed` that of their generator. Works on a stack of replicas. Raises
+    `count` is the number of sources per part. Works on a stack of replicas. Raises
     InvalidSetting for an unknown intervention, and for "uniform" and "frozen" in a model without attention.
     """
     if intervention not in INTERVENTIONS:
         raise InvalidSetting(f"intervention = {intervention} is unknown. Give one of {', '.join(INTERVENTIONS)}.")
     accuracies = []
-    for pairs in _fresh_pairs(config, count, seed, lengths):
-        source = _shuffle_tokens(pairs.source, model.padding, seed) if intervention == "shuffled" else pairs.source
+    for pairs in _fresh_pairs(config, count, lengths):
+        source = _shuffle_tokens(pairs.source, model.padding, 0) if intervention == "shuffled" else pairs.source
         batch = Pairs(
             *(x.expand(*model.replicas, *x.shape) for x in (source, pairs.decoder_input, pairs.targets, pairs.mask))
         )
@@ -179,14 +178,14 @@ def exact_match_by_intervention(
     return np.stack(rows).reshape(len(names), -1).astype(float)
 
 
-def _fresh_pairs(config: TranslationConfig, count: int, seed: int, lengths: Sequence[int] | None) -> list[Pairs]:
+def _fresh_pairs(config: TranslationConfig, count: int, lengths: Sequence[int] | None) -> list[Pairs]:
     """Return fresh sources with their targets, one batch per part. Raises NeedsText for a file that is not there."""
     if isinstance(config, PairsConfig):
         return [encode_pairs(config, pair_table(config).held_out)]
     if isinstance(config, DatesConfig):
-        formats = evaluation_dates(config, count, seed)
+        formats = evaluation_dates(config, count)
         return [formats.slice_rows(i * count, (i + 1) * count) for i in range(len(DATE_FORMATS))]
-    return [evaluation_digits(config, [length], count, seed) for length in lengths or evaluation_lengths(config)]
+    return [evaluation_digits(config, [length], count) for length in lengths or evaluation_lengths(config)]
 
 
 def _shuffle_tokens(source: Int[Tensor, "batch source"], padding: int, seed: int) -> Int[Tensor, "batch source"]:

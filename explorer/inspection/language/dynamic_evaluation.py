@@ -140,15 +140,15 @@ class NgramEvaluation:
     weight: float  # of the cache, chosen on training text
 
 
-def evaluate_ngram(ngram: Ngram, config: TextConfig, most: int = TOKENS) -> NgramEvaluation:
+def evaluate_ngram(ngram: Ngram, config: TextConfig) -> NgramEvaluation:
     """Evaluate an n-gram without and with a cache on the text of `evaluate_statically`.
 
     The cache holds all earlier targets, also those of earlier segments. Raises TextError, NeedsText, CorpusMissing.
     """
-    weight = choose_cache_weight(ngram, config, most)
-    segments = _segments(config, most)
+    weight = choose_cache_weight(ngram, config)
+    segments = _segments(config, TOKENS)
     losses = _ngram_losses(with_cache(ngram, weight), segments, config.batches == "contiguous")
-    return NgramEvaluation(evaluate_statically(ngram, config, most), _running_loss(segments, losses), weight)
+    return NgramEvaluation(evaluate_statically(ngram, config), _running_loss(segments, losses), weight)
 
 
 def choose_cache_weight(ngram: Ngram, config: TextConfig, most: int = TOKENS) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.inspection.language import bits_per_byte
 from explorer.inspection.language.fitted_ngram import NgramLoss, fit_and_evaluate
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text.config import TextConfig
@@ -38,6 +39,4 @@ def measure_tokenizer_loss(config: TextConfig, settings: NgramTextConfig) -> Tok
 
     Raises TextError, NeedsText or CorpusMissing.
     """
-    from explorer.inspection.language.bits_per_byte import held_out_text  # needs torch, for which no page waits
-
-    return TokenizerLoss(fit_and_evaluate(config, settings), held_out_text(config))
+    return TokenizerLoss(fit_and_evaluate(config, settings), bits_per_byte.held_out_text(config))

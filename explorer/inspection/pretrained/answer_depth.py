@@ -77,12 +77,10 @@ def _settled_depths(wrong: Bool[ndarray, "depths prompts"]) -> Int[ndarray, " pr
     return depths
 
 
-def single_token_prompts(
-    tokenizer: PretrainedTokenizer, prompts: Sequence[Prompt] = PROMPTS
-) -> list[tuple[Prompt, tuple[int, ...], int]]:
+def single_token_prompts(tokenizer: PretrainedTokenizer) -> list[tuple[Prompt, tuple[int, ...], int]]:
     """Return the prompts whose answer is one token, with their ids and the id of the answer."""
     found = []
-    for each in prompts:
+    for each in PROMPTS:
         space = "" if each.text.endswith("“") else " "
         ids = tokenizer.encode(each.text).tolist()
         whole = tokenizer.encode(each.text + space + each.answer).tolist()

@@ -50,12 +50,12 @@ class Coreference:
         """Return the share of pairs in which the best head switches."""
         return estimate_share(self.switches()[(slice(None), *self.best_head)] > 0)
 
-    def best_by_chance(self, draws: int = _DRAWS) -> Float64[ndarray, " draws"]:
+    def best_by_chance(self) -> Float64[ndarray, " draws"]:
         """Return the share of the best head of each draw, with the two nouns exchanged in random pairs."""
         rng = np.random.default_rng(0)
         switches = self.switches().reshape(len(self.preference), -1)
         right, wrong = (switches > 0).astype(np.float64), (switches < 0).astype(np.float64)
-        exchanged = rng.integers(2, size=(draws, len(switches))).astype(np.float64)
+        exchanged = rng.integers(2, size=(_DRAWS, len(switches))).astype(np.float64)
         counts = (1 - exchanged) @ right + exchanged @ wrong
         best: ndarray = counts.max(axis=1) / len(switches)
         return best

@@ -14,16 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.errors import InvalidSetting, shorten
+from explorer.generation import generate
 from explorer.hub import opened
 from explorer.hub.allowed import NAME
 from explorer.hub.card import ModelCard
 from explorer.hub.checkpoints import checkpoint_steps, load_checkpoint, training_step
+from explorer.hub.tokenizer import load_tokenizer
+from explorer.inspection.attention import attend
+from explorer.models.context_window import window_start
+from explorer.tokenization.text import pieces
 
 if TYPE_CHECKING:
-    from explorer.generation.generate import TextGenerator
     from explorer.hub.pretrained import Part, PretrainedModule
     from explorer.hub.tokenizer import PretrainedTokenizer
-    from explorer.inspection.attention.attend import TokenizedInput
     from explorer.inspection.attention.attention_model import AttentionModel
 
 MASKS = ("[MASK]", "<mask>")  # tokens that an encoder was trained to predict
@@ -78,13 +81,11 @@ class PretrainedReader:
         """Its tokenizer. Raises InvalidSetting if the folder has none."""
         return _load_tokenizer(self.card.folder, self.card.fingerprint, self.card.vocabulary)
 
-    def tokenize(self, text: str, most: int | None = None) -> TokenizedInput:
+    def tokenize(self, text: str, most: int | None = None) -> attend.TokenizedInput:
         """Return the tokens of a text, with those that the model expects around it, at most `most` tokens.
 
         A model that continues texts keeps the end of a text that is too long, others its beginning. Raises TextError.
         """
-        from explorer.inspection.attention.attend import TokenizedInput
-
         tokenizer, continues = self.tokenizer, self.card.kind == "decoder"
         given = tokenizer.encode(text).tolist()
         empty = not given
@@ -97,7 +98,7 @@ class PretrainedReader:
         start = len(tokenizer.before)
         names = [tokenizer.tokens[id] for id in ids]
         names[start : start + len(kept)] = self.token_texts(kept, left_out if continues else ())
-        return TokenizedInput(
+        return attend.TokenizedInput(
             ids,
             tuple(names),
             tokenizer.decode(left_out),
@@ -110,8 +111,6 @@ class PretrainedReader:
 
     def token_texts(self, ids: Sequence[int], before: Sequence[int] = ()) -> list[str]:
         """Return the text that each token adds after the tokens `before`; its name if it is special or adds none."""
-        from explorer.tokenization.text import pieces
-
         tokenizer = self.tokenizer
         texts = zip(ids, pieces(tokenizer, ids, before), strict=True)
         return [tokenizer.tokens[id] if id in tokenizer.special or not text else text for id, text in texts]
@@ -153,24 +152,18 @@ class PretrainedReader:
         """The ids that come before every prompt."""
         return self.tokenizer.before
 
-    def text_generator(self, step: int | None = None) -> TextGenerator:
+    def text_generator(self, step: int | None = None) -> generate.TextGenerator:
         """Return the model, ready to generate. Raises InvalidSetting."""
-        from explorer.generation.generate import TextGenerator
-
         self.check_generates_text()
-        return TextGenerator(self.module(step), self.card.context or None, start=self.prompt_start)
+        return generate.TextGenerator(self.module(step), self.card.context or None, start=self.prompt_start)
 
     def count_truncated(self, tokens: int) -> int:
         """Return how many tokens at the beginning of a prompt the model does not see when it generates."""
-        from explorer.models.context_window import window_start
-
         return window_start(tokens, self.card.context) if self.card.context else 0
 
 
 @lru_cache(maxsize=8)
 def _load_tokenizer(folder: str, fingerprint: str, vocabulary: int) -> PretrainedTokenizer:
-    from explorer.hub.tokenizer import load_tokenizer
-
     return load_tokenizer(Path(folder), vocabulary)
 
 

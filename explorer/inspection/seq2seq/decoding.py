@@ -134,7 +134,7 @@ def _tree_arrays(beams: Beams) -> tuple[Int32[ndarray, "nodes 5"], Float32[ndarr
     return np.array(nodes, np.int32), np.array(logs, np.float32), best
 
 
-def exposure_bias(model: Translator, config: TranslationConfig, length: int, count: int, seed: int = 0) -> ExposureBias:
+def exposure_bias(model: Translator, config: TranslationConfig, length: int, count: int) -> ExposureBias:
     """Measure the exposure bias on `count` fresh sources of this length (of dates: `count` in each format).
 
     Of own pairs: on `count` of the held-out ones. Raises NeedsText if their file is not there.
@@ -142,9 +142,9 @@ def exposure_bias(model: Translator, config: TranslationConfig, length: int, cou
     if isinstance(config, PairsConfig):
         fresh = encode_pairs(config, pair_table(config).held_out[:count])
     elif isinstance(config, DatesConfig):
-        fresh = evaluation_dates(config, count, seed)
+        fresh = evaluation_dates(config, count)
     else:
-        fresh = evaluation_digits(config, [length], count, seed)
+        fresh = evaluation_digits(config, [length], count)
     parts = (fresh.source, fresh.decoder_input, fresh.targets, fresh.mask)
     teacher_forced, free_running = exposure_bias_curves(
         model, Pairs(*(part.expand(*model.replicas, *part.shape) for part in parts))

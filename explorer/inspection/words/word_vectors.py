@@ -25,6 +25,7 @@ from explorer.tasks.word_similarity import (
     unit_vectors,
 )
 from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.tokenization.text import from_json
 from explorer.tokenization.words import fold_variants
 from explorer.training.record import Record
 
@@ -71,8 +72,6 @@ def _load_stored(run: StoredRun) -> WordTable:
 
 
 def _load(run: StoredRun | Record) -> WordTable:
-    from explorer.tokenization.text import from_json
-
     words = from_json(run.tokenizer).tokens
     vectors = np.asarray(run.weights(None)["embedding.weight"], np.float32)
     if vectors.ndim != 3 or vectors.shape[1] != len(words):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_type_hints
 import numpy as np
 import streamlit as st
 
+from explorer.inspection.attention import head_scores
 from explorer.labs.attention import findings
 from explorer.labs.attention.ablation import answer_data, answer_place, answer_row, importance_request
 from explorer.labs.attention.measurements import (
@@ -79,12 +80,10 @@ def _draw(
     document: Document,
     results: Results,
 ) -> None:
-    from explorer.inspection.attention.head_scores import HeadImportance
-
     reading, importance = results.get("reading"), results.get("importance")
     if not isinstance(reading, AttentionReading):
         return
-    importance = importance if isinstance(importance, HeadImportance) else None
+    importance = importance if isinstance(importance, head_scores.HeadImportance) else None
     if notes := input_notes(stored_model, reading):
         document.caption(" ".join(notes))
     name = f"{stored_model.title}: " if state.beside else ""

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from explorer.inspection.attention import logit_lens
 from explorer.labs.attention.measurements import (
     ablation_key,
     cache_key,
@@ -88,12 +89,10 @@ def download_button(stored_model: InspectableModel, state: AttentionState) -> No
     """Offer every tapped array of the forward pass as an npz file, with the names that `inspect` gives them."""
 
     def make_file() -> bytes:
-        from explorer.inspection.attention.logit_lens import tap_arrays
-
         text = tokenize_text(stored_model, state)
         file = io.BytesIO()
         model, _ = stored_model.attention_part(state.kind, text.ids, state.seed, state.step)
-        arrays = tap_arrays(model, text.ids, requested_ablation(state))
+        arrays = logit_lens.tap_arrays(model, text.ids, requested_ablation(state))
         np.savez(file, **arrays, tokens=np.array(text.tokens))  # type: ignore[arg-type]  # no tap has a name of its own settings
         return file.getvalue()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from explorer.figures.words.model_internals import contributions
+from explorer.inspection.attention import attend, attention_model, logit_attribution, outcomes
 from explorer.labs.attention import findings
 from explorer.labs.attention.chosen_answers import chosen_outcomes
 from explorer.labs.attention.measurements import cache_key, query_position, tokenize_text
@@ -19,10 +19,6 @@ from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section
 from explorer.ui.training.inspectable_model import InspectableModel
 
-if TYPE_CHECKING:
-    from explorer.inspection.attention.attend import TokenizedInput
-    from explorer.inspection.attention.logit_attribution import LogitAttribution
-
 MAX_PARTS = 12  # that have bars of their own; all other parts have one together
 
 
@@ -30,8 +26,8 @@ MAX_PARTS = 12  # that have bars of their own; all other parts have one together
 class AttributedAnswer:
     """What the parts of a model add to one outcome, compared with another one."""
 
-    input: TokenizedInput
-    attribution: LogitAttribution | None  # None for a model whose parts do not add up
+    input: attend.TokenizedInput
+    attribution: logit_attribution.LogitAttribution | None  # None for a model whose parts do not add up
 
 
 def section(state: AttentionState, stored_model: InspectableModel) -> None:
@@ -59,18 +55,14 @@ def attribute_answer(stored_model: InspectableModel, state: AttentionState) -> A
 
     They are those that the visitor chooses, otherwise the most probable ones.
     """
-    from explorer.inspection.attention.attention_model import attention_model
-    from explorer.inspection.attention.logit_attribution import attribute_logit
-    from explorer.inspection.attention.outcomes import answer_logits, choose_outcomes
-
     tokenized = tokenize_text(stored_model, state)
-    model = attention_model(stored_model.model(state.seed, state.step))
+    model = attention_model.attention_model(stored_model.model(state.seed, state.step))
     if not model.adds_up:
         return AttributedAnswer(tokenized, None)
     position = query_position(stored_model, state.at, tokenized.tokens)
-    logits = answer_logits(model, tokenized.ids, position)
-    first, second, *_ = choose_outcomes(logits, logits, *chosen_outcomes(stored_model, state, logits))
-    return AttributedAnswer(tokenized, attribute_logit(model, tokenized.ids, position, first, second))
+    logits = outcomes.answer_logits(model, tokenized.ids, position)
+    first, second, *_ = outcomes.choose_outcomes(logits, logits, *chosen_outcomes(stored_model, state, logits))
+    return AttributedAnswer(tokenized, logit_attribution.attribute_logit(model, tokenized.ids, position, first, second))
 
 
 def largest_parts(parts: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
@@ -86,12 +78,10 @@ def _draw(
     document: Document,
     results: Mapping[str, AttributedAnswer],
 ) -> None:
-    from explorer.inspection.attention.logit_attribution import NOT_A_SUM
-
     answer = results["answer"]
     found = answer.attribution
     if found is None or found.contrast is None:
-        document.text(NOT_A_SUM)
+        document.text(logit_attribution.NOT_A_SUM)
         return
     before = answer.input.ids[: found.position + 1]
     names = (stored_model.outcome_text(found.outcome, before), stored_model.outcome_text(found.contrast, before))

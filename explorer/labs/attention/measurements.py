@@ -6,12 +6,12 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.attention import attend, head_scores, logit_lens
 from explorer.labs.attention.results import (
     AttentionReading,
     AttentionSnapshots,
@@ -25,20 +25,15 @@ from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.training.model_input import parse_heads
 from explorer.web.results import pack
 
-if TYPE_CHECKING:
-    from explorer.inspection.attention.attend import Ablation, TokenizedInput
-
 MAX_BYTES = 2_000_000  # of the weights of one reading, and of all its snapshots together
 MAX_ANSWERS = 5  # outcomes that are shown of each answer
 MIN_SNAPSHOTS = 3  # fewer do not make a slider
 HEAD_ARRAYS = ("queries", "keys", "values", "raw", "scaled", "weights", "mixed")  # that the walkthrough shows
 
 
-def requested_ablation(state: AttentionState) -> Ablation:
+def requested_ablation(state: AttentionState) -> attend.Ablation:
     """Return the ablation that the state asks for."""
-    from explorer.inspection.attention.attend import Ablation
-
-    return Ablation(parse_heads(state.off), parse_heads(state.flat), state.unmasked, state.unplaced)
+    return attend.Ablation(parse_heads(state.off), parse_heads(state.flat), state.unmasked, state.unplaced)
 
 
 def ablation_key(state: AttentionState) -> tuple[Hashable, ...]:
@@ -57,7 +52,7 @@ def cache_key(stored_model: InspectableModel, state: AttentionState, kind: str) 
     return (f"gaze-{kind}", *stored_model.cache_key, state.seed, step, state.kind, text)
 
 
-def tokenize_text(stored_model: InspectableModel, state: AttentionState) -> TokenizedInput:
+def tokenize_text(stored_model: InspectableModel, state: AttentionState) -> attend.TokenizedInput:
     """Return the tokens that the model reads: the last ones for which the weights stay below MAX_BYTES.
 
     Raises LineageError for a text that the model cannot read.
@@ -81,14 +76,12 @@ def reading_request(stored_model: InspectableModel, state: AttentionState) -> Re
 
 def compute_reading(stored_model: InspectableModel, state: AttentionState) -> AttentionReading:
     """Run the model on the text, with and without the ablation. Raises LineageError."""
-    from explorer.inspection.attention.attend import attend, is_causal, pack_weights
-
     tokenized = tokenize_text(stored_model, state)
     model, query_ids = stored_model.attention_part(state.kind, tokenized.ids, state.seed, state.step)
     is_text = query_ids == tokenized.ids
-    original = attend(model, tokenized.ids)
-    ablated = attend(model, tokenized.ids, requested_ablation(state)) if state.is_ablated else original
-    causal = is_causal(ablated.weights)
+    original = attend.attend(model, tokenized.ids)
+    ablated = attend.attend(model, tokenized.ids, requested_ablation(state)) if state.is_ablated else original
+    causal = attend.is_causal(ablated.weights)
     padding = tuple(np.flatnonzero(np.isnan(ablated.weights).all(axis=(0, 1, 2))).tolist())
     return AttentionReading(
         state,
@@ -97,7 +90,7 @@ def compute_reading(stored_model: InspectableModel, state: AttentionState) -> At
         query_ids,
         (model.layout.layers, model.layout.heads),
         padding,
-        pack({"weights": pack_weights(ablated.weights, causal)}),
+        pack({"weights": attend.pack_weights(ablated.weights, causal)}),
         top_answers(ablated.log_probabilities, original.log_probabilities) if model.layout.answers else None,
         causal,
     )
@@ -136,28 +129,26 @@ def select_snapshots(stored_model: InspectableModel, tokens: int, shown: int | N
     return sorted(selected if shown is None else {*selected, shown})
 
 
-def snapshot_input(stored_model: InspectableModel, state: AttentionState) -> TokenizedInput:
+def snapshot_input(stored_model: InspectableModel, state: AttentionState) -> attend.TokenizedInput:
     """Return the tokens that the snapshots read: they are shown without ablation. Raises LineageError."""
     return tokenize_text(stored_model, replace(state, unmasked=False))
 
 
 def compute_snapshots(stored_model: InspectableModel, state: AttentionState) -> AttentionSnapshots:
     """Run the model of every selected snapshot on the text, without ablation. Raises LineageError."""
-    from explorer.inspection.attention.attend import attend, pack_weights
-
     ids = snapshot_input(stored_model, state).ids
     steps, causal = select_snapshots(stored_model, len(ids), state.step), stored_model.is_causal
-    weights = [pack_weights(attend(stored_model.model(state.seed, step), ids).weights, causal) for step in steps]
+    weights = [
+        attend.pack_weights(attend.attend(stored_model.model(state.seed, step), ids).weights, causal) for step in steps
+    ]
     return AttentionSnapshots(tuple(steps), pack({"weights": np.stack(weights)}))
 
 
 def compute_head(stored_model: InspectableModel, state: AttentionState) -> HeadActivations:
     """Return the activations of the selected head. Raises LineageError."""
-    from explorer.inspection.attention.logit_lens import head_activations
-
     tokenized = tokenize_text(stored_model, state)
     model, _ = stored_model.attention_part(state.kind, tokenized.ids, state.seed, state.step)
-    head = head_activations(model, tokenized.ids, state.layer, state.head, requested_ablation(state))
+    head = logit_lens.head_activations(model, tokenized.ids, state.layer, state.head, requested_ablation(state))
     content = pack({name: getattr(head, name) for name in HEAD_ARRAYS})
     return HeadActivations(tokenized.tokens, head.queries.shape[-1], content)
 
@@ -167,15 +158,11 @@ def compute_layers(stored_model: InspectableModel, state: AttentionState) -> Lay
 
     Raises LineageError.
     """
-    from explorer.inspection.attention.attend import attend
-    from explorer.inspection.attention.head_scores import attention_rollout
-    from explorer.inspection.attention.logit_lens import most_probable_by_depth
-
     reading, ablation = compute_reading(stored_model, state), requested_ablation(state)
     ids = reading.input.ids
     model, _ = stored_model.attention_part(state.kind, ids, state.seed, state.step)
-    weights = attend(model, ids, ablation).weights
-    rollout = attention_rollout(weights) if state.shows_one_text(stored_model.parts) else None
+    weights = attend.attend(model, ids, ablation).weights
+    rollout = head_scores.attention_rollout(weights) if state.shows_one_text(stored_model.parts) else None
     if not model.layout.answers:
         return LayerAnswers(reading, None, None, rollout)
-    return LayerAnswers(reading, *most_probable_by_depth(model, ids, ablation), rollout)
+    return LayerAnswers(reading, *logit_lens.most_probable_by_depth(model, ids, ablation), rollout)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from explorer.inspection.attention import attend
 from explorer.labs.attention.state import AttentionState
-
-if TYPE_CHECKING:
-    from explorer.inspection.attention.attend import TokenizedInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +28,7 @@ class AttentionReading:
     """One forward pass over a text: the attention weights of every head, and what the model predicts."""
 
     state: AttentionState  # the snapshot and the ablation that were computed
-    input: TokenizedInput
+    input: attend.TokenizedInput
     queries: tuple[str, ...]  # the tokens whose attention it is: of the input, or of its translation
     query_ids: tuple[int, ...]
     size: tuple[int, int]  # layers, heads

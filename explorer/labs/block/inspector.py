@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -13,11 +12,14 @@ from numpy import ndarray
 
 from explorer.catalogue import page_title, task_row
 from explorer.errors import InvalidSetting, LineageError
+from explorer.inspection.attention import alignment
+from explorer.inspection.transformer import block
 from explorer.labs.block import findings
 from explorer.labs.block.findings import PART_NAMES, Contribution
 from explorer.labs.block.formulas import NormExample, norm_example_text
 from explorer.labs.block.state import KINDS, MAX_TOKENS, TASKS_AND_MODELS, BlockState
 from explorer.tasks.negation import CLASSES
+from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, show_problems
@@ -29,9 +31,6 @@ from explorer.ui.training.stored_model import StoredModel
 from explorer.ui.wording import visible_whitespace
 from explorer.web.results import pack, register_arrays
 
-if TYPE_CHECKING:
-    from explorer.inspection.transformer.block import BlockDiagram, Flow
-
 HEIGHT = 900
 _KEY = "block"
 
@@ -40,7 +39,7 @@ _KEY = "block"
 class BlockView:
     """The tensors of one forward pass, as the page and the browser need them."""
 
-    opened: BlockDiagram
+    opened: block.BlockDiagram
     token_names: Mapping[str, list[str]]  # of the tokens, by the rows and columns of the flows
     content: bytes
     notes: tuple[str, ...]  # what of the text was changed or left out
@@ -153,10 +152,8 @@ def block_section(session: PageSession[BlockState], stored: StoredModel) -> None
 
 def open_view(stored: StoredModel, seed: int, text: str, layer: int) -> BlockView:
     """Run the model on a text and collect the tensors of one block. Raises LineageError."""
-    from explorer.inspection.transformer.block import block_diagram
-
     ids, target, names, notes = _tokenize(stored, seed, text)
-    opened = block_diagram(stored.model(seed), ids, layer - 1, target)
+    opened = block.block_diagram(stored.model(seed), ids, layer - 1, target)
     arrays = {f"flow:{name}": flow.values for name, flow in opened.flows.items()}
     closed = {name for box in opened.boxes if box.kind == "blocks" for name in box.parameters}
     arrays |= {f"weight:{name}": values for name, values in opened.parameters.items() if name not in closed}
@@ -181,15 +178,11 @@ def _tokenize(
     stored: StoredModel, seed: int, text: str
 ) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, list[str]], tuple[str, ...]]:
     """Return the source ids, the target ids (decoder input), token names by axis, and what was left out."""
-    from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
-
     if task_row(stored.config.task).name in TASKS_AND_MODELS["both"][0]:
-        from explorer.inspection.attention.alignment import align
-
         task = stored.config.task
         ids = source_ids(task, text)  # type: ignore[arg-type]  # its task translates
         bos, model = len(target_vocabulary(task)) - 2, stored.model(seed)  # type: ignore[arg-type]
-        target = (bos, *align(model, task, ids).target[:-1])  # type: ignore[arg-type]
+        target = (bos, *alignment.align(model, task, ids).target[:-1])  # type: ignore[arg-type]
         sources, targets = source_vocabulary(task), target_vocabulary(task)  # type: ignore[arg-type]
         names = {
             "source": [visible_whitespace(sources[i]) for i in ids],
@@ -217,12 +210,12 @@ def _half(name: str) -> str:
     return name.split(".")[0] if name.startswith(("encoder.", "decoder.")) else ""
 
 
-def _vector_norms(flow: Flow) -> ndarray:
+def _vector_norms(flow: block.Flow) -> ndarray:
     lengths: ndarray = np.linalg.norm(flow.values, axis=-1)
     return lengths
 
 
-def _contributions(opened: BlockDiagram) -> list[Contribution]:
+def _contributions(opened: block.BlockDiagram) -> list[Contribution]:
     """Return what each part of the opened blocks adds."""
     parts = []
     for box in opened.boxes:
@@ -236,13 +229,13 @@ def _contributions(opened: BlockDiagram) -> list[Contribution]:
     return parts
 
 
-def first_norm(opened: BlockDiagram) -> Flow | None:
+def first_norm(opened: block.BlockDiagram) -> block.Flow | None:
     """Return the output of the block's first norm; None for a model without norms."""
     names = [box.flows[-1] for box in opened.boxes if box.name.endswith("_norm")]
     return opened.flows[names[0]] if names else None
 
 
-def _norm_observations(opened: BlockDiagram) -> list[str]:
+def _norm_observations(opened: block.BlockDiagram) -> list[str]:
     norm = first_norm(opened)
     if norm is None:
         return []
@@ -250,7 +243,7 @@ def _norm_observations(opened: BlockDiagram) -> list[str]:
     return [findings.norm_text(before, after, bool(np.ptp(after) > 1e-3 or abs(after[0] - 1) > 1e-3))]
 
 
-def _norm_example(opened: BlockDiagram, tokens: Mapping[str, list[str]]) -> NormExample | None:
+def _norm_example(opened: block.BlockDiagram, tokens: Mapping[str, list[str]]) -> NormExample | None:
     """Return one number at the first norm of the block; None for a model without norms."""
     norm = first_norm(opened)
     if norm is None:
@@ -270,7 +263,7 @@ def _norm_example(opened: BlockDiagram, tokens: Mapping[str, list[str]]) -> Norm
     )
 
 
-def _parameter_counts(opened: BlockDiagram) -> dict[str, int]:
+def _parameter_counts(opened: block.BlockDiagram) -> dict[str, int]:
     """Return the number of parameters of all blocks, by attention and feedforward."""
     kinds = {"feedforward layers": (".expand.", ".contract."), "attention": (".attention.", ".cross.")}
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import get_args, get_type_hints
 
 from explorer.catalogue import TASKS, models_of
 from explorer.errors import InvalidSetting
@@ -88,8 +89,6 @@ def with_task(state: Comparison, task: str) -> Comparison:
 
 def propose_values(state: Comparison, name: str) -> str:
     """Return values around the default one, or all options."""
-    from typing import get_args, get_type_hints
-
     config = default_config(state.sweep_task, chosen_models(state)[0])
     declared, default = setting_declaration(config, name), setting_value(config, name)
     owner = next(part for part in (config, config.task, config.model, config.optimiser) if _declares(part, name))

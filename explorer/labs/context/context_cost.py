@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
@@ -14,6 +13,7 @@ import streamlit as st
 from explorer.catalogue import MODELS
 from explorer.figures.language import loss_by_context as figures
 from explorer.figures.language.loss_by_context import Line
+from explorer.inspection.language import context_cost
 from explorer.models.configs import TransformerTextConfig
 from explorer.number_format import format_duration, format_number
 from explorer.tasks.text.config import TextConfig
@@ -25,9 +25,6 @@ from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
 from explorer.ui.result_section import result_section, show_when_ready
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
-
-if TYPE_CHECKING:
-    from explorer.inspection.language.context_cost import ContextCosts, StepCost
 
 _REQUEST_KEY = "text.prices"  # what this visitor last asked to be measured, and a token of that press
 _SIMILAR = 1.25  # times as much, which may be the other work on the server
@@ -55,10 +52,8 @@ def context_cost_section(views: Mapping[str, RunView]) -> None:
         )
     else:
 
-        def measure_costs() -> ContextCosts:
-            from explorer.inspection.language.context_cost import measure_context_costs
-
-            return measure_context_costs(configs)
+        def measure_costs() -> context_cost.ContextCosts:
+            return context_cost.measure_context_costs(configs)
 
         text = next(iter(configs.values())).task_as(TextConfig).text
         key, waiting = ("prices", text, token, *sizes), "Training steps are being timed; that takes about ten seconds …"
@@ -83,12 +78,10 @@ def context_cost_section(views: Mapping[str, RunView]) -> None:
     )
 
 
-def _draw_costs(document: Document, results: Mapping[str, ContextCosts]) -> None:
+def _draw_costs(document: Document, results: Mapping[str, context_cost.ContextCosts]) -> None:
     """Write the finding, both panels and the caption."""
-    from explorer.inspection.language.context_cost import LENGTHS, TOKENS
-
     costs = results["costs"]
-    lengths = np.array(LENGTHS)
+    lengths = np.array(context_cost.LENGTHS)
     document.finding(context_cost_finding(costs))
     seconds = [model_line(p.model, lengths, p.seconds, explicit=p.explicit) for p in costs.costs]
     memory = [model_line(p.model, lengths, p.saved_bytes / 1e6, explicit=p.explicit) for p in costs.costs]
@@ -117,9 +110,9 @@ def _draw_costs(document: Document, results: Mapping[str, ContextCosts]) -> None
     missing = any(not np.isfinite(price.seconds).all() for price in costs.costs)
     explicit = any(price.explicit for price in costs.costs)
     sentences = [
-        f"Forward and backward of one batch of {TOKENS:,} random tokens in models freshly built at these sizes, one "
-        f"thread, the median of up to five; measured in {format_duration(costs.seconds)} on this server, and other "
-        "work on it slows it. Megabytes are what autograd saves, parameters aside.",
+        f"Forward and backward of one batch of {context_cost.TOKENS:,} random tokens in models freshly built at these "
+        f"sizes, one thread, the median of up to five; measured in {format_duration(costs.seconds)} on this server, "
+        "and other work on it slows it. Megabytes are what autograd saves, parameters aside.",
         "Explicit, hollow: attention that stores every weight, as when somebody looks at it; otherwise a fused kernel "
         "never does." * explicit,
         _exponents_sentence(costs) * bool(_cost_growths(costs, "seconds")),
@@ -128,22 +121,20 @@ def _draw_costs(document: Document, results: Mapping[str, ContextCosts]) -> None
     document.caption(" ".join(filter(None, sentences)))
 
 
-def _draw_formulas(configs: Mapping[str, RunConfig], costs: ContextCosts) -> None:
+def _draw_formulas(configs: Mapping[str, RunConfig], costs: context_cost.ContextCosts) -> None:
     """Draw the formulas of what attention costs, with the numbers of these sizes and of the measurement."""
     for sentence, formula in cost_formulas(configs, costs):
         explanation(escape_markdown(sentence))
         st.latex(formula)
 
 
-def context_cost_finding(costs: ContextCosts) -> str:
+def context_cost_finding(costs: context_cost.ContextCosts) -> str:
     """Return how much more time and memory the same tokens take in long rows."""
-    from explorer.inspection.language.context_cost import FIT_FROM
-
     time, memory = _cost_growths(costs, "seconds"), _cost_growths(costs, "saved_bytes")
     if not time or not memory:
         return "These models are too large to be measured here in a few seconds. Choose smaller sizes."
     longest = max(each.longest for each in time)
-    sentence = f"In rows of {longest:,} instead of {FIT_FROM} tokens, the same number of tokens takes "
+    sentence = f"In rows of {longest:,} instead of {context_cost.FIT_FROM} tokens, the same number of tokens takes "
     slower = sorted((each for each in time if each.factor >= _SIMILAR), key=lambda each: -each.factor)
     unchanged = [each.name for each in time if each.factor < _SIMILAR]
     if slower:
@@ -170,41 +161,38 @@ class _CostGrowth:
     factor: float  # as much as where the fit begins
 
 
-def _cost_growths(costs: ContextCosts, measure: str) -> list[_CostGrowth]:
+def _cost_growths(costs: context_cost.ContextCosts, measure: str) -> list[_CostGrowth]:
     """Return the growth of `what`, "seconds" or "saved_bytes", for every line measured at two lengths or more."""
-    from explorer.inspection.language.context_cost import growth
-
     growths = []
     for cost in costs.costs:
-        grown = growth(getattr(cost, measure), exact=measure == "saved_bytes")
+        grown = context_cost.growth(getattr(cost, measure), exact=measure == "saved_bytes")
         if grown is not None:
             growths.append(_CostGrowth(line_name(cost), grown.longest, grown.exponent, grown.factor))
     return growths
 
 
-def _exponents_sentence(costs: ContextCosts) -> str:
+def _exponents_sentence(costs: context_cost.ContextCosts) -> str:
     """Return the fitted exponent of n for every line."""
     powers = join_words([f"{each.name} {format_number(each.exponent)}" for each in _cost_growths(costs, "seconds")])
     return f"Time grows as n to the power, fitted from 128 tokens on: {powers}."
 
 
-def line_name(price: StepCost) -> str:
+def line_name(price: context_cost.StepCost) -> str:
     return f"{MODELS[price.model].title} (explicit)" if price.explicit else MODELS[price.model].title
 
 
-def cost_formulas(configs: Mapping[str, RunConfig], costs: ContextCosts) -> list[tuple[str, str]]:
+def cost_formulas(configs: Mapping[str, RunConfig], costs: context_cost.ContextCosts) -> list[tuple[str, str]]:
     """Return what attention adds: pairs of a sentence and a LaTeX formula with the numbers of these sizes."""
-    from explorer.inspection.language.context_cost import LENGTHS, TOKENS, attention_weight_bytes
-
     formulas = []
     for name, config in configs.items():
         m = config.model
         if not isinstance(m, TransformerTextConfig):
             continue
-        n, each = LENGTHS[-1], attention_weight_bytes(config, 1) / 1e6
+        n, each = context_cost.LENGTHS[-1], context_cost.attention_weight_bytes(config, 1) / 1e6
         sentence = (
-            f"Stored weights are a number for each pair of a row, in every block and head. With T = {TOKENS:,} tokens, "
-            f"L = {m.layers} and h = {m.heads} that is {each * n:,.0f} MB in rows of n = {n:,}"
+            "Stored weights are a number for each pair of a row, in every block and head. With "
+            f"T = {context_cost.TOKENS:,} tokens, L = {m.layers} and h = {m.heads} that is {each * n:,.0f} MB in rows "
+            f"of n = {n:,}"
         )
         kept = {price.explicit: price.saved_bytes[-1] for price in costs.costs if price.model == name}
         if np.isfinite(more := (kept.get(True, np.nan) - kept.get(False, np.nan)) / 1e6):

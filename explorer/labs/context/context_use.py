@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import streamlit as st
@@ -14,6 +14,7 @@ import streamlit as st
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.figures.language import loss_by_context as figures
+from explorer.inspection.language import context_use
 from explorer.training.comparability import carries_state
 from explorer.training.config import key
 from explorer.ui.components.plot_frame import Panel
@@ -35,10 +36,6 @@ from explorer.ui.page_sections import explanation, untrained_panel
 from explorer.ui.result_section import result_section
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import capitalize, join_words
-
-if TYPE_CHECKING:
-    from explorer.inspection.language.context_use import ContextUse
-
 
 FILE: Final = Path(__file__).with_name("context_use.json")
 
@@ -88,21 +85,19 @@ def _carried_note(names: Sequence[str]) -> str:
     )
 
 
-def _measure(view: RunView) -> ContextUse:
-    from explorer.inspection.language.context_use import measure_context_use  # here: the page must not wait for torch
-
-    return stored_context_use(key(view.config)) or measure_context_use(load_stack(view), view.config)
+def _measure(view: RunView) -> context_use.ContextUse:
+    return stored_context_use(key(view.config)) or context_use.measure_context_use(load_stack(view), view.config)
 
 
-def stored_context_use(run: str) -> ContextUse | None:
+def stored_context_use(run: str) -> context_use.ContextUse | None:
     """Return the stored measurement of an included run; None if there is none. `run` is the key of the run."""
-    from explorer.inspection.language.context_use import ContextUse
-
     stored = _read_stored().get(run)
     if stored is None:
         return None
     arrays = {name: np.array(stored[name]) for name in ("contexts", "losses", "error", "gain", "gain_error")}
-    return ContextUse(**arrays, targets=stored["targets"], limit=stored["limit"], diverged=stored["diverged"])
+    return context_use.ContextUse(
+        **arrays, targets=stored["targets"], limit=stored["limit"], diverged=stored["diverged"]
+    )
 
 
 @cached()
@@ -115,7 +110,7 @@ def _draw_losses(
     without: Sequence[str],
     carried: Sequence[str],
     document: Document,
-    losses: Mapping[str, ContextUse],
+    losses: Mapping[str, context_use.ContextUse],
 ) -> None:
     """Write the finding, the lines and the caption.
 
@@ -140,7 +135,7 @@ def _draw_losses(
     document.caption(" ".join(filter(None, (caption, _carried_note(carried)))))
 
 
-def context_finding(losses: Mapping[str, ContextUse]) -> str:
+def context_finding(losses: Mapping[str, context_use.ContextUse]) -> str:
     """Return how many tokens of context measurably lower the loss of each model. `losses` by title of the model."""
     end = max(int(each.contexts[-1]) for each in losses.values())
     if end == 1:
@@ -169,7 +164,7 @@ def _tokens(count: int) -> str:
     return f"{count:,} token{'' if count == 1 else 's'}"
 
 
-def _method_caption(without: Sequence[str], losses: Mapping[str, ContextUse]) -> str:
+def _method_caption(without: Sequence[str], losses: Mapping[str, context_use.ContextUse]) -> str:
     first = next(iter(losses.values()))
     sentences = [
         f"Loss on the same {first.targets:,} held-out targets, each predicted after the last 1, 2, 4, … tokens, from a "

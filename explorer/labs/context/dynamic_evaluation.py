@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import streamlit as st
@@ -17,6 +17,8 @@ import streamlit as st
 from explorer.catalogue import MODELS, ModelRow
 from explorer.figures.language import dynamic_evaluation as figures
 from explorer.figures.language.dynamic_evaluation import RunningMean
+from explorer.inspection import load_model
+from explorer.inspection.language import dynamic_evaluation
 from explorer.number_format import format_duration, format_signed
 from explorer.run_store.store import StoredRun
 from explorer.tasks.text.config import TextConfig
@@ -32,9 +34,6 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import capitalize, join_words, number_word
-
-if TYPE_CHECKING:
-    from explorer.inspection.language.dynamic_evaluation import DynamicEvaluation, NgramEvaluation
 
 LEARNING_RATES: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 DEFAULT_RATE: Final = 0.1
@@ -197,23 +196,18 @@ def _show_readings(readers: Mapping[str, RunView], rate: float, ngram: RunView |
     result_section("text-online", tasks, draw, meanwhile, _HEIGHT)
 
 
-def _evaluate_dynamically(run: StoredRun | Record, task: TextConfig, rate: float) -> DynamicEvaluation:
-    from explorer.inspection.language.dynamic_evaluation import (
-        evaluate_dynamically,  # here: the page must not wait for torch
-    )
-    from explorer.inspection.load_model import load_model
-
-    return evaluate_dynamically(load_model(run).single_replica(0), task, rate)
+def _evaluate_dynamically(
+    run: StoredRun | Record, task: TextConfig, rate: float
+) -> dynamic_evaluation.DynamicEvaluation:
+    return dynamic_evaluation.evaluate_dynamically(load_model.load_model(run).single_replica(0), task, rate)
 
 
-def _evaluate_ngram(run: StoredRun | Record, task: TextConfig) -> NgramEvaluation:
-    from explorer.inspection.language.dynamic_evaluation import evaluate_ngram
-    from explorer.inspection.load_model import load_model
+def _evaluate_ngram(run: StoredRun | Record, task: TextConfig) -> dynamic_evaluation.NgramEvaluation:
     from explorer.models.kneser_ney import Ngram
 
-    model = load_model(run).single_replica(0)
+    model = load_model.load_model(run).single_replica(0)
     assert isinstance(model, Ngram)
-    return evaluate_ngram(model, task)
+    return dynamic_evaluation.evaluate_ngram(model, task)
 
 
 def _same_held_out_text(one: TextConfig, other: TextConfig) -> bool:
@@ -224,9 +218,9 @@ def _same_held_out_text(one: TextConfig, other: TextConfig) -> bool:
 
 def _draw(configs: Mapping[str, RunConfig], document: Document, results: Mapping[str, Any]) -> None:
     """Write the finding, a panel for each model, how it was measured, and the numbers of the formula."""
-    readings: dict[str, tuple[ModelRow, DynamicEvaluation, NgramEvaluation | None]] = {
-        name: (MODELS[name], results[name], results.get(f"{name}/ngram")) for name in configs if name in results
-    }
+    readings: dict[
+        str, tuple[ModelRow, dynamic_evaluation.DynamicEvaluation, dynamic_evaluation.NgramEvaluation | None]
+    ] = {name: (MODELS[name], results[name], results.get(f"{name}/ngram")) for name in configs if name in results}
     if not readings:
         return
     final_bits = {name: _final_bits(row, each) for name, (row, each, _) in readings.items()}
@@ -270,7 +264,7 @@ def _draw(configs: Mapping[str, RunConfig], document: Document, results: Mapping
         document.text(steps_sentence(title, each, unit))
 
 
-def _final_bits(row: ModelRow, read: DynamicEvaluation) -> FinalBits:
+def _final_bits(row: ModelRow, read: dynamic_evaluation.DynamicEvaluation) -> FinalBits:
     bits = 1 / read.characters_per_token / math.log(2)
     learning = math.nan if read.diverged else float(read.dynamic.losses[-1])
     # Without a first loss there is no course of it, whatever the weights that stand still come to later.
@@ -358,7 +352,7 @@ class NgramRival:
     cached: float  # bits per character of the n-gram with a cache
 
 
-def _cached_bits(read: DynamicEvaluation, ngram: NgramEvaluation) -> float:
+def _cached_bits(read: dynamic_evaluation.DynamicEvaluation, ngram: dynamic_evaluation.NgramEvaluation) -> float:
     """Return the bits per character of the n-gram with a cache, over as many tokens as the model reads."""
     inside = ngram.cached.losses[ngram.cached.tokens <= read.tokens]
     return float(inside[-1]) / read.characters_per_token / math.log(2) if len(inside) else math.nan
@@ -392,7 +386,11 @@ def _amounts(ends: Sequence[FinalBits]) -> str:
 
 
 def method_caption(
-    reads: Mapping[str, DynamicEvaluation], task: TextConfig, unit: str, seeds: int, weights: Mapping[str, float]
+    reads: Mapping[str, dynamic_evaluation.DynamicEvaluation],
+    task: TextConfig,
+    unit: str,
+    seeds: int,
+    weights: Mapping[str, float],
 ) -> str:
     """Return how the losses were measured. `weights`: of the cache of the n-gram, by title of the model beside it."""
     longest = max(reads.values(), key=lambda each: each.tokens)
@@ -421,8 +419,6 @@ def _cache_sentence(weights: Mapping[str, float]) -> str:
     """Return how the n-gram reads, and how the weight of its cache was chosen."""
     if not weights:
         return ""
-    from explorer.inspection.language.dynamic_evaluation import CACHE_WEIGHTS  # needs torch
-
     distinct = sorted(set(weights.values()))
     beside = {
         weight: join_words([_noun_phrase(title) for title, each in weights.items() if each == weight])
@@ -433,13 +429,13 @@ def _cache_sentence(weights: Mapping[str, float]) -> str:
         chosen = join_words([f"{weight:g} beside {beside[weight]}" for weight in distinct])
     return (
         "The n-gram reads the same text in the same context: solid with a cache of all text read so far, dashed "
-        f"without one. Of {number_word(len(CACHE_WEIGHTS))} weights of the cache, λ = {chosen} has the lowest loss on "
-        "text from the last tenth of the training text, with an n-gram of the other nine tenths. The cache "
-        "counts each token at once; a network takes a step after each piece."
+        f"without one. Of {number_word(len(dynamic_evaluation.CACHE_WEIGHTS))} weights of the cache, λ = {chosen} has "
+        "the lowest loss on text from the last tenth of the training text, with an n-gram of the other nine tenths. "
+        "The cache counts each token at once; a network takes a step after each piece."
     )
 
 
-def steps_sentence(title: str, read: DynamicEvaluation, unit: str) -> str:
+def steps_sentence(title: str, read: dynamic_evaluation.DynamicEvaluation, unit: str) -> str:
     """Return the numbers of the formula for one model."""
     cut = int((read.gradient_norms > 1).sum())
     length = f"{np.median(read.gradient_norms):.2f}" if len(read.gradient_norms) else "–"

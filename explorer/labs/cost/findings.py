@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
 from explorer.inspection.transformer.cost_formulas import crossover, growth_exponent, scale_to_median
+from explorer.labs.cost.state import CostState
 from explorer.models.structure import ModelStructure
 from explorer.number_format import format_approximate, format_bytes, format_percent, format_rounded
 from explorer.ui.wording import capitalize, join_words, number_word
-
-if TYPE_CHECKING:
-    from explorer.labs.cost.state import CostState
 
 PART_NAMES: Final = {
     "attention": "attention",

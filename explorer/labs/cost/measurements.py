@@ -18,8 +18,10 @@ from uuid import uuid4
 import numpy as np
 
 from explorer.byte_cache import cached
+from explorer.inspection.transformer import cost_measurement
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
 from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState
+from explorer.lazy_libraries import torch
 
 SECONDS: Final = 0.6  # per part and sweep; all eighteen take between ten and forty
 REFERENCE_FILE: Final = Path(__file__).with_name("reference_costs.json")
@@ -76,10 +78,8 @@ def withdraw_request(points: Points) -> None:
 
 def measure(points: Points) -> MeasuredCosts:
     """Measure one part now and store the result as the latest one; the request for it has then ended."""
-    from explorer.inspection.transformer.cost_measurement import measure_costs
-
     try:
-        costs = measure_costs(*points, SECONDS)
+        costs = cost_measurement.measure_costs(*points, SECONDS)
         _measured[points] = Measurement(costs, f"this server, {datetime.now(UTC):%H:%M} UTC")
     finally:
         withdraw_request(points)
@@ -133,8 +133,6 @@ def _processor_name() -> str:
 
 def main() -> None:
     """Write the measurements of this machine as the reference."""
-    import torch
-
     torch.set_num_threads(1)
     lines = json.dumps(_measure_reference()).replace("]], ", "]],\n").replace("], [", "],\n[")
     REFERENCE_FILE.write_text(lines + "\n", "utf-8")

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.catalogue import MODELS, TASKS, ModelConfig
 from explorer.figures.transformer.cost import ROW_HEIGHT, parameter_bars
+from explorer.inspection.transformer import parameter_count
 from explorer.jobs import limits
 from explorer.labs.cost.findings import layer_name, parameters_finding
 from explorer.labs.cost.state import CostState
@@ -22,9 +22,6 @@ from explorer.ui.document import Document
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession, fragment
 from explorer.ui.state.widgets import bind_widget
-
-if TYPE_CHECKING:
-    from explorer.inspection.transformer.parameter_count import ParameterCount
 
 _CONFIG_FIELDS = {"d": "width", "m": "hidden", "layers": "layers"}  # field of the state: field of the configuration
 _LABELS = {"d": "Width, d", "m": "Hidden units, m", "layers": "Layers"}
@@ -69,10 +66,8 @@ def _draw_fragment(session: PageSession[CostState]) -> None:
     result_section("cost-parameters", jobs, partial(_draw_counts), "The model is being built and counted …", 400)
 
 
-def _count(state: CostState) -> tuple[CostState, ParameterCount]:
-    from explorer.inspection.transformer.parameter_count import count_parameter_groups
-
-    return state, count_parameter_groups(sized_config(state), _vocabulary(state))
+def _count(state: CostState) -> tuple[CostState, parameter_count.ParameterCount]:
+    return state, parameter_count.count_parameter_groups(sized_config(state), _vocabulary(state))
 
 
 def _vocabulary(state: CostState) -> int:
@@ -122,7 +117,7 @@ def _controls(session: PageSession[CostState]) -> None:
             )
 
 
-def _draw_counts(document: Document, results: Mapping[str, tuple[CostState, ParameterCount]]) -> None:
+def _draw_counts(document: Document, results: Mapping[str, tuple[CostState, parameter_count.ParameterCount]]) -> None:
     state, counted = results["parts"]
     parts = sorted(counted.groups, key=lambda each: -each.count)
     row = MODELS[state.task_and_model[1]]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer.figures.transformer.pretrained import DepthLine, by_depth
-from explorer.hub.card import ModelCard
+from explorer.inspection.pretrained import answer_depth, opened_model
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import DepthState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
@@ -18,9 +16,6 @@ from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.real_model_choice import card_key, choose_real_model
-
-if TYPE_CHECKING:
-    from explorer.inspection.pretrained.answer_depth import AnswersByDepth
 
 _MODEL, _CONTROL = "--m-pretrained", "--soft"
 
@@ -35,8 +30,8 @@ def answer_depth_section(session: PageSession[DepthState]) -> None:
     card = choose_real_model(session, "language model")
     if card is None:
         return
-    requests: dict[str, Request[AnswersByDepth]] = {
-        "answers": (("real-answer-depth", *card_key(card)), partial(_measure, card))
+    requests: dict[str, Request[answer_depth.AnswersByDepth]] = {
+        "answers": (("real-answer-depth", *card_key(card)), lambda: opened_model.depth_of_answers(card))
     }
     result_section(
         "answer-depth",
@@ -48,13 +43,7 @@ def answer_depth_section(session: PageSession[DepthState]) -> None:
     )
 
 
-def _measure(card: ModelCard) -> AnswersByDepth:
-    from explorer.inspection.pretrained.opened_model import depth_of_answers
-
-    return depth_of_answers(card)
-
-
-def _draw(document: Document, results: Mapping[str, AnswersByDepth]) -> None:
+def _draw(document: Document, results: Mapping[str, answer_depth.AnswersByDepth]) -> None:
     found = results["answers"]
     document.finding(findings.answer_depth_finding(found.median_settled_depth(), found.median_rise(), found.layers))
     first = found.prompts[0]

@@ -16,9 +16,11 @@ from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.figures.transformer.depth import HeadMeasure, measure_by_heads
+from explorer.inspection.transformer import multi_head
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import HEAD_COUNTS, MAX_CHARACTERS, UNTRAINED_SEEDS, DepthState
 from explorer.models.configs import TransformerTextConfig
+from explorer.training import model_factory
 from explorer.training.config import RunConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
@@ -33,7 +35,6 @@ from explorer.ui.wording import count_seeds, quote_first
 from explorer.web.results import pack, register_arrays
 
 if TYPE_CHECKING:
-    from explorer.inspection.transformer.multi_head import HeadSplit
     from explorer.models.transformer_decoder import TransformerDecoder
 
 RUN = "text-transformer"  # width 64, four heads, three seeds
@@ -50,14 +51,14 @@ class AttentionReading:
 
     tokens: tuple[str, ...]
     unknown: tuple[str, ...]  # characters that the model never saw
-    splits: Mapping[str, list[dict[int, HeadSplit]]]  # by "trained" and "untrained", then by seed
+    splits: Mapping[str, list[dict[int, multi_head.HeadSplit]]]  # by "trained" and "untrained", then by seed
     problem: str  # why an example is read instead of the text; empty if the text is
 
     def metric(self, weights: str, name: str) -> Float[ndarray, "cuts seeds"]:
         """Return a metric of the splits for "trained" or "untrained" weights."""
         return np.array([[getattr(cuts[heads], name) for cuts in self.splits[weights]] for heads in HEAD_COUNTS])
 
-    def selected_heads(self, state: DepthState) -> dict[int, HeadSplit]:
+    def selected_heads(self, state: DepthState) -> dict[int, multi_head.HeadSplit]:
         """Return the splits of the selected seed, or of the last one there is."""
         seeds = self.splits[state.who]
         return seeds[min(state.seed, len(seeds) - 1)]
@@ -141,16 +142,13 @@ def _controls(session: PageSession[DepthState], stored: StoredModel) -> None:
 def _untrained_models(config: RunConfig, vocabulary: int) -> list[TransformerDecoder]:
     """Return untrained models of the same configuration, each initialized with its own seed."""
     from explorer.models.layers import replica
-    from explorer.training.model_factory import build_model
 
-    stack = build_model(replace(config, replicas=UNTRAINED_SEEDS), vocabulary).requires_grad_(False)
+    stack = model_factory.build_model(replace(config, replicas=UNTRAINED_SEEDS), vocabulary).requires_grad_(False)
     return [replica(stack, seed) for seed in range(UNTRAINED_SEEDS)]  # type: ignore[misc]  # the run is of that model
 
 
 def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading:
     """Run all trained and untrained seeds on a text; on an example if the model knows too little of it."""
-    from explorer.inspection.transformer.multi_head import split_heads
-
     assert stored.tokenizer is not None  # the run was trained on text
     tokenized = stored.tokenize(text)
     problem = ""
@@ -165,7 +163,8 @@ def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading:
         "untrained": _untrained_models(stored.config, len(stored.tokenizer.tokens)),
     }
     splits = {
-        weights: [split_heads(model, tokenized.ids, layer) for model in seeds] for weights, seeds in models.items()
+        weights: [multi_head.split_heads(model, tokenized.ids, layer) for model in seeds]
+        for weights, seeds in models.items()
     }
     return AttentionReading(tokenized.tokens, (*tokenized.dropped, *tokenized.unknown), splits, problem)
 

@@ -7,29 +7,28 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.inspection.transformer import depth
 from explorer.labs.depth.state import DepthState
 from explorer.web.background import submit
 from explorer.web.results import pack
-
-if TYPE_CHECKING:
-    from explorer.inspection.transformer.depth import Initialization, StackMeasurements
 
 
 @dataclass(frozen=True, eq=False)
 class PackedMeasurements:
     """The measurements of all stacks, and the same as bytes for the browser."""
 
-    start: Initialization
+    start: depth.Initialization
     heads: int
-    measurements: StackMeasurements
+    measurements: depth.StackMeasurements
     content: bytes
 
 
-def measurement_job(start: Initialization, heads: int) -> tuple[tuple[Hashable, ...], Callable[[], PackedMeasurements]]:
+def measurement_job(
+    start: depth.Initialization, heads: int
+) -> tuple[tuple[Hashable, ...], Callable[[], PackedMeasurements]]:
     """Return the cache key and the function that measures, as `background.submit` takes them."""
     return ("depth-stacks", start, heads), partial(_measure, start, heads)
 
@@ -40,11 +39,9 @@ def prefetch_default_stacks() -> None:
     submit(*measurement_job(state.start, state.heads), "patient")
 
 
-def _measure(start: Initialization, heads: int) -> PackedMeasurements:
-    from explorer.inspection.transformer.depth import log10_values, measure_stacks
-
-    found = measure_stacks(heads, start)
-    arrays = {name: log10_values(getattr(found, name)) for name in ("size", "stream", "weights")}
+def _measure(start: depth.Initialization, heads: int) -> PackedMeasurements:
+    found = depth.measure_stacks(heads, start)
+    arrays = {name: depth.log10_values(getattr(found, name)) for name in ("size", "stream", "weights")}
     return PackedMeasurements(
         start, heads, found, pack({**arrays, "similarity": found.cosine_similarity.astype(np.float32)})
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
+from explorer.inspection.transformer import depth
 from explorer.labs.depth import findings
 from explorer.labs.depth.multi_head import heads_formulas
 from explorer.labs.depth.stack_measurements import PackedMeasurements, measurement_job
@@ -20,9 +20,6 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.web.results import register_arrays
-
-if TYPE_CHECKING:
-    from explorer.inspection.transformer.depth import StackMeasurements
 
 HEIGHT, NUMBERS_HEIGHT = 900, 260
 _PLACEHOLDER = "Eighty untrained stacks of 24 blocks are measured, with their gradients …"
@@ -74,22 +71,12 @@ def formulas_section(session: PageSession[DepthState]) -> None:
 
 
 def _draw(state: DepthState, document: Document, results: Mapping[str, PackedMeasurements]) -> None:
-    from explorer.inspection.transformer.depth import (
-        COMBINATIONS,
-        MEAN_SQUARE_GAIN,
-        SEEDS,
-        SYMBOLS,
-        TOKENS,
-        WIDTH,
-        expected_mean_squares,
-    )
-
     result = results["stacks"]
-    lines = [expected_mean_squares(combination, result.start) for combination in COMBINATIONS]
+    lines = [depth.expected_mean_squares(combination, result.start) for combination in depth.COMBINATIONS]
     document.component(
         "residual_stacks",
         {
-            "combinations": [vars(combination) for combination in COMBINATIONS],
+            "combinations": [vars(combination) for combination in depth.COMBINATIONS],
             "heights": LAYERS,
             "expected": [None if line is None else np.log10(line).round(5).tolist() for line in lines],
             "chosen": {name: getattr(state, name) for name in ("residual", "norm", "kind", "layers")},
@@ -98,11 +85,12 @@ def _draw(state: DepthState, document: Document, results: Mapping[str, PackedMea
         },
         key=_KEY,
     )
-    share = MEAN_SQUARE_GAIN[result.start]
+    share = depth.MEAN_SQUARE_GAIN[result.start]
     document.caption(
-        f"Line: median of {SEEDS} random initializations, band: lowest to highest. Pale: the other combinations, "
-        f"dotted without a residual. Dashed in the first panel: the expected range. Input: {TOKENS} random symbols out "
-        f"of {SYMBOLS}. Width {WIDTH}, {result.heads} heads. {findings.initialization_text(result.start, share)}"
+        f"Line: median of {depth.SEEDS} random initializations, band: lowest to highest. Pale: the other combinations, "
+        f"dotted without a residual. Dashed in the first panel: the expected range. Input: {depth.TOKENS} random "
+        f"symbols out of {depth.SYMBOLS}. Width {depth.WIDTH}, {result.heads} heads. "
+        f"{findings.initialization_text(result.start, share)}"
     )
 
 
@@ -124,28 +112,24 @@ def _formulas() -> None:
 
 def _draw_numbers(layers: int, document: Document, results: Mapping[str, PackedMeasurements]) -> None:
     """Write the numbers of the formulas for a stack of this many blocks, and what was measured of its gradients."""
-    from explorer.inspection.transformer.depth import COMBINATIONS, MEAN_SQUARE_GAIN, Combination, expected_mean_squares
-
     result = results["stacks"]
     middle, between = {}, {}
     for norm in ("pre", "none", "post"):
-        combination = Combination(True, norm)
-        mean_squares = result.measurements.size[COMBINATIONS.index(combination), layers]
+        combination = depth.Combination(True, norm)
+        mean_squares = result.measurements.size[depth.COMBINATIONS.index(combination), layers]
         middle[norm] = float(np.median(mean_squares))
-        line = expected_mean_squares(combination, result.start)
+        line = depth.expected_mean_squares(combination, result.start)
         assert line is not None  # the formula covers all stacks with residuals
         between[norm] = (float(line[0, layers]), float(line[1, layers]))
-    gain = MEAN_SQUARE_GAIN[result.start]
+    gain = depth.MEAN_SQUARE_GAIN[result.start]
     document.text(findings.formula_text(result.start, gain, layers, between["pre"], between["none"], middle))
     _gradient_findings(max(2, layers), document, result.measurements)
 
 
-def _gradient_findings(top: int, document: Document, measured: StackMeasurements) -> None:
+def _gradient_findings(top: int, document: Document, measured: depth.StackMeasurements) -> None:
     """Write what was measured of the gradients in stacks of `top` blocks."""
-    from explorer.inspection.transformer.depth import COMBINATIONS, Combination
-
-    after, before = (COMBINATIONS.index(Combination(True, norm)) for norm in ("post", "pre"))
-    rms = COMBINATIONS.index(Combination(True, "pre", "rms"))
+    after, before = (depth.COMBINATIONS.index(depth.Combination(True, norm)) for norm in ("post", "pre"))
+    rms = depth.COMBINATIONS.index(depth.Combination(True, "pre", "rms"))
     document.text(findings.norm_kinds_text(measured.size[before, top], measured.size[rms, top], top))
     down = measured.stream[after, top - 1]
     document.text(findings.vanishing_gradient_text(down[1] / down[top], top))

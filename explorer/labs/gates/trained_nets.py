@@ -17,15 +17,14 @@ from explorer.labs.gates.findings import (
 from explorer.labs.gates.state import STEPS
 from explorer.ui.components.table import draw_table
 from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.training.run_view import run_views
+from explorer.ui.training.train_controls import is_finished
 
 
-def gate_init_outcomes(model: str, length: int = STEPS) -> dict[float, GateInitOutcome]:
+def gate_init_outcomes(model: str) -> dict[float, GateInitOutcome]:
     """Return the outcomes of the stored runs of one architecture, by initial gate bias; the default is around 0."""
-    from explorer.ui.training.run_view import run_views
-    from explorer.ui.training.train_controls import is_finished
-
     initializations = {0.0: "usual", 1.0: "forget-1", 3.0: "forget-3"}
-    configs = {f"{bias}": VARIANTS[f"{model}-{name}"].config(length=length) for bias, name in initializations.items()}
+    configs = {f"{bias}": VARIANTS[f"{model}-{name}"].config(length=STEPS) for bias, name in initializations.items()}
     outcomes = {}
     for bias, view in run_views(configs, set()).items():
         result = view.result if is_finished(view) else None

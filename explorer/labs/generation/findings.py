@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.generation import text_statistics
 from explorer.labs.generation.state import GenerationState
 from explorer.ui.wording import join_words, number_word
-
-if TYPE_CHECKING:
-    from explorer.generation.text_statistics import StatisticsByTemperature
 
 CORPUS_PIECES = 8  # evenly spaced in the corpus
 
@@ -22,7 +19,7 @@ CORPUS_PIECES = 8  # evenly spaced in the corpus
 class MeasuredTexts:
     """The statistics of one model's texts and of its corpus."""
 
-    generated: StatisticsByTemperature
+    generated: text_statistics.StatisticsByTemperature
     corpus: Float[ndarray, " measures"] | None  # mean over pieces of the corpus; None if it is not on this machine
     held_out: bool  # whether these pieces are held out from training
 

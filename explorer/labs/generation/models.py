@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from jaxtyping import Int
 
+from explorer.generation import generate, sampling
 from explorer.labs.generation.state import GenerationState
+from explorer.lazy_libraries import torch
 from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.wording import quote_first
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from explorer.generation.sampling import Sampling
     from explorer.tokenization.text import Tokenizer
 
 _MAX_CONTEXT = 24  # characters
@@ -30,26 +31,22 @@ class EncodedPrompt:
     note: str  # what of it was changed, left out or truncated
 
 
-def sampling_settings(state: GenerationState) -> Sampling:
+def sampling_settings(state: GenerationState) -> sampling.Sampling:
     """Return the sampling settings of the state; greedy is top-k 1."""
-    from explorer.generation.sampling import Sampling
-
     top_k = 1 if state.greedy else state.top_k
-    return Sampling(float(state.t), top_k, float(state.top_p), float(state.min_p), state.seed)
+    return sampling.Sampling(float(state.t), top_k, float(state.top_p), float(state.min_p), state.seed)
 
 
 def encode_prompt(stored_model: InspectableModel, prompt: str) -> EncodedPrompt:
     """Encode a prompt for a stored model. Raises DamagedRun or TextError."""
-    from explorer.generation.generate import FROM_NOTHING, prompt_ids
-
     tokenizer = tokenizer_of(stored_model)
     lowered = prompt.lower() if stored_model.lowercase else prompt
-    given, unseen = prompt_ids(tokenizer, lowered)
+    given, unseen = generate.prompt_ids(tokenizer, lowered)
     ids = [*stored_model.prompt_start, *given.tolist()]
     text = tokenizer.decode(given.tolist())
     notes = []
     if not tokenizer.encode(lowered).tolist():
-        notes.append(FROM_NOTHING if prompt.strip() else "")
+        notes.append(generate.FROM_NOTHING if prompt.strip() else "")
     if lowered != prompt:
         notes.append("It learned from small letters only.")
     if unseen:
@@ -88,8 +85,6 @@ def sampling_key(state: GenerationState) -> tuple[Hashable, ...]:
 
 def id_tensor(ids: Sequence[int]) -> Int[Tensor, " tokens"]:
     """Return token ids as a tensor."""
-    import torch
-
     return torch.tensor(ids, dtype=torch.int64)
 
 

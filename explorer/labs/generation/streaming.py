@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from explorer.generation import streaming
 from explorer.labs.generation import findings
 from explorer.labs.generation.models import (
     EncodedPrompt,
@@ -26,9 +26,6 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.web.results import register as register_answer
 from explorer.web.token_streams import StreamAnswer
-
-if TYPE_CHECKING:
-    from explorer.generation.streaming import Chunk
 
 _KEY = "writing"
 
@@ -86,11 +83,9 @@ def _draw_streams(
     document.component("text_stream", data, _KEY)
 
 
-def stream_text(stored_model: InspectableModel, state: GenerationState) -> Iterator[Chunk]:
+def stream_text(stored_model: InspectableModel, state: GenerationState) -> Iterator[streaming.Chunk]:
     """Generate the text of a model chunk by chunk. Raises LineageError."""
-    from explorer.generation.streaming import stream_chunks
-
     prompt = id_tensor(encode_prompt(stored_model, state.prompt).ids)
-    return stream_chunks(
+    return streaming.stream_chunks(
         stored_model.text_generator(), tokenizer_of(stored_model), prompt, state.length, sampling_settings(state)
     )

@@ -11,6 +11,7 @@ import streamlit as st
 from jaxtyping import Float32, Int32, UInt16
 from numpy import ndarray
 
+from explorer.generation import temperature_grid
 from explorer.labs.generation.models import (
     EncodedPrompt,
     encode_prompt,
@@ -62,14 +63,12 @@ def generate_texts(stored_model: InspectableModel, state: GenerationState) -> Ge
 
     It takes a second at most, with a large real model about ten.
     """
-    from explorer.generation.temperature_grid import UNITS_PER_NAT, component_arrays, compute_temperature_grid
-
     prompt, tokenizer = encode_prompt(stored_model, state.prompt), tokenizer_of(stored_model)
-    grid = compute_temperature_grid(
+    grid = temperature_grid.compute_temperature_grid(
         stored_model.text_generator(), id_tensor(prompt.ids), state.tokens, sampling_settings(state)
     )
-    arrays, pieces = component_arrays(grid, tokenizer, prompt.ids)
-    surprisals = (grid.top_surprisals[..., :2] / UNITS_PER_NAT).astype(np.float32)
+    arrays, pieces = temperature_grid.component_arrays(grid, tokenizer, prompt.ids)
+    surprisals = (grid.top_surprisals[..., :2] / temperature_grid.UNITS_PER_NAT).astype(np.float32)
     likeliest = grid.top_ids[..., :2].copy()  # a view would keep the whole array in memory
     return GeneratedTexts(prompt, grid.ids, likeliest, surprisals, pieces, pack(arrays))
 
@@ -84,10 +83,8 @@ class SelectedPosition:
 
 def inspect_position(stored_model: InspectableModel, state: GenerationState) -> SelectedPosition:
     """Compute the logits of the selected position. Raises LineageError."""
-    from explorer.generation.temperature_grid import sampling_inputs
-
     prompt, preceding = encode_prompt(stored_model, state.prompt), _preceding_ids(stored_model, state)
-    found = sampling_inputs(
+    found = temperature_grid.sampling_inputs(
         stored_model.text_generator(), id_tensor(prompt.ids), id_tensor(preceding), sampling_settings(state)
     )
     content = pack({"logits": found.logits, "noise": found.noise})
@@ -237,6 +234,4 @@ def apply_events(session: PageSession[GenerationState], models: Mapping[str, Ins
 
 def temperatures() -> Sequence[float]:
     """Return the temperatures of the slider."""
-    from explorer.generation.temperature_grid import TEMPERATURES
-
-    return TEMPERATURES
+    return temperature_grid.TEMPERATURES

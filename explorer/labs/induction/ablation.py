@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import streamlit as st
@@ -13,6 +13,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.errors import InvalidSetting
+from explorer.inspection.transformer import induction
 from explorer.labs.induction import findings
 from explorer.labs.induction.row_input import Views, add_row_map, head_scores, loaded_model, select_finished
 from explorer.labs.induction.state import ROLE_TITLES, InductionState
@@ -24,9 +25,6 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import capitalize, count_seeds
-
-if TYPE_CHECKING:
-    from explorer.inspection.transformer.induction import RowReading
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +39,7 @@ class AblationLosses:
 class RowPair:
     """Predictions for the row of the page, with all heads and without one; None for a row that cannot be read."""
 
-    readings: tuple[RowReading, RowReading] | None
+    readings: tuple[induction.RowReading, induction.RowReading] | None
 
 
 _ROW_LABELS = {"previous": "previous-token head", "induction": "induction head"}
@@ -82,24 +80,20 @@ def _has_two_layers(view: RunView) -> bool:
 
 def _measure_losses(view: RunView, by: Literal["zero", "mean"]) -> AblationLosses:
     """Remove the head of each role in turn. Raises DamagedRun."""
-    from explorer.inspection.transformer.induction import find_roles, loss_without
-
     loaded = loaded_model(view)
     scores = head_scores(view)
-    roles = find_roles(scores)
-    without = {role: loss_without(loaded, [[heads[role]] for heads in roles], by) for role in roles[0]}
+    roles = induction.find_roles(scores)
+    without = {role: induction.loss_without(loaded, [[heads[role]] for heads in roles], by) for role in roles[0]}
     return AblationLosses(scores.second_copy_loss, without)
 
 
 def _read_rows(view: RunView, text: str, role: str) -> RowPair:
     """Predict the row with and without a head. Raises DamagedRun."""
-    from explorer.inspection.transformer.induction import find_roles, read_row
-
     loaded = loaded_model(view)
-    roles = find_roles(head_scores(view))
+    roles = induction.find_roles(head_scores(view))
     heads = [[each[role]] if role in each else [] for each in roles]
     try:
-        return RowPair((read_row(loaded, text), read_row(loaded, text, heads)))
+        return RowPair((induction.read_row(loaded, text), induction.read_row(loaded, text, heads)))
     except InvalidSetting:  # the section of the row shows the message
         return RowPair(None)
 

@@ -13,10 +13,13 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.attention import attend
+from explorer.inspection.words import labelling
 from explorer.labs.induction import findings
 from explorer.labs.induction.row_input import Views, head_scores, loaded_model, select_finished
 from explorer.labs.induction.state import MAX_CHARACTERS, InductionState
 from explorer.models.configs import TransformerTaggerConfig
+from explorer.tasks.sequence_labelling.induction import LETTERS, InductionConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
@@ -32,7 +35,6 @@ from explorer.web.results import Content, Section, pack, register, register_arra
 if TYPE_CHECKING:
     from explorer.inspection.attention.attend import Head
     from explorer.inspection.transformer.induction import InductionScores
-    from explorer.inspection.words.labelling import TypedRow
 
 _KEY = "induction-heads-component"
 _EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch", "kind")
@@ -147,11 +149,8 @@ def _snapshot_steps(stored_model: StoredModel) -> list[int]:
     return stored_model.run.snapshot_steps()  # type: ignore[union-attr]  # a stored run
 
 
-def _parse_row(stored_model: StoredModel, text: str) -> TypedRow:
-    from explorer.inspection.words.labelling import parse_row
-    from explorer.tasks.sequence_labelling.induction import InductionConfig
-
-    return parse_row(stored_model.config.task_as(InductionConfig), text)
+def _parse_row(stored_model: StoredModel, text: str) -> labelling.TypedRow:
+    return labelling.parse_row(stored_model.config.task_as(InductionConfig), text)
 
 
 def _score_heads(view: RunView) -> HeadScores:
@@ -165,14 +164,11 @@ def _score_heads(view: RunView) -> HeadScores:
 
 def _read_heads(stored_model: StoredModel, state: InductionState) -> HeadReading:
     """Run one seed on the row. Raises LineageError."""
-    from explorer.inspection.attention.attend import Ablation, attend, pack_weights
-    from explorer.tasks.sequence_labelling.induction import LETTERS
-
     row = _parse_row(stored_model, state.text)
     model = stored_model.model(state.replica, state.step)
-    ablation = Ablation(parse_heads(state.off), parse_heads(state.flat), no_positions=state.unplaced)
-    unchanged = attend(model, row.ids)
-    changed = attend(model, row.ids, ablation) if state.is_ablated else unchanged
+    ablation = attend.Ablation(parse_heads(state.off), parse_heads(state.flat), no_positions=state.unplaced)
+    unchanged = attend.attend(model, row.ids)
+    changed = attend.attend(model, row.ids, ablation) if state.is_ablated else unchanged
     known = [t for t, id in enumerate(row.ids[1:]) if row.targets[t] == id]
     right = [row.ids[t + 1] for t in known]
     changed_mean, unchanged_mean = (
@@ -181,7 +177,7 @@ def _read_heads(stored_model: StoredModel, state: InductionState) -> HeadReading
     return HeadReading(
         row.ids,
         "".join(LETTERS[id] for id in row.ids),
-        pack({"weights": pack_weights(changed.weights, _is_causal(stored_model))}),
+        pack({"weights": attend.pack_weights(changed.weights, _is_causal(stored_model))}),
         (changed_mean, unchanged_mean),
         len(known),
     )
@@ -282,11 +278,9 @@ def _snapshot_data(state: InductionState, stored_model: StoredModel, token: str)
 
 def _read_snapshots(stored_model: StoredModel, replica: int, text: str) -> bytes:
     """Return the packed attention weights of one seed at every snapshot. Raises LineageError."""
-    from explorer.inspection.attention.attend import attend, pack_weights
-
     ids = _parse_row(stored_model, text).ids
     weights = [
-        pack_weights(attend(stored_model.model(replica, step), ids).weights, _is_causal(stored_model))
+        attend.pack_weights(attend.attend(stored_model.model(replica, step), ids).weights, _is_causal(stored_model))
         for step in _snapshot_steps(stored_model)
     ]
     return pack({"weights": np.stack(weights)})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 import numpy as np
 
 from explorer.hub.card import ModelCard
+from explorer.inspection.pretrained import opened_model, repeated_tokens
 from explorer.labs.induction import findings
 from explorer.labs.induction.state import InductionState
 from explorer.ui.components.table import add_table
@@ -43,7 +44,7 @@ def real_model_section(session: PageSession[InductionState]) -> None:
     if card is None:
         return
     requests: dict[str, Request[Result]] = {
-        "scores": (("real-induction-scores", *card_key(card)), partial(_scores, card)),
+        "scores": (("real-induction-scores", *card_key(card)), lambda: opened_model.induction_scores(card)),
         **{group: (("real-induction", *card_key(card), group), partial(_removal, card, group)) for group in _GROUPS},
     }
     result_section(
@@ -57,25 +58,15 @@ def real_model_section(session: PageSession[InductionState]) -> None:
     )
 
 
-def _scores(card: ModelCard) -> RepeatScores:
-    from explorer.inspection.pretrained.opened_model import induction_scores
-
-    return induction_scores(card)
-
-
 def _removal(card: ModelCard, group: str) -> Removal:
-    from explorer.inspection.pretrained.opened_model import loss_without_group
-
-    return loss_without_group(card, group)
+    return opened_model.loss_without_group(card, group)
 
 
 def _draw(document: Document, results: Mapping[str, Result]) -> None:
-    from explorer.inspection.pretrained.repeated_tokens import Removal, RepeatScores
-
     scores = results.get("scores")
-    if not isinstance(scores, RepeatScores):
+    if not isinstance(scores, repeated_tokens.RepeatScores):
         return
-    removals = {name: found for name, found in results.items() if isinstance(found, Removal)}
+    removals = {name: found for name, found in results.items() if isinstance(found, repeated_tokens.Removal)}
     best, previous = scores.best_induction_heads(1)[0], scores.previous_token_head()
     document.finding(
         findings.real_heads_finding(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import streamlit as st
 
 from explorer.byte_cache import cached
 from explorer.figures.transformer.induction import next_symbol_map
+from explorer.inspection import load_model
+from explorer.inspection.transformer import induction
 from explorer.labs.induction import findings
 from explorer.labs.induction.state import InductionState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
@@ -22,10 +24,6 @@ from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.training.run_view import RunView, load_run_model
 from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds
-
-if TYPE_CHECKING:
-    from explorer.inspection.load_model import LoadedModel
-    from explorer.inspection.transformer.induction import InductionScores, RowReading
 
 Views: TypeAlias = Mapping[str, RunView]
 
@@ -55,18 +53,16 @@ def select_finished(views: Views) -> dict[str, RunView]:
     return {name: view for name, view in views.items() if view.stored is not None}
 
 
-def loaded_model(view: RunView) -> LoadedModel:
+def loaded_model(view: RunView) -> load_model.LoadedModel:
     """Return the model of a finished run. Raises DamagedRun."""
     assert view.stored is not None
     return load_run_model(view.stored)
 
 
 @cached(key=lambda view: view.cache_key)
-def head_scores(view: RunView) -> InductionScores:
+def head_scores(view: RunView) -> induction.InductionScores:
     """Return the scores of the heads of a finished run, measured once for all visitors. Raises DamagedRun."""
-    from explorer.inspection.transformer.induction import measure_scores
-
-    return measure_scores(loaded_model(view))
+    return induction.measure_scores(loaded_model(view))
 
 
 def row_section(state: InductionState, views: Views) -> None:
@@ -74,7 +70,7 @@ def row_section(state: InductionState, views: Views) -> None:
     trained = select_finished(views)
     if not trained:
         return
-    requests: dict[str, Request[RowReading]] = {
+    requests: dict[str, Request[induction.RowReading]] = {
         name: (("induction-row", *view.cache_key, state.text), partial(_read_row, view, state.text))
         for name, view in trained.items()
     }
@@ -84,14 +80,15 @@ def row_section(state: InductionState, views: Views) -> None:
     )
 
 
-def _read_row(view: RunView, text: str) -> RowReading:
-    from explorer.inspection.transformer.induction import read_row
-
-    return read_row(loaded_model(view), text)
+def _read_row(view: RunView, text: str) -> induction.RowReading:
+    return induction.read_row(loaded_model(view), text)
 
 
 def _draw_row(
-    words: tuple[tuple[str, str, str], ...], typed: bool, document: Document, results: Mapping[str, RowReading]
+    words: tuple[tuple[str, str, str], ...],
+    typed: bool,
+    document: Document,
+    results: Mapping[str, induction.RowReading],
 ) -> None:
     shown = [each for each in words if each[0] in results]
     first = results[shown[0][0]]
@@ -107,7 +104,7 @@ def _draw_row(
     )
 
 
-def add_row_map(document: Document, key: str, readings: Mapping[str, RowReading]) -> None:
+def add_row_map(document: Document, key: str, readings: Mapping[str, induction.RowReading]) -> None:
     """Add the map of predictions; `readings` of the same row, by label."""
     first = next(iter(readings.values()))
     means = {label: np.median(reading.next_probability, axis=0) for label, reading in readings.items()}

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -14,6 +13,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.experiments.model_variant import ModelVariant
+from explorer.inspection import load_model
+from explorer.inspection.recurrent import gates
 from explorer.labs.memory import gradient_findings as findings
 from explorer.labs.memory.gradient_flow import snapshot_steps
 from explorer.labs.memory.state import MAX_SEQUENCE_LENGTH, MemoryState
@@ -28,9 +29,6 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.web.results import pack, register_arrays
 
-if TYPE_CHECKING:
-    from explorer.inspection.recurrent.gates import GateReading
-
 HEIGHT = 620
 _FRAGMENT = "memory-inside"
 
@@ -39,7 +37,7 @@ _FRAGMENT = "memory-inside"
 class GateActivity:
     """The gates of one seed while it reads a sequence, and the half-lives of the units of all seeds."""
 
-    reading: GateReading
+    reading: gates.GateReading
     content: bytes  # the values, for the browser
     half_lives: Mapping[str, Float[ndarray, "replicas units"]]  # by title, the one that is looked into first
 
@@ -158,10 +156,8 @@ def _read_symbols(say: str, symbols: int) -> Reading:
 
 def _sequence_ids(say: str, task: RecallConfig) -> tuple[int, ...]:
     """Return the ids of the symbols in the visitor's sequence, or of a random one."""
-    from explorer.inspection.recurrent.gates import parse_symbols, random_sequence
-
     typed = _read_symbols(say, task.symbols).text
-    return parse_symbols(typed or random_sequence(task), task.symbols)[:MAX_SEQUENCE_LENGTH]
+    return gates.parse_symbols(typed or gates.random_sequence(task), task.symbols)[:MAX_SEQUENCE_LENGTH]
 
 
 def _compute_gates(
@@ -175,12 +171,9 @@ def _compute_gates(
     say: the sequence; empty: a random one.
     others: run views of the same architecture, by title; their half-lives are compared.
     """
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.recurrent.gates import half_lives, has_keep_gate, mean_keep_rates, read_gates
-
     assert view.loaded_run is not None
-    model = load_model(view.loaded_run, step)
-    reading = read_gates(model, _sequence_ids(say, view.config.task_as(RecallConfig)), replica)
+    model = load_model.load_model(view.loaded_run, step)
+    reading = gates.read_gates(model, _sequence_ids(say, view.config.task_as(RecallConfig)), replica)
     arrays = {
         "values": np.stack([each.values for each in reading.traces]).astype(np.float32),
         "answers": reading.answers.astype(np.float32),
@@ -193,9 +186,9 @@ def _compute_gates(
             assert each.loaded_run is not None
             steps = snapshot_steps(each.loaded_run)
             own_step = steps[-1] if is_last_step else max(s for s in steps if s <= step)
-            other_model = load_model(each.loaded_run, own_step)
-            if has_keep_gate(other_model):
-                half_lives_by_title[name] = half_lives(np.log(mean_keep_rates(other_model)))
+            other_model = load_model.load_model(each.loaded_run, own_step)
+            if gates.has_keep_gate(other_model):
+                half_lives_by_title[name] = gates.half_lives(np.log(gates.mean_keep_rates(other_model)))
     return GateActivity(reading, pack(arrays), half_lives_by_title)
 
 
@@ -213,10 +206,8 @@ def _draw_activity(
     when: the training step, in words.
     file: the name under which the visitor saves the figure.
     """
-    from explorer.inspection.recurrent.gates import ALPHABET
-
     activity = results["gates"]
-    reading, letters = activity.reading, ALPHABET[:symbols]
+    reading, letters = activity.reading, gates.ALPHABET[:symbols]
     document.finding(findings.half_life_finding(activity.half_lives, when))
     last = reading.answers[-1]
     document.text(

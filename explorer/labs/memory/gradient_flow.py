@@ -14,6 +14,8 @@ from numpy import ndarray
 from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.recurrent.memory_gradients import TRACES_PER_LINE, GradientLine, gradient_figure
+from explorer.inspection import load_model
+from explorer.inspection.recurrent import gates, input_gradients
 from explorer.labs.memory import gradient_findings as findings
 from explorer.labs.memory.state import MemoryState
 from explorer.run_store.store import StoredRun
@@ -66,21 +68,18 @@ def section(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> 
 
 def compute_gradients(view: RunView) -> GradientHistory:
     """Compute the gradients of a run at each of its snapshots. Raises DamagedRun."""
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.recurrent.gates import has_keep_gate, mean_keep_rates
-    from explorer.inspection.recurrent.input_gradients import input_gradient_norms, spectral_radii
     from explorer.models.recurrence import RecurrentClassifier
 
     assert view.loaded_run is not None
     steps = snapshot_steps(view.loaded_run)
-    norms = [input_gradient_norms(load_model(view.loaded_run, step)) for step in steps]
-    first = load_model(view.loaded_run, steps[0])
+    norms = [input_gradients.input_gradient_norms(load_model.load_model(view.loaded_run, step)) for step in steps]
+    first = load_model.load_model(view.loaded_run, steps[0])
     recurrent = isinstance(first.stack, RecurrentClassifier)
     return GradientHistory(
         tuple(steps),
         np.stack(norms),
-        mean_keep_rates(first) if recurrent and has_keep_gate(first) else None,
-        spectral_radii(first) if recurrent and not has_keep_gate(first) else None,
+        gates.mean_keep_rates(first) if recurrent and gates.has_keep_gate(first) else None,
+        input_gradients.spectral_radii(first) if recurrent and not gates.has_keep_gate(first) else None,
     )
 
 

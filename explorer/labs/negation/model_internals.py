@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -14,8 +14,10 @@ from numpy import ndarray
 
 from explorer.catalogue import MODELS
 from explorer.figures.words import model_internals
+from explorer.inspection.words import negation_sentences
 from explorer.inspection.words.attending_head import find_attending_head
-from explorer.labs.negation import findings, predictions
+from explorer.labs.negation import findings
+from explorer.labs.negation.predictions import Run, classes_of
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import NegationLab
 from explorer.number_format import format_percent, format_signed
@@ -26,11 +28,8 @@ from explorer.ui.page_sections import empty_panel, untrained_panel
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, load_run_model
 from explorer.ui.wording import join_words
-
-if TYPE_CHECKING:
-    from explorer.inspection.words.negation_sentences import Contributions
 
 _COLUMNS = 3  # panels side by side
 _MOST_BARS = 14  # tokens of a sentence in one panel
@@ -181,7 +180,7 @@ _SUMS = {
 }
 
 
-def _sum_panel(about: _Sum, title: str, view: Contributions, classes: Sequence[str]) -> Panel:
+def _sum_panel(about: _Sum, title: str, view: negation_sentences.Contributions, classes: Sequence[str]) -> Panel:
     """Return the panel of the sum that a linear readout computes."""
     name = classes[view.towards]
     finding = about.finding(view.parts, view.values)
@@ -199,7 +198,7 @@ def _sum_panel(about: _Sum, title: str, view: Contributions, classes: Sequence[s
 
 
 def _sentence_panels(
-    model: str, words: tuple[str, ...], look: int, layer: int, head: int | None, run: predictions.Run
+    model: str, words: tuple[str, ...], look: int, layer: int, head: int | None, run: Run
 ) -> list[Panel]:
     """Return the panel of one model for a sentence; no panel for a model that is not in `_WITH_PANEL`.
 
@@ -209,12 +208,13 @@ def _sentence_panels(
     layer, head: those of the attention map; None is the head that attends most to “not”
     run: the run of the model
     """
-    row, classes, task = MODELS[model], predictions.classes_of(run), run.config.task
+    row, classes, task = MODELS[model], classes_of(run), run.config.task
     of_grammar = isinstance(task, NegationConfig) and task.corpus == "grammar"
     if model in _SUMS:
-        return [_sum_panel(_SUMS[model], row.title, predictions.contributions(run, words, look), classes)]
+        contributions = negation_sentences.CONTRIBUTIONS[model](load_run_model(run), words, look)
+        return [_sum_panel(_SUMS[model], row.title, contributions, classes)]
     if model in ("rnn", "lstm", "gru"):
-        reading = predictions.reading(run, words, look)
+        reading = negation_sentences.sustain_by_token(load_run_model(run), words, look)
         name = classes[reading.towards]
         others = classes[0] if len(classes) == 2 else f"not {name}"
         finding = findings.reading_finding(reading.tokens, reading.sustain, name)
@@ -231,7 +231,7 @@ def _sentence_panels(
         ]
     if model == "transformer":
         window = getattr(run.config.model, "window", 0) if of_grammar else 0  # other sentences may be long
-        attention = predictions.attention(run, words, look, window)
+        attention = negation_sentences.sentence_attention(load_run_model(run), words, look, window)
         layer = min(layer, len(attention.weights) - 1)
         heads = attention.weights[layer]
         chosen = find_attending_head(attention.tokens, heads) if head is None else min(head, len(heads) - 1)
@@ -276,12 +276,13 @@ def _directions(classes: Sequence[str], towards: int) -> str:
     return f"Bars to the right add to {classes[towards]}, bars to the left to {left}."
 
 
-def _weights_panel(model: str, look: int, run: predictions.Run) -> Panel | None:
+def _weights_panel(model: str, look: int, run: Run) -> Panel | None:
     """Return the weights of a bag of words or bigrams, or the embeddings of another model if it has any, of a seed."""
-    task, classes = run.config.task, predictions.classes_of(run)
+    task, classes = run.config.task, classes_of(run)
     own = not (isinstance(task, NegationConfig) and task.corpus == "grammar")
     if model in ("bag_of_words", "bag_of_bigrams"):
-        view, title = predictions.word_weights(run, look), MODELS[model].title
+        weights_of = negation_sentences.word_weights if model == "bag_of_words" else negation_sentences.pair_weights
+        view, title = weights_of(load_run_model(run), look), MODELS[model].title
         rows = zip(view.tokens, view.weights.T, strict=True)
         if len(classes) == 2:
             numbers = ", ".join(f"{token} {format_signed(float(row[1] - row[0]))}" for token, row in rows)
@@ -306,7 +307,7 @@ def _weights_panel(model: str, look: int, run: predictions.Run) -> Panel | None:
             title=f"{title}: weights",
             caption=f"{colours} {kept}".strip(),
         )
-    plane, row = predictions.embedding_map(run, look), MODELS[model]
+    plane, row = negation_sentences.embedding_map(load_run_model(run), look), MODELS[model]
     if plane is None:
         return None
     return Panel(

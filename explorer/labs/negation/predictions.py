@@ -1,4 +1,4 @@
-"""Predictions and internals of stored negation runs, for the threads of `background`.
+"""Predictions of stored negation runs, for the threads of `background`.
 
 The results are cached there and shared by all visitors, so nobody changes them. Torch is imported only when a model is
 first evaluated.
@@ -6,22 +6,20 @@ first evaluated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.words import negation_sentences
+from explorer.inspection.words import word_effects as effects
 from explorer.labs.negation.state import negation_task
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import Language
 from explorer.training.record import Record
 from explorer.ui.training.run_view import load_run_model
-
-if TYPE_CHECKING:
-    from explorer.inspection.words import negation_sentences
-
 
 Run: TypeAlias = StoredRun | Record  # the record of a private run is in memory only
 
@@ -40,8 +38,6 @@ def class_probabilities(
         if recorded is not None:  # the run recorded its answer to this sentence: no model has to be loaded
             sustain = np.asarray(run.curves.answers["sustain"][-1][:, recorded])
             return np.stack([1 - sustain, sustain], axis=1)
-    from explorer.inspection.words import negation_sentences
-
     return negation_sentences.class_probabilities(load_run_model(run), words, length)
 
 
@@ -52,9 +48,7 @@ def classes_of(run: Run) -> tuple[str, ...]:
 
 def word_effects(run: Run, words: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
     """Return each word of an English sentence with what it contributes; see `inspection.words.word_effects`."""
-    from explorer.inspection.words import word_effects
-
-    found = word_effects.word_effects(load_run_model(run), words)
+    found = effects.word_effects(load_run_model(run), words)
     return tuple(zip(found.words, found.values.tolist(), strict=True))
 
 
@@ -62,43 +56,4 @@ def probabilities_of_sentences(
     run: Run, sentences: tuple[tuple[str, ...], ...]
 ) -> Float[ndarray, "sentences replicas classes"]:
     """Return the probability of each class of many sentences for every seed."""
-    from explorer.inspection.words import negation_sentences
-
     return negation_sentences.probabilities_of_sentences(load_run_model(run), sentences)
-
-
-def contributions(run: Run, words: tuple[str, ...], replica: int) -> negation_sentences.Contributions:
-    """Return what each part of a model's input to its readout adds to the score; see `negation_sentences`."""
-    from explorer.inspection.words import negation_sentences
-
-    return negation_sentences.CONTRIBUTIONS[run.config.model_name](load_run_model(run), words, replica)
-
-
-def reading(run: Run, words: tuple[str, ...], replica: int) -> negation_sentences.SustainByToken:
-    """Return the prediction of a recurrent model after each token; see `inspection.words.negation_sentences`."""
-    from explorer.inspection.words import negation_sentences
-
-    return negation_sentences.sustain_by_token(load_run_model(run), words, replica)
-
-
-def attention(run: Run, words: tuple[str, ...], replica: int, length: int = 0) -> negation_sentences.SentenceAttention:
-    """Return the attention weights of every layer and head; see `inspection.words.negation_sentences`."""
-    from explorer.inspection.words import negation_sentences
-
-    return negation_sentences.sentence_attention(load_run_model(run), words, replica, length)
-
-
-def word_weights(run: Run, replica: int) -> negation_sentences.WordWeights:
-    """Return the weights of a bag of words, or of a bag of bigrams; see `inspection.words.negation_sentences`."""
-    from explorer.inspection.words import negation_sentences
-
-    pairs = run.config.model_name == "bag_of_bigrams"
-    weights_of = negation_sentences.pair_weights if pairs else negation_sentences.word_weights
-    return weights_of(load_run_model(run), replica)
-
-
-def embedding_map(run: Run, replica: int) -> negation_sentences.EmbeddingMap | None:
-    """Return the word embeddings projected to two dimensions, if the model has any; see `negation_sentences`."""
-    from explorer.inspection.words import negation_sentences
-
-    return negation_sentences.embedding_map(load_run_model(run), replica)

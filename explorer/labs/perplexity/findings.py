@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.language import tokenizer_losses
 from explorer.inspection.language.tokenizers import Kind
 from explorer.labs.perplexity.state import STRIDES
 from explorer.number_format import format_interval
 from explorer.ui.wording import capitalize, count_seeds, percentage
-
-if TYPE_CHECKING:
-    from explorer.inspection.language.tokenizer_losses import TokenizerLoss
 
 NAMES: Mapping[Kind, str] = {"char": "characters", "bytes": "byte-level BPE", "bpe": "BPE", "word": "words"}
 _NEGLIGIBLE = 0.001  # nats per character
 _PRACTICALLY_EQUAL = 0.01  # bits per byte
 
 
-def tokenizers_finding(losses: Mapping[Kind, TokenizerLoss], counted: bool) -> str:
+def tokenizers_finding(losses: Mapping[Kind, tokenizer_losses.TokenizerLoss], counted: bool) -> str:
     """Say which tokenizer has the lowest figure of each kind, or what a figure without omitted text leaves out.
 
     counted: whether unknown words and dropped spaces are counted
@@ -52,7 +49,7 @@ def tokenizers_finding(losses: Mapping[Kind, TokenizerLoss], counted: bool) -> s
     )
 
 
-def _omitted_finding(losses: Mapping[Kind, TokenizerLoss]) -> str:
+def _omitted_finding(losses: Mapping[Kind, tokenizer_losses.TokenizerLoss]) -> str:
     kind = max(losses, key=lambda kind: losses[kind].held_out.omitted_bits)
     if not losses[kind].held_out.omitted_bits:
         return "These tokens leave nothing of the text out, so bits per byte are the same either way."
@@ -62,7 +59,7 @@ def _omitted_finding(losses: Mapping[Kind, TokenizerLoss]) -> str:
     )
 
 
-def omitted_sentence(kind: Kind, loss: TokenizerLoss) -> str:
+def omitted_sentence(kind: Kind, loss: tokenizer_losses.TokenizerLoss) -> str:
     """Say what the tokens of one tokenizer leave out and what it costs; empty if they leave nothing out."""
     text = loss.held_out
     if not text.omitted_bits:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.experiments.default_runs import text_run
 from explorer.figures.language.perplexity import bars
+from explorer.inspection.language.tokenizer_losses import TokenizerLoss, measure_tokenizer_loss
 from explorer.inspection.language.tokenizers import Kind
 from explorer.labs.perplexity import findings
 from explorer.labs.perplexity.state import TOKENIZERS, PerplexityState
@@ -21,9 +21,6 @@ from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-
-if TYPE_CHECKING:
-    from explorer.inspection.language.tokenizer_losses import TokenizerLoss
 
 _SHORT: Mapping[Kind, str] = {"char": "characters", "bytes": "bytes", "bpe": "BPE", "word": "words"}
 
@@ -42,7 +39,8 @@ def tokenizer_section(state: PerplexityState, text: TextConfig) -> None:
     assert isinstance(settings, NgramTextConfig)
     tasks = state.tasks(text)
     requests: dict[str, Request[TokenizerLoss]] = {
-        kind: (("tokenizer loss", text.text, task), partial(_measure, task, settings)) for kind, task in tasks.items()
+        kind: (("tokenizer loss", text.text, task), partial(measure_tokenizer_loss, task, settings))
+        for kind, task in tasks.items()
     }
     result_section(
         "perplexity-tokenizers",
@@ -53,12 +51,6 @@ def tokenizer_section(state: PerplexityState, text: TextConfig) -> None:
         pool="patient",  # each takes 200 MB while it counts
         partly=True,
     )
-
-
-def _measure(task: TextConfig, settings: NgramTextConfig) -> TokenizerLoss:
-    from explorer.inspection.language.tokenizer_losses import measure_tokenizer_loss
-
-    return measure_tokenizer_loss(task, settings)
 
 
 def _draw_bars(

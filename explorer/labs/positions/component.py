@@ -9,6 +9,7 @@ import streamlit as st
 
 from explorer.errors import DamagedRun
 from explorer.experiments.labelling import VARIANTS
+from explorer.inspection.transformer import positions
 from explorer.labs.positions.state import POSITION_COUNT, PositionsState, apply_event
 from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
@@ -68,10 +69,8 @@ def _draw(
 
 def _pack_learned_vectors(run: StoredRun) -> bytes | None:
     """Return the first seed's learned vectors for the browser; None if the run is damaged."""
-    from explorer.inspection.transformer.positions import learned_positions
-
     try:
-        before, after = learned_positions(run)
+        before, after = positions.learned_positions(run)
     except DamagedRun:
         return None
     return pack({"before": before[:POSITION_COUNT], "after": after[:POSITION_COUNT]})

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.figures.transformer.positions import ROUNDING
+from explorer.inspection.transformer import positions
 from explorer.inspection.verdicts import compare_with_best
 from explorer.number_format import format_range, format_significant
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
-
-if TYPE_CHECKING:
-    from explorer.inspection.transformer.positions import OrderDistance
 
 SCHEME_NAMES = {
     "none": "no positions",
@@ -30,7 +27,7 @@ SCHEME_NAMES = {
 # ---- two sentences
 
 
-def order_finding(first: Sequence[str], second: Sequence[str], models: Sequence[OrderDistance]) -> str:
+def order_finding(first: Sequence[str], second: Sequence[str], models: Sequence[positions.OrderDistance]) -> str:
     """Say which models distinguish two sentences of the same words."""
     count = len(models[0].sentence_distance)
     if list(first) == list(second):
@@ -48,7 +45,7 @@ def order_finding(first: Sequence[str], second: Sequence[str], models: Sequence[
     )
 
 
-def causal_mask_finding(models: Sequence[OrderDistance]) -> str:
+def causal_mask_finding(models: Sequence[positions.OrderDistance]) -> str:
     """Say what a causal mask alone reveals about word order."""
     encoder, decoder = (
         next(one for one in models if one.positions == "none" and one.causal is mask) for mask in (False, True)
@@ -72,7 +69,7 @@ def causal_mask_finding(models: Sequence[OrderDistance]) -> str:
     return " ".join(parts)
 
 
-def _model_name(model: OrderDistance) -> str:
+def _model_name(model: positions.OrderDistance) -> str:
     with_ = "without positions" if model.positions == "none" else f"with {SCHEME_NAMES[model.positions]}"
     return f"{'a causal decoder' if model.causal else 'an encoder'} {with_}"
 

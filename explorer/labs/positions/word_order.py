@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.figures.transformer.positions import order_sensitivity
+from explorer.inspection.transformer import positions
 from explorer.labs.positions import findings
 from explorer.labs.positions.state import PositionsState
 from explorer.tokenization.words import split_words
@@ -23,9 +23,6 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.wording import count_seeds
 
-if TYPE_CHECKING:
-    from explorer.inspection.transformer.positions import OrderDistance
-
 MAX_WORDS = 20
 HEIGHT = 420
 
@@ -36,7 +33,7 @@ class OrderComparison:
 
     first: tuple[str, ...]
     second: tuple[str, ...]
-    models: list[OrderDistance]
+    models: list[positions.OrderDistance]
 
 
 def word_order_section(session: PageSession[PositionsState]) -> None:
@@ -66,9 +63,7 @@ def word_order_section(session: PageSession[PositionsState]) -> None:
 
 
 def _compare(first: tuple[str, ...], second: tuple[str, ...]) -> OrderComparison:
-    from explorer.inspection.transformer.positions import word_order_distances
-
-    return OrderComparison(first, second, word_order_distances(first, second))
+    return OrderComparison(first, second, positions.word_order_distances(first, second))
 
 
 def _draw(document: Document, results: Mapping[str, OrderComparison]) -> None:

@@ -15,7 +15,7 @@ from explorer.errors import LineageError
 from explorer.jobs import limits
 from explorer.labs.runs.state import RunsState
 from explorer.run_store import operations, store
-from explorer.run_store.archive.read import import_zip
+from explorer.run_store.archive import read
 from explorer.run_store.archive.write import pack
 from explorer.ui import wording
 from explorer.ui.page_sections import show_problems
@@ -52,11 +52,11 @@ def import_run(session: PageSession[RunsState], content: bytes) -> str:
     """Import a zip; return the key of its run, or an empty string if it was refused."""
     keys: list[str] = []
 
-    def read() -> None:
+    def import_archive() -> None:
         count_action(rate_limits.IMPORTS)
-        keys.append(import_zip(content, current_visitor().id, limits.check).key)
+        keys.append(read.import_zip(content, current_visitor().id, limits.check).key)
 
-    session.attempt(read)
+    session.attempt(import_archive)
     return keys[0] if keys else ""
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from explorer.figures.transformer.pretrained import heads_by_layer
 from explorer.hub.card import ModelCard
+from explorer.inspection.pretrained import first_token, opened_model
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
@@ -17,9 +17,6 @@ from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.real_model_choice import card_key, choose_real_model
-
-if TYPE_CHECKING:
-    from explorer.inspection.pretrained.first_token import FirstTokenAttention
 
 _VARIANTS = {  # of `opened_model.FIRST_TOKENS`, which needs torch
     "unchanged": "sentences as they are",
@@ -40,7 +37,7 @@ def first_token_section(session: PageSession[ScaledAttentionState]) -> None:
     card = choose_real_model(session, "language model")
     if card is None:
         return
-    requests: dict[str, Request[FirstTokenAttention]] = {
+    requests: dict[str, Request[first_token.FirstTokenAttention]] = {
         variant: (("real-first-token", *card_key(card), variant), partial(_measure, card, variant))
         for variant in _VARIANTS
     }
@@ -55,13 +52,11 @@ def first_token_section(session: PageSession[ScaledAttentionState]) -> None:
     )
 
 
-def _measure(card: ModelCard, variant: str) -> FirstTokenAttention:
-    from explorer.inspection.pretrained.opened_model import attention_to_first_token
-
-    return attention_to_first_token(card, variant)
+def _measure(card: ModelCard, variant: str) -> first_token.FirstTokenAttention:
+    return opened_model.attention_to_first_token(card, variant)
 
 
-def _draw(document: Document, results: Mapping[str, FirstTokenAttention]) -> None:
+def _draw(document: Document, results: Mapping[str, first_token.FirstTokenAttention]) -> None:
     unchanged = results.get("unchanged")
     if unchanged is None:
         return

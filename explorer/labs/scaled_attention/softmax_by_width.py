@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer.byte_cache import cached
 from explorer.figures.transformer.scaled_attention import COLOUR, TRACES_PER_LINE, Axis, quantity_by_width, weight_bars
+from explorer.inspection.transformer.softmax_scaling import WIDTHS, SoftmaxStatistics, measure_softmax
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.ui.components.base import pop_event
@@ -20,9 +20,6 @@ from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
-
-if TYPE_CHECKING:
-    from explorer.inspection.transformer.softmax_scaling import SoftmaxStatistics
 
 HEIGHT, NARROW = 230, 190
 _PLACEHOLDER_HEIGHT = 780
@@ -39,7 +36,7 @@ def width_section(session: PageSession[ScaledAttentionState]) -> None:
 
     def requests() -> Mapping[str, Request[SoftmaxStatistics]]:
         _apply_event(session)
-        return {"statistics": ((_KEY,), _measure)}
+        return {"statistics": ((_KEY,), measure_softmax)}
 
     result_section(
         _KEY,
@@ -51,23 +48,13 @@ def width_section(session: PageSession[ScaledAttentionState]) -> None:
     )
 
 
-def _measure() -> SoftmaxStatistics:
-    from explorer.inspection.transformer.softmax_scaling import measure_softmax
-
-    return measure_softmax()
-
-
 def nearest_width_index(width: int) -> int:
     """Return the index of the slider stop nearest to a width (on a logarithmic scale)."""
-    from explorer.inspection.transformer.softmax_scaling import WIDTHS
-
     return int(np.abs(np.log(np.array(WIDTHS) / width)).argmin())
 
 
 def _apply_event(session: PageSession[ScaledAttentionState]) -> None:
     """Store the width at which the visitor has released the slider."""
-    from explorer.inspection.transformer.softmax_scaling import WIDTHS
-
     stop = pop_event(_KEY, "stop")
     if isinstance(stop, int) and 0 <= stop < len(WIDTHS):
         session.change(lambda state: replace(state, wide=WIDTHS[stop]))
@@ -75,8 +62,6 @@ def _apply_event(session: PageSession[ScaledAttentionState]) -> None:
 
 
 def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistics]) -> None:
-    from explorer.inspection.transformer.softmax_scaling import WIDTHS
-
     statistics = results["statistics"]
     last, draws = len(WIDTHS) - 1, statistics.entropy.shape[-1]
     document.finding(findings.width_finding(WIDTHS, statistics.percentiles("gradient")[..., 0]))
@@ -110,8 +95,6 @@ def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistic
 @cached()
 def _captions(results: SoftmaxStatistics) -> tuple[str, ...]:
     """Return a sentence for every width."""
-    from explorer.inspection.transformer.softmax_scaling import WIDTHS
-
     largest, entropy = (results.percentiles(name)[..., 0] for name in ("largest", "entropy"))
     keys = results.one.shape[-1]
     return tuple(findings.softmax_at_width(width, keys, largest[:, i], entropy[:, i]) for i, width in enumerate(WIDTHS))
@@ -120,8 +103,6 @@ def _captions(results: SoftmaxStatistics) -> tuple[str, ...]:
 @cached()
 def _panels(results: SoftmaxStatistics) -> tuple[Panel, ...]:
     """Draw the panels, cached for all visitors; the frame shows the selected width."""
-    from explorer.inspection.transformer.softmax_scaling import WIDTHS
-
     keys, last, result = results.one.shape[-1], len(WIDTHS) - 1, []
     for kind, title in enumerate(("Weights, not divided", "Weights, divided by √dₖ")):
         drawn, turned = weight_bars(results.one[kind], last)

@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
+from explorer.inspection.attention import logit_lens
 from explorer.labs.scaled_attention import component
 from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.ui.document import Document
@@ -105,11 +106,9 @@ def _draw(state: ScaledAttentionState, document: Document, results: Mapping[str,
 
 def read_head(stored: InspectableModel, state: ScaledAttentionState) -> HeadActivations:
     """Run the model on the first tokens of a text and return the tensors of the selected head. Raises LineageError."""
-    from explorer.inspection.attention.logit_lens import head_activations
-
     text = stored.tokenize(stored.text_or_example(state.say))
     ids = text.ids[:MAX_TOKENS]
-    activations = head_activations(stored.model(), ids, state.layer, state.head)
+    activations = logit_lens.head_activations(stored.model(), ids, state.layer, state.head)
     id_text = " ".join(map(str, ids))
     head = {
         "name": f"{stored.cache_key} {state.layer} {state.head} {id_text}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,12 @@ from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import variant_line
 from explorer.figures.seq2seq.translation import exact_match_by_step
 from explorer.figures.words.sense_similarity import OTHER, SAME, similarity_by_layer
+from explorer.inspection import load_model
 from explorer.inspection.compare import median_and_range, metric_over_seeds
+from explorer.inspection.words import sense_vectors
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.state import SentenceEncoderState
+from explorer.training import model_factory
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
@@ -26,9 +28,6 @@ from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, is_finished
 from explorer.ui.wording import join_words
-
-if TYPE_CHECKING:
-    from explorer.inspection.words.sense_vectors import SenseSimilarity
 
 HEIGHT = 300
 ACCURACY_METRICS = {"gloss": "sense", "gist": "synonym"}
@@ -52,7 +51,7 @@ def accuracy_section(state: SentenceEncoderState, views: Mapping[str, RunView]) 
 
 def _similarity_jobs(
     state: SentenceEncoderState, views: Mapping[str, RunView]
-) -> dict[str, Request[SenseSimilarity]] | None:
+) -> dict[str, Request[sense_vectors.SenseSimilarity]] | None:
     """Return the requests for the similarities of the encoder and of both controls; None before they are trained."""
     encoder, alone = (views[name] for name in state.variant_names)
     if encoder.loaded_run is None or alone.loaded_run is None:
@@ -64,22 +63,16 @@ def _similarity_jobs(
     }
 
 
-def _trained_similarity(view: RunView) -> SenseSimilarity:
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.words.sense_vectors import sense_similarity
-
+def _trained_similarity(view: RunView) -> sense_vectors.SenseSimilarity:
     assert view.loaded_run is not None
-    return sense_similarity(load_model(view.loaded_run).stack, view.config.replicas)
+    return sense_vectors.sense_similarity(load_model.load_model(view.loaded_run).stack, view.config.replicas)
 
 
-def _untrained_similarity(config: RunConfig) -> SenseSimilarity:
-    from explorer.inspection.words.sense_vectors import sense_similarity
-    from explorer.training.model_factory import build_model
-
-    return sense_similarity(build_model(config).requires_grad_(False), config.replicas)
+def _untrained_similarity(config: RunConfig) -> sense_vectors.SenseSimilarity:
+    return sense_vectors.sense_similarity(model_factory.build_model(config).requires_grad_(False), config.replicas)
 
 
-def _draw(document: Document, results: Mapping[str, SenseSimilarity]) -> None:
+def _draw(document: Document, results: Mapping[str, sense_vectors.SenseSimilarity]) -> None:
     if len(results) < 3:
         return
     trained = next(iter(results.values()))
@@ -101,7 +94,7 @@ def _draw(document: Document, results: Mapping[str, SenseSimilarity]) -> None:
     )
 
 
-def _draw_comparison(document: Document, results: Mapping[str, SenseSimilarity]) -> None:
+def _draw_comparison(document: Document, results: Mapping[str, sense_vectors.SenseSimilarity]) -> None:
     if len(results) < 3:
         return
     trained, untrained, alone = results.values()
@@ -116,7 +109,7 @@ def _draw_comparison(document: Document, results: Mapping[str, SenseSimilarity])
 
 
 @cached()
-def _panel(name: str, each: SenseSimilarity, lowest: float) -> Panel:
+def _panel(name: str, each: sense_vectors.SenseSimilarity, lowest: float) -> Panel:
     same, other = (float(np.median(values[:, -1])) for values in (each.same_sense, each.other_sense))
     ends = f"{SAME} {same:.2f}, {OTHER} {other:.2f}"
     return Panel(

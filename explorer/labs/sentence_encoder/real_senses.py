@@ -10,6 +10,7 @@ import numpy as np
 
 from explorer.figures.transformer.pretrained import DepthLine, by_depth
 from explorer.hub.card import ModelCard
+from explorer.inspection.pretrained import coreference, opened_model, senses
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.real_word import real_word_section
 from explorer.labs.sentence_encoder.state import SentenceEncoderState
@@ -41,7 +42,7 @@ def real_senses_section(session: PageSession[SentenceEncoderState]) -> None:
         return
     requests: dict[str, Request[Result]] = {
         "real": (("real-senses", *card_key(card)), partial(_neighbours, card, None)),
-        "it": (("real-it", *card_key(card)), partial(_coreference, card)),
+        "it": (("real-it", *card_key(card)), lambda: opened_model.meaning_of_it(card)),
         **{
             f"random {seed}": (("real-senses", *card_key(card), seed), partial(_neighbours, card, seed))
             for seed in range(_RANDOM)
@@ -60,26 +61,15 @@ def real_senses_section(session: PageSession[SentenceEncoderState]) -> None:
 
 
 def _neighbours(card: ModelCard, seed: int | None) -> SenseNeighbours:
-    from explorer.inspection.pretrained.opened_model import neighbours_by_sense
-
-    return neighbours_by_sense(card, seed)
-
-
-def _coreference(card: ModelCard) -> Coreference:
-    from explorer.inspection.pretrained.opened_model import meaning_of_it
-
-    return meaning_of_it(card)
+    return opened_model.neighbours_by_sense(card, seed)
 
 
 def _draw(document: Document, results: Mapping[str, Result]) -> None:
-    from explorer.inspection.pretrained.coreference import Coreference
-    from explorer.inspection.pretrained.senses import SenseNeighbours
-
     real, it = results.get("real"), results.get("it")
-    if not isinstance(real, SenseNeighbours):
+    if not isinstance(real, senses.SenseNeighbours):
         return
     estimates = real.by_depth()
-    random = [each for name, each in results.items() if name != "real" and isinstance(each, SenseNeighbours)]
+    random = [each for name, each in results.items() if name != "real" and isinstance(each, senses.SenseNeighbours)]
     document.finding(findings.real_senses_finding(estimates))
     lines = [
         DepthLine(
@@ -105,7 +95,7 @@ def _draw(document: Document, results: Mapping[str, Result]) -> None:
         f"95 % intervals (Wilson); of random weights: lowest to highest of {len(random)} networks. Dashed: chance, "
         f"{real.chance:.2f}. After the last layer, by word: {words}."
     )
-    if isinstance(it, Coreference):
+    if isinstance(it, coreference.Coreference):
         by_chance = it.best_by_chance()
         document.text(
             findings.coreference_text(

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.figures.words.sense_similarity import SimilarityLine, similarity_to_one
+from explorer.inspection.pretrained import word_similarity
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES, MIN_REAL_SENTENCES, SentenceEncoderState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
@@ -65,15 +66,11 @@ def real_word_section(session: PageSession[SentenceEncoderState], model: Pretrai
 
 
 def _similarity(model: PretrainedModel, sentences: tuple[str, ...], word: str) -> ndarray:
-    from explorer.inspection.pretrained.word_similarity import word_similarity
-
-    return word_similarity(model.model(), model.tokenizer, sentences, word)
+    return word_similarity.word_similarity(model.model(), model.tokenizer, sentences, word)
 
 
 def _random_similarity(model: PretrainedModel, sentences: tuple[str, ...], word: str) -> ndarray:
-    from explorer.inspection.pretrained.word_similarity import random_word_similarity
-
-    return random_word_similarity(model.model(), model.tokenizer, sentences, word)
+    return word_similarity.random_word_similarity(model.model(), model.tokenizer, sentences, word)
 
 
 def _draw(title: str, word: str, reference: int, document: Document, results: Mapping[str, ndarray]) -> None:

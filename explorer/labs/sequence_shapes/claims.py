@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -15,7 +14,10 @@ from explorer.experiments import sequence_shapes
 from explorer.experiments.sequence_shapes import RULE_MODELS, RULES, PositionRule
 from explorer.figures.comparison import TRACES_PER_RUN, Line
 from explorer.figures.recurrent.unrolled import accuracy_by_position
+from explorer.inspection import load_model
+from explorer.inspection.attention import agreement_heads
 from explorer.inspection.compare import last_answers
+from explorer.inspection.recurrent import input_gradients
 from explorer.labs.sequence_shapes import findings
 from explorer.labs.sequence_shapes.claim_training import ClaimTraining, CurveSpec, training_section
 from explorer.labs.sequence_shapes.findings import ClippingOutcome, PositionRuleAccuracy
@@ -34,9 +36,6 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import train_controls
 from explorer.ui.training.run_view import RunView
-
-if TYPE_CHECKING:
-    from explorer.inspection.attention.agreement_heads import AgreementHeads
 
 HEIGHT = 260
 _CLIPS = {"clipped": 1.0, "free": 0.0}
@@ -91,10 +90,7 @@ def _clipping_training() -> ClaimTraining:
 
 
 def _clipping_outcome(run: StoredRun | Record) -> ClippingOutcome:
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.recurrent.input_gradients import input_gradient_norms
-
-    norms = input_gradient_norms(load_model(run))
+    norms = input_gradients.input_gradient_norms(load_model.load_model(run))
     return ClippingOutcome(run.curves.last("accuracy"), norms[:, 0] / np.maximum(norms[:, -1], 1e-300))
 
 
@@ -265,14 +261,11 @@ def _agreement_training() -> ClaimTraining:
     )
 
 
-def _measure_heads(run: StoredRun | Record, word: str) -> AgreementHeads:
-    from explorer.inspection.attention.agreement_heads import measure_agreement_heads
-    from explorer.inspection.load_model import load_model
-
-    return measure_agreement_heads(load_model(run), word)
+def _measure_heads(run: StoredRun | Record, word: str) -> agreement_heads.AgreementHeads:
+    return agreement_heads.measure_agreement_heads(load_model.load_model(run), word)
 
 
-def _draw_heads(word: str, document: Document, results: Mapping[str, AgreementHeads]) -> None:
+def _draw_heads(word: str, document: Document, results: Mapping[str, agreement_heads.AgreementHeads]) -> None:
     measured = results["heads"]
     document.finding(findings.heads_verdict(measured.accuracy, measured.ablated_accuracy))
     document.text(

@@ -20,9 +20,9 @@ MIN_ACCURACY_LOSS = 0.05  # smallest drop in accuracy that counts
 _VANISHED = 1e-3
 
 
-def last_steps_share(share: Float[ndarray, "replicas time"], few: int = LAST_STEPS) -> float:
+def last_steps_share(share: Float[ndarray, "replicas time"]) -> float:
     """Return the share of the whole gradient that comes from the last steps (median over seeds)."""
-    return float(np.median(share[:, -few:].sum(axis=1)))
+    return float(np.median(share[:, -LAST_STEPS:].sum(axis=1)))
 
 
 def gradient_share_finding(nets: Sequence[tuple[str, Float[ndarray, "replicas time"]]], trained: bool) -> str:

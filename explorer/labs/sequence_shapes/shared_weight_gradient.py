@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -15,6 +14,8 @@ from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.recall import VARIANTS
 from explorer.figures.comparison import TRACES_PER_RUN, Line, comparison_figure, variant_line
+from explorer.inspection import load_model
+from explorer.inspection.recurrent import per_step_gradients
 from explorer.labs.sequence_shapes import findings
 from explorer.labs.sequence_shapes.state import NETS, SequenceShapesState
 from explorer.run_store import store
@@ -24,9 +25,6 @@ from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-
-if TYPE_CHECKING:
-    from explorer.inspection.recurrent.per_step_gradients import StepGradients
 
 HEIGHT = 360
 
@@ -60,14 +58,11 @@ def gradient_section(session: PageSession[SequenceShapesState]) -> None:
     )
 
 
-def _terms(run: str, trained: bool) -> StepGradients:
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.recurrent.per_step_gradients import step_gradients
-
-    return step_gradients(load_model(store.find(run), None if trained else 0))
+def _terms(run: str, trained: bool) -> per_step_gradients.StepGradients:
+    return per_step_gradients.step_gradients(load_model.load_model(store.find(run), None if trained else 0))
 
 
-def _draw(trained: bool, document: Document, results: Mapping[str, StepGradients]) -> None:
+def _draw(trained: bool, document: Document, results: Mapping[str, per_step_gradients.StepGradients]) -> None:
     nets = [(VARIANTS[name].full_label, each.projection) for name, each in results.items()]
     document.finding(findings.gradient_share_finding(nets, trained))
     panels = [_shares(tuple(results.items())), _sizes(tuple(results.items()))]
@@ -80,7 +75,7 @@ def _draw(trained: bool, document: Document, results: Mapping[str, StepGradients
 
 
 @cached()
-def _shares(results: tuple[tuple[str, StepGradients], ...]) -> Panel:
+def _shares(results: tuple[tuple[str, per_step_gradients.StepGradients], ...]) -> Panel:
     """Draw how much of the whole gradient the last steps contribute."""
     lines = [_line(VARIANTS[name], each.projection[:, ::-1].cumsum(axis=1)) for name, each in results]
     summary = [
@@ -96,7 +91,7 @@ def _shares(results: tuple[tuple[str, StepGradients], ...]) -> Panel:
 
 
 @cached()
-def _sizes(results: tuple[tuple[str, StepGradients], ...]) -> Panel:
+def _sizes(results: tuple[tuple[str, per_step_gradients.StepGradients], ...]) -> Panel:
     """Draw how large each term is."""
     lines = [_line(VARIANTS[name], np.maximum(each.norms[:, 1:], 1e-18), first=2) for name, each in results]
     summary = [f"{_net_name(VARIANTS[name])} {np.median(each.norms[:, 1]):.0e}" for name, each in results]

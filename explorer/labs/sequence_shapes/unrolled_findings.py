@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from explorer.inspection.recurrent import unrolled
 from explorer.number_format import format_units
 from explorer.tasks.negation import CLASSES, true_label
 from explorer.tasks.sequence_labelling.homographs import (
@@ -16,9 +16,6 @@ from explorer.tasks.sequence_labelling.homographs import (
     WORD_SLOT,
 )
 from explorer.ui.wording import count_seeds, join_words
-
-if TYPE_CHECKING:
-    from explorer.inspection.recurrent.unrolled import UnrolledNetwork, UnrolledStep
 
 _VISIBLE = {" ": "␣", "\n": "⏎"}
 SURE = 0.995
@@ -35,7 +32,7 @@ def format_probability(p: float) -> str:
     return "more than 99 %" if p > SURE else "less than 1 %" if p < 1 - SURE else f"{100 * p:.0f} %"
 
 
-def many_to_one_finding(net: UnrolledNetwork, words: Sequence[str]) -> tuple[str, str]:
+def many_to_one_finding(net: unrolled.UnrolledNetwork, words: Sequence[str]) -> tuple[str, str]:
     """Many to one: report the prediction that is used, and how often an earlier one would have differed."""
     label, p = net.steps[-1].top_answers[0]
     true = true_label(tuple(words))
@@ -45,7 +42,7 @@ def many_to_one_finding(net: UnrolledNetwork, words: Sequence[str]) -> tuple[str
     return headline, f"Its unused outputs differ from this answer at {others} of {len(net.steps) - 1} earlier steps."
 
 
-def senses_finding(net: UnrolledNetwork) -> tuple[str, str]:
+def senses_finding(net: unrolled.UnrolledNetwork) -> tuple[str, str]:
     """Aligned: report the prediction for every homograph, and how many cue nouns had been read by then."""
     answers, cues_read = [], []
     for t, step in enumerate(net.steps):
@@ -77,11 +74,11 @@ def senses_caption(right: Sequence[float]) -> str:
     )
 
 
-def _is_cue(step: UnrolledStep, word: str) -> bool:
+def _is_cue(step: unrolled.UnrolledStep, word: str) -> bool:
     return any(step.reads in NOUNS[topic] for topic in SENSES[word])
 
 
-def letters_finding(net: UnrolledNetwork) -> tuple[str, str]:
+def letters_finding(net: unrolled.UnrolledNetwork) -> tuple[str, str]:
     """Aligned: report how often the most likely character was the next one."""
     pairs = list(zip(net.steps, net.steps[1:], strict=False))
     right = sum(step.top_answers[0][0] == after.reads for step, after in pairs)
@@ -92,7 +89,7 @@ def letters_finding(net: UnrolledNetwork) -> tuple[str, str]:
     return f"At {right} of {len(pairs)} steps the most likely next character is the right one.", last
 
 
-def unaligned_finding(net: UnrolledNetwork, right: str | None) -> tuple[str, str]:
+def unaligned_finding(net: unrolled.UnrolledNetwork, right: str | None) -> tuple[str, str]:
     """Unaligned: report what was generated after the input was read. `right`: None if there is no right answer."""
     writing = [step for step in net.steps if step.used]
     sentence = "".join(step.top_answers[0][0] for step in writing if step.top_answers[0][0] != "<EOS>")
@@ -104,7 +101,7 @@ def unaligned_finding(net: UnrolledNetwork, right: str | None) -> tuple[str, str
     return headline, f"The output has {format_units(len(writing), 'token')}, counting the end token."
 
 
-def one_to_many_finding(net: UnrolledNetwork) -> tuple[str, str]:
+def one_to_many_finding(net: unrolled.UnrolledNetwork) -> tuple[str, str]:
     """One to many: report what was generated from one token, and where the network was least certain."""
     text = "".join(visible_token(step.top_answers[0][0]) for step in net.steps)
     least = min(net.steps, key=lambda step: step.top_answers[0][1])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
+from explorer.inspection import load_model
+from explorer.inspection.recurrent import unrolled
 from explorer.labs.sequence_shapes import unrolled_findings as findings
 from explorer.labs.sequence_shapes.state import MAX_CHARACTERS, SequenceShapesState
 from explorer.run_store import store
@@ -19,6 +20,7 @@ from explorer.tasks.seq2seq.config import read_source, source_ids, target_ids, t
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.sequence_labelling import homographs
 from explorer.tasks.sequence_labelling.word_sense import SENSE_LABELS, WordSenseConfig
+from explorer.tokenization.text import Tokenizer, from_json
 from explorer.tokenization.words import Reading, read_characters
 from explorer.training.config import RunConfig
 from explorer.ui.document import Document
@@ -26,10 +28,6 @@ from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession, fragment
 from explorer.ui.state.widgets import bind_widget, reset_button
-
-if TYPE_CHECKING:
-    from explorer.inspection.recurrent.unrolled import UnrolledNetwork
-    from explorer.tokenization.text import Tokenizer
 
 HEIGHT = 400
 GENERATED_CHARACTERS = 20
@@ -46,8 +44,8 @@ class Example:
     description: str  # which inputs and outputs are used
     max_characters: int
     keep: Callable[[str], Reading]  # what the network can read of a text
-    read: Callable[[str, int], UnrolledNetwork]  # a text that can be read, and the seed; raises LineageError
-    finding: Callable[[UnrolledNetwork, str], tuple[str, str]]  # a headline, and details
+    read: Callable[[str, int], unrolled.UnrolledNetwork]  # a text that can be read, and the seed; raises LineageError
+    finding: Callable[[unrolled.UnrolledNetwork, str], tuple[str, str]]  # a headline, and details
 
 
 def unrolled_section(session: PageSession[SequenceShapesState]) -> None:
@@ -97,7 +95,7 @@ def _draw(
     config: RunConfig,
     replica: int,
     document: Document,
-    results: Mapping[str, UnrolledNetwork],
+    results: Mapping[str, unrolled.UnrolledNetwork],
 ) -> None:
     net, row = results["net"], MODELS[config.model_name]
     headline, details = example.finding(net, text)
@@ -111,7 +109,7 @@ def _draw(
         document.caption(findings.senses_caption(right))
 
 
-def component_data(net: UnrolledNetwork, title: str, colour: str, file: str) -> dict[str, object]:
+def component_data(net: unrolled.UnrolledNetwork, title: str, colour: str, file: str) -> dict[str, object]:
     """Return the data of the component."""
     steps = [
         {
@@ -135,51 +133,38 @@ def component_data(net: UnrolledNetwork, title: str, colour: str, file: str) -> 
 # ---- examples; torch is imported with the first one
 
 
-def _read_negation(text: str, replica: int) -> UnrolledNetwork:
+def _read_negation(text: str, replica: int) -> unrolled.UnrolledNetwork:
     words = negation.VOCABULARY.split(text)
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.recurrent.unrolled import unroll_classifier
-
-    return unroll_classifier(load_model(store.find("negation-single-rnn")), replica, words)
+    return unrolled.unroll_classifier(load_model.load_model(store.find("negation-single-rnn")), replica, words)
 
 
-def _read_senses(text: str, replica: int) -> UnrolledNetwork:
+def _read_senses(text: str, replica: int) -> unrolled.UnrolledNetwork:
     words = homographs.VOCABULARY.split(text)
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.recurrent.unrolled import unroll_tagger
-
-    return unroll_tagger(
-        load_model(store.find("gloss-gru")), replica, words, WordSenseConfig().vocabulary, SENSE_LABELS
+    return unrolled.unroll_tagger(
+        load_model.load_model(store.find("gloss-gru")), replica, words, WordSenseConfig().vocabulary, SENSE_LABELS
     )
 
 
-def _read_letters(text: str, replica: int) -> UnrolledNetwork:
+def _read_letters(text: str, replica: int) -> unrolled.UnrolledNetwork:
     ids, tokens = _encode_characters(text)
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.recurrent.unrolled import unroll_language_model
-
-    return unroll_language_model(load_model(store.find("text-rnn")), replica, ids, tokens)
+    return unrolled.unroll_language_model(load_model.load_model(store.find("text-rnn")), replica, ids, tokens)
 
 
-def _generate(text: str, replica: int) -> UnrolledNetwork:
+def _generate(text: str, replica: int) -> unrolled.UnrolledNetwork:
     ids, tokens = _encode_characters(text)
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.recurrent.unrolled import unroll_generation
+    return unrolled.unroll_generation(
+        load_model.load_model(store.find("text-rnn")), replica, ids[0], tokens, GENERATED_CHARACTERS
+    )
 
-    return unroll_generation(load_model(store.find("text-rnn")), replica, ids[0], tokens, GENERATED_CHARACTERS)
 
-
-def _read_date(text: str, replica: int) -> UnrolledNetwork:
+def _read_date(text: str, replica: int) -> unrolled.UnrolledNetwork:
     source = source_ids(DatesConfig(), text)
-    from explorer.inspection.load_model import load_model
-    from explorer.inspection.recurrent.unrolled import unroll_translation
-
-    return unroll_translation(load_model(store.find("dates-vector")), replica, DatesConfig(), source)
+    return unrolled.unroll_translation(
+        load_model.load_model(store.find("dates-vector")), replica, DatesConfig(), source
+    )
 
 
 def _tokenizer() -> Tokenizer:
-    from explorer.tokenization.text import from_json
-
     return from_json(store.find("text-rnn").tokenizer)
 
 

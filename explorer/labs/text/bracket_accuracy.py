@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer.catalogue import MODELS
 from explorer.figures.language import loss_by_context as figures
+from explorer.inspection.language import bracket_accuracy
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.components.plot_frame import Panel
 from explorer.ui.document import Document
@@ -30,9 +30,6 @@ from explorer.ui.page_sections import explanation, untrained_panel
 from explorer.ui.result_section import result_section
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
-
-if TYPE_CHECKING:
-    from explorer.inspection.language.bracket_accuracy import BracketAccuracy
 
 _FAR = 16  # characters that neither an n-gram nor a short window reaches
 
@@ -62,15 +59,13 @@ def is_bracket_task(task: TextConfig) -> bool:
     return (task.corpus, task.tokenizer, task.rows, task.split) == ("brackets", "char", "blocks", "end")
 
 
-def _measure(view: RunView) -> BracketAccuracy:
-    from explorer.inspection.language.bracket_accuracy import (
-        measure_bracket_accuracy,  # here: the page must not wait for torch
-    )
-
-    return measure_bracket_accuracy(load_stack(view), view.config)
+def _measure(view: RunView) -> bracket_accuracy.BracketAccuracy:
+    return bracket_accuracy.measure_bracket_accuracy(load_stack(view), view.config)
 
 
-def _draw_accuracies(without: Sequence[str], document: Document, accuracies: Mapping[str, BracketAccuracy]) -> None:
+def _draw_accuracies(
+    without: Sequence[str], document: Document, accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]
+) -> None:
     """Write the finding, the lines and the caption. `without`: titles of the models without weights."""
     finite = {name: each for name, each in accuracies.items() if len(each.accuracy) and len(each.bin_ends)}
     first = next(iter(accuracies.values()))
@@ -116,7 +111,7 @@ def _draw_accuracies(without: Sequence[str], document: Document, accuracies: Map
     document.caption(_method_caption(without, accuracies))
 
 
-def bracket_finding(accuracies: Mapping[str, BracketAccuracy]) -> tuple[str, str]:
+def bracket_finding(accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) -> tuple[str, str]:
     """Return which models know the open mark over long distances, then their shares. `accuracies`: by title.
 
     A model with a shorter context was asked at fewer positions, and may lack the bins of another.
@@ -144,7 +139,7 @@ def bracket_finding(accuracies: Mapping[str, BracketAccuracy]) -> tuple[str, str
     return headline, f"{rest} {constant}."
 
 
-def _method_caption(without: Sequence[str], accuracies: Mapping[str, BracketAccuracy]) -> str:
+def _method_caption(without: Sequence[str], accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) -> str:
     first = next(iter(accuracies.values()))
     which = (
         "Every position"

@@ -8,6 +8,8 @@ from functools import partial
 import streamlit as st
 
 from explorer.errors import LineageError
+from explorer.experiments import parameter_matching
+from explorer.jobs.time_budget import fit_to_seconds
 from explorer.labs.text.state import TextLab
 from explorer.training.config import RunConfig
 from explorer.ui.result_section import show_when_ready
@@ -75,12 +77,8 @@ def apply_budget(session: ExperimentSession[TextLab]) -> None:
 
 
 def _fit_steps(configs: Mapping[str, RunConfig], seconds: float) -> dict[str, RunConfig]:
-    from explorer.jobs.time_budget import fit_to_seconds
-
     return {model: fit_to_seconds(config, seconds, min_evaluations=10) for model, config in configs.items()}
 
 
 def _match_parameters(configs: Mapping[str, RunConfig], wanted: int) -> dict[str, RunConfig]:
-    from explorer.experiments.parameter_matching import match_parameters
-
-    return {model: match_parameters(config, wanted) for model, config in configs.items()}
+    return {model: parameter_matching.match_parameters(config, wanted) for model, config in configs.items()}

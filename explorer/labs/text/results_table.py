@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.language import bits_per_byte, final_losses
 from explorer.labs.text import findings
 from explorer.labs.text.standings import Standing, convert_loss, unit_name
 from explorer.labs.text.state import UNITS, TextLab
@@ -26,9 +27,6 @@ from explorer.ui.page_sections import escape_markdown, explanation, perplexity_l
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import percentage
-
-if TYPE_CHECKING:
-    from explorer.inspection.language.bits_per_byte import HeldOutText
 
 
 def results_section(views: Mapping[str, RunView], lab: TextLab, standings: Mapping[str, Standing]) -> None:
@@ -81,9 +79,7 @@ def results_table(lab: TextLab, views: Mapping[str, RunView], standings: Mapping
 
 
 def _measure_test_losses(run: StoredRun | Record) -> Float[ndarray, " replicas"]:
-    from explorer.inspection.language.final_losses import final_test_loss  # needs torch, for which no page waits
-
-    return final_test_loss(run).test
+    return final_losses.final_test_loss(run).test
 
 
 def _draw_results(
@@ -166,7 +162,7 @@ def describe_test_split(task: TextConfig) -> str:
     )
 
 
-def comparability_note(task: TextConfig, held_out: HeldOutText | None) -> str:
+def comparability_note(task: TextConfig, held_out: bits_per_byte.HeldOutText | None) -> str:
     """Return which figure can be compared between tokenizers, and what it adds for text that no token represents.
 
     held_out: the counted held-out text; None before it is counted.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.errors import LineageError
+from explorer.inspection.language import line_overlap
+from explorer.inspection.language.line_overlap import is_sorted, measure_line_overlap
 from explorer.labs.text.state import TextLab
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import SPLITS, TextConfig
@@ -20,9 +21,6 @@ from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.widgets import bind_widget, setting_widget
 from explorer.ui.text_picker import draw_corpus_row, draw_missing_corpus
 from explorer.ui.wording import capitalize, percentage
-
-if TYPE_CHECKING:
-    from explorer.inspection.language.line_overlap import LineOverlap
 
 TOKENS = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Bytes"}
 ROWS = {"blocks": "blocks of the text", "sentences": "lines", "prefixes": "prefixes of lines"}
@@ -62,22 +60,20 @@ def lines_section(task: TextConfig) -> None:
         result_section("text-lines", {"lines": request}, _draw_lines, "", 24, pool="quick")
 
 
-def _measure_lines(task: TextConfig) -> tuple[LineOverlap | None, bool]:
+def _measure_lines(task: TextConfig) -> tuple[line_overlap.LineOverlap | None, bool]:
     """Return the lines that both parts have, and whether the held-out part is the end of a sorted text."""
-    from explorer.inspection.language.line_overlap import is_sorted, measure_line_overlap
-
     try:
         return measure_line_overlap(task), task.split == "end" and is_sorted(corpora.load_text(task))
     except LineageError:  # where the rows cannot be made, the training itself says why
         return None, False
 
 
-def _draw_lines(document: Document, results: Mapping[str, tuple[LineOverlap | None, bool]]) -> None:
+def _draw_lines(document: Document, results: Mapping[str, tuple[line_overlap.LineOverlap | None, bool]]) -> None:
     if sentence := lines_note(*results["lines"]):
         document.caption(sentence)
 
 
-def lines_note(overlap: LineOverlap | None, is_sorted: bool) -> str:
+def lines_note(overlap: line_overlap.LineOverlap | None, is_sorted: bool) -> str:
     """Return how many held-out lines training has read, and whether a sorted text makes the held-out end special."""
     sentences = []
     if overlap and overlap.held_out:

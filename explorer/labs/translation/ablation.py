@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -15,7 +14,9 @@ from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line
 from explorer.figures.seq2seq.translation import copy_accuracy_by_step, exact_match_by_ablation
+from explorer.inspection.attention import alignment
 from explorer.inspection.compare import median_and_range
+from explorer.inspection.seq2seq import copy_control
 from explorer.labs.translation import findings
 from explorer.labs.translation.state import Task, TranslationState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
@@ -25,9 +26,6 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds, join_words
-
-if TYPE_CHECKING:
-    from explorer.inspection.seq2seq.copy_control import CopyAccuracy
 
 ABLATIONS = {
     "none": "unchanged",
@@ -73,11 +71,9 @@ def _draw_ablations(
 
 def _exact_by_ablation(view: RunView) -> Float[ndarray, "ablations replicas"]:
     """Return the exact match over the trained lengths or formats; NaN where an ablation is impossible."""
-    from explorer.inspection.attention.alignment import exact_match_by_intervention
-
     assert view.stored is not None
     model = run_view.load_run_model(view.stored).stack
-    return exact_match_by_intervention(model, view.config.task, list(ABLATIONS), SOURCES)  # type: ignore[arg-type]  # a translator and its task
+    return alignment.exact_match_by_intervention(model, view.config.task, list(ABLATIONS), SOURCES)  # type: ignore[arg-type]  # a translator and its task
 
 
 def _draw_tiles(
@@ -135,13 +131,11 @@ def copy_control_section() -> None:
     )
 
 
-def _train_copy(separated: bool) -> CopyAccuracy:
-    from explorer.inspection.seq2seq.copy_control import train_copy_models
-
-    return train_copy_models(separated)
+def _train_copy(separated: bool) -> copy_control.CopyAccuracy:
+    return copy_control.train_copy_models(separated)
 
 
-def _draw_copy(document: Document, results: Mapping[str, CopyAccuracy]) -> None:
+def _draw_copy(document: Document, results: Mapping[str, copy_control.CopyAccuracy]) -> None:
     if len(results) < len(_COPY_TITLES):
         return
     ends = {
@@ -158,7 +152,7 @@ def _draw_copy(document: Document, results: Mapping[str, CopyAccuracy]) -> None:
     )
 
 
-def _copy_panel(name: str, results: CopyAccuracy) -> Panel:
+def _copy_panel(name: str, results: copy_control.CopyAccuracy) -> Panel:
     row, lines = MODELS["transformer"], []
     for with_attention, (label, words, dash) in _COPY_KINDS.items():
         steps = np.array(results.steps, float)

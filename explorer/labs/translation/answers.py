@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
+from explorer.inspection import load_model
+from explorer.inspection.seq2seq import decoding
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.model_picker import loaded_views
 from explorer.labs.translation.state import Task, TranslationState
@@ -39,10 +40,6 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
 
-if TYPE_CHECKING:
-    from explorer.inspection.load_model import LoadedModel
-    from explorer.inspection.seq2seq.decoding import GreedyTranslation
-
 _ROW = 62  # pixels of a model
 
 
@@ -52,7 +49,7 @@ class SeedAnswers:
 
     task: TranslationConfig
     source: tuple[int, ...]
-    answers: tuple[GreedyTranslation, ...]
+    answers: tuple[decoding.GreedyTranslation, ...]
     expected: str | None  # the right answer, if it is known
 
 
@@ -113,23 +110,19 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
     )
 
 
-def load_view_model(view: RunView) -> LoadedModel:
+def load_view_model(view: RunView) -> load_model.LoadedModel:
     """Return the model of a run view that has weights. Raises DamagedRun."""
-    from explorer.inspection.load_model import load_model
-
     assert view.loaded_run is not None
     return (
         run_view.load_run_model(view.loaded_run)
         if isinstance(view.loaded_run, StoredRun)
-        else load_model(view.loaded_run)
+        else load_model.load_model(view.loaded_run)
     )
 
 
 def compute_answers(view: RunView, task: TranslationConfig, source: tuple[int, ...]) -> SeedAnswers:
     """Let every seed answer a source. Raises DamagedRun."""
-    from explorer.inspection.seq2seq.decoding import greedy_translations, require_translator
-
-    answers = greedy_translations(require_translator(load_view_model(view).stack), task, source)
+    answers = decoding.greedy_translations(decoding.require_translator(load_view_model(view).stack), task, source)
     right = target_ids(task, source)
     return SeedAnswers(task, source, answers, None if right is None else target_text(task, right))
 
@@ -199,11 +192,13 @@ def _draw_answers(
     )
 
 
-def _has_end(task: TranslationConfig, one: GreedyTranslation) -> bool:
+def _has_end(task: TranslationConfig, one: decoding.GreedyTranslation) -> bool:
     return bool(one.ids) and one.ids[-1] == len(target_vocabulary(task)) - 1
 
 
-def _row(variant: ModelVariant, each: SeedAnswers, one: GreedyTranslation, expected: str | None) -> dict[str, object]:
+def _row(
+    variant: ModelVariant, each: SeedAnswers, one: decoding.GreedyTranslation, expected: str | None
+) -> dict[str, object]:
     texts = [_text_with_end(each.task, other) for other in each.answers]
     shown = _text_with_end(each.task, one)
     return {
@@ -217,12 +212,12 @@ def _row(variant: ModelVariant, each: SeedAnswers, one: GreedyTranslation, expec
     }
 
 
-def _text_with_end(task: TranslationConfig, one: GreedyTranslation) -> str:
+def _text_with_end(task: TranslationConfig, one: decoding.GreedyTranslation) -> str:
     """Return an answer with its end token, so that an answer without one differs."""
     return target_text(task, one.ids) + (EOS if _has_end(task, one) else "")
 
 
-def _tokens(task: TranslationConfig, one: GreedyTranslation, expected: str | None) -> list[dict[str, object]]:
+def _tokens(task: TranslationConfig, one: decoding.GreedyTranslation, expected: str | None) -> list[dict[str, object]]:
     """Return each token with its probability, and the right token where it is wrong."""
     vocabulary = target_vocabulary(task)
     written = ["end" if vocabulary[i] == EOS else vocabulary[i] for i in one.ids]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
+from explorer.inspection.seq2seq import decoding
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.answers import load_view_model
 from explorer.labs.translation.model_picker import (
@@ -40,9 +40,6 @@ from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds
 from explorer.web.results import pack, register_arrays
-
-if TYPE_CHECKING:
-    from explorer.inspection.seq2seq.decoding import ExposureBias
 
 SOURCES, SOURCES_PER_FORMAT = 200, 20  # fresh sources of a length, or in each way of writing a date
 HEIGHT = 320
@@ -99,9 +96,9 @@ def _beam_search(session: PageSession[TranslationState], view: RunView, variant:
 
 def compute_beams(view: RunView, task: TranslationConfig, source: tuple[int, ...], replica: int) -> BeamSearches:
     """Search with every width. Raises DamagedRun."""
-    from explorer.inspection.seq2seq.decoding import beam_trees, require_translator
-
-    found = beam_trees(require_translator(load_view_model(view).single_replica(replica)), task, source)
+    found = decoding.beam_trees(
+        decoding.require_translator(load_view_model(view).single_replica(replica)), task, source
+    )
     content = pack({"nodes": found.nodes, "logs": found.logs})
     right = target_ids(task, source)
     return BeamSearches(
@@ -186,17 +183,14 @@ def selected_length(state: TranslationState) -> int:
     return state.fed if state.fed in selectable_lengths(state) else state.longest
 
 
-def compute_exposure(view: RunView, task: TranslationConfig, length: int) -> ExposureBias:
+def compute_exposure(view: RunView, task: TranslationConfig, length: int) -> decoding.ExposureBias:
     """Evaluate every seed after right tokens and after its own. Raises DamagedRun."""
-    from explorer.inspection.seq2seq.decoding import exposure_bias as asked
-    from explorer.inspection.seq2seq.decoding import require_translator
-
     count = SOURCES_PER_FORMAT if isinstance(task, DatesConfig) else SOURCES
-    return asked(require_translator(load_view_model(view).stack), task, length, count)
+    return decoding.exposure_bias(decoding.require_translator(load_view_model(view).stack), task, length, count)
 
 
 def _draw_exposure(
-    task: Task, variant: ModelVariant, length: int, document: Document, results: Mapping[str, ExposureBias]
+    task: Task, variant: ModelVariant, length: int, document: Document, results: Mapping[str, decoding.ExposureBias]
 ) -> None:
     found = results["exposure"]
     losses = (found.teacher_forced_loss, found.free_running_loss)

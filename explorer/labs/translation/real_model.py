@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.errors import InvalidSetting
 from explorer.figures.seq2seq.translation import alignment_map
 from explorer.hub.files import CONFIG, read_json
+from explorer.inspection.pretrained import translation
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.state import TranslationState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
@@ -22,9 +22,6 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.pretrained_models import PretrainedModel
 from explorer.ui.wording import join_words, visible_whitespace
-
-if TYPE_CHECKING:
-    from explorer.inspection.pretrained.translation import PretrainedTranslation
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 36  # tokens that are drawn
 _ROW, _AROUND = 24, 76  # pixels of a written token, and of the names of the source
@@ -71,8 +68,8 @@ def real_translation(session: PageSession[TranslationState], model: PretrainedMo
             icon=":material/arrow_forward:",
             query_params={"model": model.name, "say": text},
         )
-    requests: dict[str, Request[PretrainedTranslation]] = {
-        "translation": ((*model.cache_key, "translation", text), partial(_translate, model, text))
+    requests: dict[str, Request[translation.PretrainedTranslation]] = {
+        "translation": ((*model.cache_key, "translation", text), lambda: translation.translate_and_align(model, text))
     }
     if prefixes := _task_prefixes(model):
         quoted = join_words([f"“{each}”" for each in prefixes])
@@ -92,13 +89,9 @@ def _task_prefixes(model: PretrainedModel) -> tuple[str, ...]:
     return tuple(prefix for prefix in found if isinstance(prefix, str) and 0 < len(prefix) <= _LONGEST_PREFIX)
 
 
-def _translate(model: PretrainedModel, text: str) -> PretrainedTranslation:
-    from explorer.inspection.pretrained.translation import translate_and_align
-
-    return translate_and_align(model, text)
-
-
-def _draw(title: str, text: str, depth: int, document: Document, results: Mapping[str, PretrainedTranslation]) -> None:
+def _draw(
+    title: str, text: str, depth: int, document: Document, results: Mapping[str, translation.PretrainedTranslation]
+) -> None:
     found = results["translation"]
     depth = min(depth, len(found.weights))  # a decoder may have fewer layers than its encoder
     layer = depth - 1 if depth else None

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.words import word_vectors
 from explorer.number_format import format_interval, format_percent, format_signed
 from explorer.ui.wording import count_seeds, join_words, number_word
 
-if TYPE_CHECKING:
-    from explorer.inspection.words.word_vectors import (
-        Analogy,
-        AnalogyAccuracy,
-        Candidate,
-        FrequencyEffects,
-        PairSimilarity,
-    )
 
-
-def neighbours_finding(word: str, candidates: Sequence[Candidate]) -> str:
+def neighbours_finding(word: str, candidates: Sequence[word_vectors.Candidate]) -> str:
     """Name the nearest neighbours of a word."""
     names = join_words([each.word for each in candidates[:3]])
     return f"Nearest to “{word}”: {names}."
 
 
-def analogy_finding(question: tuple[str, str, str], answer: Analogy) -> str:
+def analogy_finding(question: tuple[str, str, str], answer: word_vectors.Analogy) -> str:
     """Say how many seeds give which answer."""
     a, b, c = question
     (word, votes), seeds = Counter(answer.answers).most_common(1)[0], len(answer.answers)
@@ -38,7 +29,7 @@ def analogy_finding(question: tuple[str, str, str], answer: Analogy) -> str:
     return f"{a} is to {b} as {c} is to {word} ({votes} of {seeds} seeds)."
 
 
-def exclusion_sentence(question: tuple[str, str, str], answer: Analogy) -> str:
+def exclusion_sentence(question: tuple[str, str, str], answer: word_vectors.Analogy) -> str:
     """Return what the answer would be if the words of the question could be answers."""
     own = sum(word in question for word in answer.raw_answers)
     seeds = len(answer.raw_answers)
@@ -47,7 +38,7 @@ def exclusion_sentence(question: tuple[str, str, str], answer: Analogy) -> str:
     return f"Without this exclusion {own} of {seeds} seeds would answer with a word of the question."
 
 
-def accuracy_sentence(name: str, accuracy: AnalogyAccuracy, planted: bool, words: int) -> str:
+def accuracy_sentence(name: str, accuracy: word_vectors.AnalogyAccuracy, planted: bool, words: int) -> str:
     """State the accuracy on all known questions, with and without excluding the words of the question."""
     kind = "planted questions" if planted else "questions about pairs such as king and queen"
     return (
@@ -62,7 +53,7 @@ def _percent(values: Float[ndarray, " replicas"]) -> str:
     return middle if low == high else f"{middle} (median of {count_seeds(len(values))}, {low} to {high})"
 
 
-def frequency_finding(effects: FrequencyEffects) -> str:
+def frequency_finding(effects: word_vectors.FrequencyEffects) -> str:
     """Say whether the neighbours of rare words are less reliable than those of frequent words."""
     if effects.agreement is None:
         if len(effects.lengths) > 1:
@@ -84,7 +75,7 @@ def _percent_of(values: Float[ndarray, " pairs"]) -> str:
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
-def antonyms_finding(pairs: Sequence[PairSimilarity]) -> str:
+def antonyms_finding(pairs: Sequence[word_vectors.PairSimilarity]) -> str:
     """Say how often a word's nearest neighbour is its antonym."""
     first = sum(int((pair.ranks == 1).sum()) for pair in pairs)
     cases = sum(len(pair.ranks) for pair in pairs)
@@ -97,7 +88,9 @@ def antonyms_finding(pairs: Sequence[PairSimilarity]) -> str:
     return f"The nearest neighbour of a word is its antonym in {first} of {cases} cases (pairs and seeds)."
 
 
-def senses_finding(word: str, senses: Sequence[PairSimilarity], between: PairSimilarity) -> str:
+def senses_finding(
+    word: str, senses: Sequence[word_vectors.PairSimilarity], between: word_vectors.PairSimilarity
+) -> str:
     """Say how near a word with two senses is to a word of each sense, and how near these are to each other."""
     parts = join_words([f"{_cosine(sense.cosines)} to “{sense.second}”" for sense in senses])
     return (

@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from explorer.experiments import word_vectors
 from explorer.figures.words.word_vectors import agreement_by_count, length_by_count
+from explorer.inspection.words.word_vectors import frequency_effects, lean, pair_similarity
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.questions import Views, select_finished, table_of
 from explorer.labs.word_vectors.state import WordVectorsState
@@ -50,8 +51,6 @@ def frequency_section(state: WordVectorsState, views: Views) -> None:
 
 
 def _measure(view: RunView) -> FrequencyEffects:
-    from explorer.inspection.words.word_vectors import frequency_effects
-
     return frequency_effects(table_of(view))
 
 
@@ -122,8 +121,6 @@ def failures_section(state: WordVectorsState, views: Views) -> None:
 
 
 def _find_failures(view: RunView) -> Failures:
-    from explorer.inspection.words.word_vectors import lean, pair_similarity
-
     table = table_of(view)
     one, other = SENSES
     of_he = [word for word, share in PROFESSIONS.items() if share > 0.5]

@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.errors import InvalidSetting
+from explorer.inspection.words.word_vectors import analogy, analogy_accuracy, load_table, neighbours
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.state import WordVectorsState
 from explorer.ui.components.table import add_table
@@ -56,8 +57,6 @@ def select_finished(views: Views) -> dict[str, RunView]:
 
 def table_of(view: RunView) -> WordTable:
     """Return the word vectors of a run. Raises DamagedRun."""
-    from explorer.inspection.words.word_vectors import load_table
-
     assert view.loaded_run is not None
     return load_table(view.loaded_run)
 
@@ -85,8 +84,6 @@ def neighbours_section(session: PageSession[WordVectorsState], views: Views) -> 
 
 
 def _find_neighbours(view: RunView, word: str, example: str) -> Neighbours:
-    from explorer.inspection.words.word_vectors import neighbours
-
     table = table_of(view)
     word = word or table.words[min(20, len(table.words) - 1)]  # of a text without an example
     (word,), problem = _known_words(table, (word,), (example,))
@@ -166,8 +163,6 @@ def analogy_section(session: PageSession[WordVectorsState], views: Views) -> Non
 
 
 def _answer(view: RunView, question: tuple[str, ...], examples: tuple[str, ...]) -> Answers:
-    from explorer.inspection.words.word_vectors import analogy, analogy_accuracy
-
     table = table_of(view)
     planted = table.task.corpus == "grammar"
     (a, b, c), problem = _known_words(table, question, examples)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.figures.words.word_vectors import word_map
+from explorer.inspection.words import word_vectors
+from explorer.inspection.words.word_vectors import project, unknown_word_message
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.questions import Views, select_finished, table_of, title_of
 from explorer.labs.word_vectors.state import MAX_SHOWN, WordVectorsState
@@ -20,9 +21,6 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 
-if TYPE_CHECKING:
-    from explorer.inspection.words.word_vectors import Projection
-
 HEIGHT = 420
 
 
@@ -30,7 +28,7 @@ HEIGHT = 420
 class WordMap:
     """The map of one run, and messages about words that are left out."""
 
-    projection: Projection
+    projection: word_vectors.Projection
     seed: int
     width: int
     problems: tuple[str, ...]
@@ -57,8 +55,6 @@ def map_section(session: PageSession[WordVectorsState], views: Views) -> None:
 
 
 def _project(view: RunView, words: tuple[str, ...], replica: int) -> WordMap:
-    from explorer.inspection.words.word_vectors import project, unknown_word_message
-
     table = table_of(view)
     words = words or table.words[20:40]  # of a text without an example
     problems = [unknown_word_message(word, table.words[1:]) for word in words if word not in table.index]

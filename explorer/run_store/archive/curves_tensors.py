@@ -11,15 +11,12 @@ sample, sample_end                          all generated texts as UTF-8, one af
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy import ndarray
 
+from explorer.training import objective
 from explorer.training.record import Curves
-
-if TYPE_CHECKING:
-    from explorer.training.objective import RecordLayout
 
 _ARRAYS = ("losses", "tokens", "seconds", "evaluated")
 
@@ -38,7 +35,7 @@ def to_tensors(curves: Curves) -> dict[str, ndarray]:
 
 
 def expected_shapes(
-    layout: RecordLayout, steps: int, evaluations: int, replicas: int, sample_bytes: int
+    layout: objective.RecordLayout, steps: int, evaluations: int, replicas: int, sample_bytes: int
 ) -> dict[str, tuple[tuple[int, ...], str]]:
     """Return the shape and dtype of each tensor for a task's curves of this length."""
     per_step, per_evaluation = (steps, replicas), (evaluations, replicas)
@@ -56,7 +53,7 @@ def expected_shapes(
     return shapes
 
 
-def from_tensors(tensors: Mapping[str, ndarray], layout: RecordLayout, first: int) -> Curves:
+def from_tensors(tensors: Mapping[str, ndarray], layout: objective.RecordLayout, first: int) -> Curves:
     """Return the curves of tensors that have the expected shapes. Raises ValueError for impossible samples.
 
     `first`: the step before the first of the losses.

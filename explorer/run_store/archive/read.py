@@ -19,13 +19,15 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import safetensors.numpy
+import torch
 from numpy import ndarray
 from safetensors import SafetensorError
+from torch import Tensor
 
 from explorer.environment import environment
 from explorer.errors import LineageError, RunError, StoreError, shorten
@@ -50,13 +52,15 @@ from explorer.tasks.negation import NegationConfig
 from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.training.best_weights import BestWeights
 from explorer.training.config import RunConfig, key, parse_config
-from explorer.training.objective import RecordLayout
+from explorer.training.early_stopping import EarlyStopping
+from explorer.training.model_factory import build_empty_model
+from explorer.training.objective import RecordLayout, objective_class
+from explorer.training.optimisers import ReplicaOptimizer
 from explorer.training.record import Curves, Record, Snapshot
+from explorer.training.recorder import record_run
 from explorer.visible_text import remove_formatting
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 log = logging.getLogger(__name__)
 _one_import = threading.Lock()  # so that several archives do not take their memory at the same time
@@ -125,8 +129,6 @@ def unpack(
 
 def _validated_run(files: Mapping[str, bytes], check_limits: Callable[[RunConfig], object]) -> tuple[Record, Card]:
     """Return the run in the files, and its card. What needs little work is checked first. Raises DamagedRun."""
-    from explorer.training.objective import objective_class
-
     config = _config(files["config.json"], check_limits)
     card = _card(files["card.json"], config)
     tokenizer = _tokenizer(files, config)
@@ -162,8 +164,6 @@ def _tokenizer(files: Mapping[str, bytes], config: RunConfig) -> str:
         raise refusal("the zip has no tokenizer.json.")
     if not found:
         return ""
-    from explorer.training.objective import objective_class
-
     try:
         return objective_class(config.task).parse_tokenizer(files["tokenizer.json"].decode())[0]
     except (LineageError, UnicodeDecodeError) as error:
@@ -248,14 +248,6 @@ class _Expected:
 
 def _expected_contents(config: RunConfig, card: Card, tokenizer: str) -> _Expected:
     """Return the contents for a model that is trained; nothing is allocated for it. Raises DamagedRun."""
-    import torch  # local imports: the export needs no torch
-
-    from explorer.training.best_weights import BestWeights
-    from explorer.training.early_stopping import EarlyStopping
-    from explorer.training.model_factory import build_empty_model
-    from explorer.training.objective import objective_class
-    from explorer.training.optimisers import ReplicaOptimizer
-
     parse_tokenizer = objective_class(config.task).parse_tokenizer
     model = build_empty_model(config, parse_tokenizer(tokenizer)[1] if tokenizer else None)
     parameters = sum(p.numel() for p in model.parameters()) // config.replicas
@@ -284,8 +276,6 @@ def _expected_counts(config: RunConfig, card: Card, tokenizer: str, weight_bytes
 
     `weight_bytes`: the size of its file of weights. Raises DamagedRun.
     """
-    from explorer.training.recorder import record_run
-
     if not 0 < card.parameters <= weight_bytes // _BYTES_PER_GRAM:
         raise refusal(f"its card counts {shorten(card.parameters)} n-grams, which its file of weights does not have.")
     try:

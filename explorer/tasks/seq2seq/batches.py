@@ -105,18 +105,18 @@ def encode_pairs(config: PairsConfig, pairs: Sequence[Pair]) -> Pairs:
     )
 
 
-def evaluation_digits(config: TranslationConfig, lengths: Sequence[int], count: int, seed: int = 0) -> Pairs:
+def evaluation_digits(config: TranslationConfig, lengths: Sequence[int], count: int) -> Pairs:
     """Return `count` sources of each length in the order of the lengths, equal for all models.
 
     They are drawn independently of training; the shortest occur in training nevertheless, because there are few.
     """
     assert not isinstance(config, DatesConfig | PairsConfig)
-    return _draw_digits(config, [n for n in lengths for _ in range(count)], generator(seed, "digits/asked"))
+    return _draw_digits(config, [n for n in lengths for _ in range(count)], generator(0, "digits/asked"))
 
 
-def evaluation_dates(config: DatesConfig, count: int, seed: int = 0) -> Pairs:
+def evaluation_dates(config: DatesConfig, count: int) -> Pairs:
     """Return `count` held-out days in each format in the order of the formats, equal for all models."""
-    return _draw_dates(config, 1, [way for way in DATE_FORMATS for _ in range(count)], generator(seed, "dates/asked"))
+    return _draw_dates(config, 1, [way for way in DATE_FORMATS for _ in range(count)], generator(0, "dates/asked"))
 
 
 def _draw_digits(config: TranslationConfig, lengths: Sequence[int], rng: Generator) -> Pairs:

@@ -33,14 +33,12 @@ def training_sentences(count: int, seed: int) -> tuple[HomographSentence, ...]:
 
 
 @lru_cache(maxsize=8)
-def evaluation_sentences(
-    count: int, ambiguous: bool, new_cues: bool = False, seed: int = 0
-) -> tuple[HomographSentence, ...]:
+def evaluation_sentences(count: int, ambiguous: bool, new_cues: bool = False) -> tuple[HomographSentence, ...]:
     """Return sentences for evaluation, equal for all models.
 
     `ambiguous`: with homographs or with synonyms. `new_cues`: with nouns that do not occur with homographs in training.
     """
-    rng = generator(seed, f"meanings/asked/{ambiguous}/{new_cues}")
+    rng = generator(0, f"meanings/asked/{ambiguous}/{new_cues}")
     return tuple(draw_sentence(rng, ambiguous, new_cues) for _ in range(count))
 
 

@@ -69,9 +69,9 @@ def draw_jobs_panel(key: str, current_run: str = "", version: int = 0) -> None:
 _projector = register("presentation")
 
 
-def draw_presentation_mode(page: str, key: str = "projector") -> None:
+def draw_presentation_mode(page: str) -> None:
     """Draw the button for presentation mode, which runs in the browser (`static/components/presentation/view.js`)."""
     screen = shared_url_params().get("screen", "projector")
     if screen != "projector":
         show_problems([f"There is no screen “{shorten(screen)}”. There is projector; without it the page is as usual."])
-    _projector(data={"page": page}, key=key)
+    _projector(data={"page": page}, key="projector")

@@ -127,7 +127,6 @@ def draw_plot_frame(
     height: int,
     narrow_height: int | None = None,
     columns: int | None = None,
-    playback: Playback | None = None,
 ) -> float | None:
     """Draw plotly figures side by side; see `static/components/plot_frame/view.js`.
 
@@ -139,7 +138,7 @@ def draw_plot_frame(
     target = pop_target(key)
     if target is not None:
         panels = [replace(p, target={**p.target, "value": target}) if p.target else p for p in panels]
-    data = _frame_data(panels, key, height, narrow_height, columns, playback)
+    data = _frame_data(panels, key, height, narrow_height, columns)
     _frame(data=data, key=key, **event_callbacks(key, "target", "stop", "pick"))
     return target
 
@@ -179,7 +178,7 @@ def _frame_data(
     height: int,
     narrow_height: int | None,
     columns: int | None,
-    playback: Playback | None,
+    playback: Playback | None = None,
 ) -> dict[str, object]:
     return {
         "figures": [panel.data for panel in panels],

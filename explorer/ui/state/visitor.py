@@ -13,6 +13,7 @@ import streamlit as st
 
 from explorer.errors import LineageError, NotAllowed
 from explorer.jobs.scheduler import service
+from explorer.run_store import operations
 from explorer.tasks.text import corpora
 from explorer.web import rate_limits
 from explorer.web.client_address import address_group
@@ -77,8 +78,6 @@ def current_tab() -> BrowserTab:
 def purge_deleted_runs(closed: BrowserTab) -> None:
     """Delete for good the runs that were deleted in this tab."""
     if closed.deleted:
-        from explorer.run_store import operations
-
         with contextlib.suppress(LineageError):  # the next start empties the trash
             operations.purge_runs(closed.deleted)
         closed.deleted = []

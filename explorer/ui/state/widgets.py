@@ -225,7 +225,6 @@ def setting_widget(
     *,
     model: str | None = None,
     section: str = "",
-    update: Callable[[AnyExperiment, Any], AnyExperiment] | None = None,
     **more: Any,
 ) -> None:
     """Draw the widget of one setting, with type, label, limits and help from the field of its settings class.
@@ -233,7 +232,6 @@ def setting_widget(
     name: field name of the setting.
     model: the model that the setting belongs to; None for a setting that all models share.
     section: first part of the widget's key, for a setting with several widgets.
-    update: returns the new state for the old state and the new value, if more than this setting changes.
     more: further arguments of the widget.
     """
     settings_class = _settings_class(session.experiment, name, model)
@@ -264,7 +262,7 @@ def setting_widget(
         draw,
         key=key,
         shown=value,
-        update=update or with_value,
+        update=with_value,
         label=field_label(declared),
         help=about["help"],
         **limits,

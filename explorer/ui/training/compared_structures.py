@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from explorer.hub.architectures import Kind
 from explorer.models.structure import ModelStructure
 from explorer.ui.result_section import Request
 from explorer.ui.training import stored_models
 from explorer.ui.training.pretrained_models import PretrainedModel
-
-if TYPE_CHECKING:
-    from explorer.ui.training.stored_model import StoredModel
+from explorer.ui.training.stored_model import StoredModel
 
 OWN_RUNS: Mapping[Kind, str] = {  # included runs, by the kind of the real model
     "decoder": "text-transformer",

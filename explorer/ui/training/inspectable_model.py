@@ -7,6 +7,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from explorer.errors import shorten
+from explorer.generation import generate
+from explorer.inspection.attention import attention_model
 from explorer.models.structure import AttentionLayout
 from explorer.ui.wording import quote_first, visible_whitespace
 from explorer.web.background import Pool
@@ -16,9 +18,7 @@ if TYPE_CHECKING:
     from numpy import ndarray
     from torch import nn
 
-    from explorer.generation.generate import TextGenerator
     from explorer.inspection.attention.attend import TokenizedInput
-    from explorer.inspection.attention.attention_model import AttentionModel
     from explorer.inspection.attention.head_scores import HeadImportance
     from explorer.tokenization.text import Tokenizer
     from explorer.tokenization.words import Reading, Words
@@ -121,11 +121,9 @@ class InspectableModel(ABC):
 
     def attention_part(
         self, part: Part, ids: Sequence[int], replica: int = 0, step: int | None = None
-    ) -> tuple[AttentionModel, tuple[int, ...]]:
+    ) -> tuple[attention_model.AttentionModel, tuple[int, ...]]:
         """Return one kind of attention for a text, and the ids of its queries: of the text, or of its translation."""
-        from explorer.inspection.attention.attention_model import attention_model
-
-        return attention_model(self.model(replica, step)), tuple(ids)
+        return attention_model.attention_model(self.model(replica, step)), tuple(ids)
 
     @property
     @abstractmethod
@@ -194,9 +192,7 @@ class InspectableModel(ABC):
         """Return what of a text was changed or left out for the model, in sentences."""
         notes = list[str]()
         if text.empty:
-            from explorer.generation.generate import FROM_NOTHING
-
-            notes.append(FROM_NOTHING)
+            notes.append(generate.FROM_NOTHING)
         if text.truncated:
             where = "The beginning" if text.truncated_at == "start" else "The end"
             limit = "The model reads" if len(text.ids) == self.context_length else "There is room for"
@@ -257,7 +253,7 @@ class InspectableModel(ABC):
         return False
 
     @abstractmethod
-    def text_generator(self) -> TextGenerator:
+    def text_generator(self) -> generate.TextGenerator:
         """Return the model, ready to generate; it may have to be loaded. Raises LineageError."""
 
     @abstractmethod

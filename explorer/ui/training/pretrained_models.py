@@ -7,23 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from explorer.errors import InvalidSetting, shorten
-from explorer.hub import opened
+from explorer.hub import opened, pretrained
 from explorer.hub.architectures import Kind
 from explorer.hub.card import ModelCard
 from explorer.hub.packages import MISSING, is_installed
+from explorer.inspection.attention import attention_model, head_scores
 from explorer.inspection.pretrained.reader import PretrainedReader
 from explorer.models.structure import AttentionLayout
 from explorer.number_format import format_number
 from explorer.ui.training.inspectable_model import Evaluated, InspectableModel, Part, following_text
 from explorer.web.background import Pool
-
-if TYPE_CHECKING:
-    from explorer.hub.pretrained import PretrainedModule
-    from explorer.inspection.attention.attention_model import AttentionModel
-    from explorer.inspection.attention.head_scores import HeadImportance
 
 COLOUR = "--m-pretrained"
 TEXT_EXAMPLES = (
@@ -90,7 +85,7 @@ class PretrainedModel(PretrainedReader, InspectableModel):
     def most_snapshots(self) -> int:
         return max(3, _SNAPSHOT_NUMBERS // self.card.parameters)
 
-    def model(self, replica: int = 0, step: int | None = None) -> PretrainedModule:
+    def model(self, replica: int = 0, step: int | None = None) -> pretrained.PretrainedModule:
         return self.module(step)
 
     # ---- its attention
@@ -110,7 +105,7 @@ class PretrainedModel(PretrainedReader, InspectableModel):
 
     def attention_part(
         self, part: Part, ids: Sequence[int], replica: int = 0, step: int | None = None
-    ) -> tuple[AttentionModel, tuple[int, ...]]:
+    ) -> tuple[attention_model.AttentionModel, tuple[int, ...]]:
         return super().attention_part(part, ids, step=step)
 
     @property
@@ -121,10 +116,8 @@ class PretrainedModel(PretrainedReader, InspectableModel):
     def importance_problem(self) -> str:
         return ""  # it is measured for models that continue a text
 
-    def head_importance(self, replica: int, text: str) -> HeadImportance:
-        from explorer.inspection.attention.head_scores import head_importance_on
-
-        return head_importance_on(self.model().part(), self.tokenize(text, _MOST_IMPORTANCE_TOKENS).ids)
+    def head_importance(self, replica: int, text: str) -> head_scores.HeadImportance:
+        return head_scores.head_importance_on(self.model().part(), self.tokenize(text, _MOST_IMPORTANCE_TOKENS).ids)
 
     # ---- the texts that it reads
 

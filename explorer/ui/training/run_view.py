@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
@@ -17,6 +16,7 @@ from numpy import ndarray
 from explorer.byte_cache import cached
 from explorer.catalogue import ModelRow, model_row
 from explorer.errors import DamagedRun
+from explorer.inspection import load_model
 from explorer.jobs.job import JobView
 from explorer.jobs.scheduler import service
 from explorer.run_store import store
@@ -24,9 +24,6 @@ from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves, Record
 from explorer.ui.state.visitor import current_visitor
-
-if TYPE_CHECKING:
-    from explorer.inspection.load_model import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -126,24 +123,20 @@ def run_views(
 
 
 @cached(key=lambda run: run.cache_key)
-def _load_run_model(run: StoredRun) -> LoadedModel:
-    from explorer.inspection.load_model import load_model
-
-    return load_model(run)
+def _load_run_model(run: StoredRun) -> load_model.LoadedModel:
+    return load_model.load_model(run)
 
 
 _broken: set[tuple[str, str]] = set()  # cache keys of runs whose weights could not be loaded
 
 
-def load_run_model(run: StoredRun | Record) -> LoadedModel:
+def load_run_model(run: StoredRun | Record) -> load_model.LoadedModel:
     """Return the model of a stored run, loaded once, or of one in memory.
 
     Raises DamagedRun; `run_views` then skips that run.
     """
     if isinstance(run, Record):
-        from explorer.inspection.load_model import load_model
-
-        return load_model(run)
+        return load_model.load_model(run)
     try:
         return _load_run_model(run)
     except DamagedRun:

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 from explorer.byte_cache import cached
 from explorer.catalogue import ModelRow, model_row, task_row
 from explorer.errors import DamagedRun, InvalidSetting
+from explorer.generation import generate
+from explorer.inspection import load_model
+from explorer.inspection.attention import attend, head_scores
+from explorer.inspection.compare import held_out_losses
 from explorer.models.configs import (
     FeedforwardTextConfig,
     NgramTextConfig,
@@ -16,6 +20,7 @@ from explorer.models.configs import (
     TransformerTaggerConfig,
     TransformerTextConfig,
 )
+from explorer.models.context_window import window_start
 from explorer.models.structure import AttentionLayout
 from explorer.run_store.store import StoredRun
 from explorer.tasks.own_sentences import Language, SentenceConfig
@@ -23,7 +28,10 @@ from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.seq2seq.config import TRANSLATION_CONFIGS, read_source
 from explorer.tasks.sequence_labelling.agreement import VERBS, AgreementConfig
 from explorer.tasks.sequence_labelling.config import PAD
+from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.token_arrays import load_tokens
+from explorer.tokenization.text import from_json
 from explorer.tokenization.words import Reading, Words
 from explorer.training.config import RunConfig
 from explorer.training.record import Record
@@ -36,9 +44,6 @@ if TYPE_CHECKING:
     from numpy import ndarray
     from torch import nn
 
-    from explorer.generation.generate import TextGenerator
-    from explorer.inspection.attention.attend import TokenizedInput
-    from explorer.inspection.attention.head_scores import HeadImportance
     from explorer.tokenization.text import Tokenizer
 
 UNITS = {"char": "letter", "word": "word"}  # by tokenizer
@@ -107,8 +112,6 @@ class StoredModel(InspectableModel):
         return self.run.snapshot_steps() if isinstance(self.run, StoredRun) else sorted(self.run.snapshots)
 
     def held_out_losses(self, replica: int) -> Mapping[str, list[int] | list[float]]:
-        from explorer.inspection.compare import held_out_losses
-
         return held_out_losses(self.run.curves, replica)
 
     @property
@@ -124,9 +127,7 @@ class StoredModel(InspectableModel):
             and model.attention
         ):
             return AttentionLayout(model.layers, model.heads, False, model.positions != "none")
-        from explorer.inspection.attention.attend import check_attention
-
-        check_attention(self.config)
+        attend.check_attention(self.config)
         raise AssertionError("check_attention raises for a model without attention")
 
     @property
@@ -149,10 +150,8 @@ class StoredModel(InspectableModel):
     def importance_problem(self) -> str:
         return "" if isinstance(self.config.task, SentimentConfig) else super().importance_problem
 
-    def head_importance(self, replica: int, text: str) -> HeadImportance:
-        from explorer.inspection.attention.head_scores import head_importance
-
-        return head_importance(self.run, replica)
+    def head_importance(self, replica: int, text: str) -> head_scores.HeadImportance:
+        return head_scores.head_importance(self.run, replica)
 
     @property
     def words(self) -> Words | None:
@@ -185,10 +184,8 @@ class StoredModel(InspectableModel):
     def vocabulary_size(self) -> int:
         return len(self.tokenizer.tokens) if self.tokenizer else 0
 
-    def tokenize(self, text: str, most: int | None = None) -> TokenizedInput:
-        from explorer.inspection.attention.attend import tokenize_input
-
-        found = tokenize_input(self.config, self.tokenizer, text, vocabulary=self._language.vocabulary)
+    def tokenize(self, text: str, most: int | None = None) -> attend.TokenizedInput:
+        found = attend.tokenize_input(self.config, self.tokenizer, text, vocabulary=self._language.vocabulary)
         if most is None or len(found.ids) <= most:
             return found
         truncated = found.truncated + "".join(found.tokens[:-most])
@@ -223,15 +220,11 @@ class StoredModel(InspectableModel):
     def lowercase(self) -> bool:
         return bool(getattr(self.config.task, "lower", False))
 
-    def text_generator(self) -> TextGenerator:
-        from explorer.generation.generate import TextGenerator
-
+    def text_generator(self) -> generate.TextGenerator:
         assert self.tokenizer, "a run on text has one"
-        return TextGenerator.for_task(self.model(), self.config.task_as(TextConfig), self.tokenizer)
+        return generate.TextGenerator.for_task(self.model(), self.config.task_as(TextConfig), self.tokenizer)
 
     def count_truncated(self, tokens: int) -> int:
-        from explorer.models.context_window import window_start
-
         model = self.config.model
         if isinstance(model, TransformerTextConfig):
             return window_start(tokens, self.context_length)
@@ -240,9 +233,6 @@ class StoredModel(InspectableModel):
         return max(0, tokens - model.window) if isinstance(model, FeedforwardTextConfig) else 0
 
     def corpus_tokens(self) -> tuple[Integer[ndarray, " tokens"], bool] | None:
-        from explorer.tasks.text import corpora
-        from explorer.tasks.text.token_arrays import load_tokens
-
         task = self.config.task_as(TextConfig)
         if not visitor_text.is_available(task):
             return None
@@ -259,9 +249,7 @@ class _WeightsKey:
 
 
 def _load_weights(weights_key: _WeightsKey) -> nn.Module:
-    from explorer.inspection.load_model import load_model
-
-    return load_model(weights_key.run, weights_key.step).single_replica(weights_key.replica)
+    return load_model.load_model(weights_key.run, weights_key.step).single_replica(weights_key.replica)
 
 
 _model = cached()(_load_weights)
@@ -269,6 +257,4 @@ _model = cached()(_load_weights)
 
 @cached()
 def _load_tokenizer(text: str) -> Tokenizer:
-    from explorer.tokenization.text import from_json
-
     return from_json(text)
