@@ -31,5 +31,15 @@ def remove_formatting(text: str) -> str:
     return text.translate(_REMOVED)
 
 
+def remove_controls(text: str) -> str:
+    """Return a text without control characters, except line breaks and tabs, and without formatting characters."""
+    return "".join(c for c in remove_formatting(text) if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+
+
+def clean_line(text: str) -> str:
+    """Return a text without control and formatting characters as one line with single spaces."""
+    return " ".join(remove_controls(text).split())
+
+
 def _is_invisible(char: str) -> bool:
     return unicodedata.category(char) in _INVISIBLE

@@ -178,7 +178,11 @@ TASK = Part(
     (
         Entry("text", _TEXT, "The instruction.", required=True),
         Entry("page", _TEXT, "The URL path of the page.", required=True),
-        Entry("state", "mapping", f"{_STATE} The page begins with them."),
+        Entry(
+            "state",
+            "mapping",
+            f"{_STATE} The page begins with them. If `say` is one of them, a class can collect sentences at the task.",
+        ),
         Entry("section", _TEXT, "The section of the page with the control."),
         Entry("measure", "Task measure", "The measurement that checks the page.", required=True),
         Entry("goal", "Goal", "The value with which the task is done.", required=True),

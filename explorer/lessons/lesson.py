@@ -9,6 +9,8 @@ from explorer.hub.suitable import Need
 from explorer.lessons.measures import Measure
 from explorer.number_format import format_count, format_number
 
+MAX_SENTENCE = 200  # characters of a sentence that a class collects
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -75,18 +77,22 @@ class Setup:
 
 @dataclass(frozen=True)
 class Question:
-    """The question of a step: the answer is one of `choices`, or a number on `scale`."""
+    """The question of a step: the answer is one of `choices`, or a number on `scale`; in a class also a sentence."""
 
     text: str
     choices: tuple[Choice, ...] = ()
     scale: Scale | None = None
+    collects: bool = False  # the answer is a sentence of at most MAX_SENTENCE characters
 
     def find_choice(self, name: str) -> Choice:
         """Return the choice of this name."""
         return next(each for each in self.choices if each.name == name)
 
     def accepts(self, given: object) -> bool:
-        """Return whether this is a possible answer."""
+        """Return whether this is a possible answer; a sentence is in one line (`visible_text.clean_line`)."""
+        if self.collects:
+            is_visible = isinstance(given, str) and any(map(str.isprintable, given.strip()))
+            return is_visible and len(str(given)) <= MAX_SENTENCE
         if self.scale is None:
             return any(each.name == given for each in self.choices)
         number = isinstance(given, int | float) and not isinstance(given, bool)

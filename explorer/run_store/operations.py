@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 import datetime
 import logging
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -25,7 +24,7 @@ from explorer.run_store.change_lock import changing_runs
 from explorer.run_store.storage import SharedRun, Storage
 from explorer.run_store.store import StoredRun
 from explorer.training.config import KEY
-from explorer.visible_text import remove_formatting
+from explorer.visible_text import remove_controls
 
 log = logging.getLogger(__name__)
 MAX_NAME_LENGTH = 80  # characters
@@ -341,8 +340,7 @@ def _report_disk_errors(failed: str) -> Iterator[None]:
 
 def _clean_text(what: str, given: str, most: int) -> str:
     """Return a text without control characters. Raises InvalidSetting if it is too long."""
-    kept = "".join(c for c in given if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
-    kept = remove_formatting(kept).strip()
+    kept = remove_controls(given).strip()
     if len(kept) > most:
         raise InvalidSetting(
             f"The {what} “{shorten(kept)}” has {len(kept):,} characters. Give at most {most:,} characters."

@@ -22,7 +22,7 @@ from explorer.lessons.grading import (
     describe_unexpected_answer,
     grade_step,
 )
-from explorer.lessons.lesson import Axis, Lesson, Question, Step, Task
+from explorer.lessons.lesson import MAX_SENTENCE, Axis, Lesson, Question, Step, Task
 from explorer.run_store import store
 from explorer.web.background import Pool
 
@@ -132,6 +132,7 @@ def question_data(question: Question) -> dict[str, object]:
         "text": question.text,
         "choices": [{"name": each.name, "text": each.text} for each in question.choices],
         "scale": {"low": scale.low, "high": scale.high, "step": scale.step, "unit": scale.unit} if scale else None,
+        "collects": MAX_SENTENCE if question.collects else 0,
     }
 
 

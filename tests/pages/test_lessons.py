@@ -182,6 +182,32 @@ def test_a_teacher_shares_a_page_with_a_custom_question() -> None:
     assert "“Memory” appears here when your teacher shows the result" in page_text(student)
 
 
+def test_a_class_collects_sentences_at_a_task_and_the_teacher_opens_one() -> None:
+    assert not any(each.label == "Collect sentences in the class" for each in open_lesson("counting", 7).button)
+    code = actions.show_question("ada", ClassroomQuestion("memory", {})).code
+    at = press(open_lesson("counting", 7), "Collect sentences in the class")
+    (data,) = component_data(at, "classroom")
+    assert data["code"] == code and data["open"] and data["question"]["collects"] == 200
+    assert "answers collapse. Then" in data["question"]["text"], "the marks of bold text are left out"
+    actions.record_answer(code, "bob", 2, "<b>human</b> consume nature")
+    at.session_state["class: sentence"] = "human consume nature"
+    at = wait_until_ready(assert_no_errors(at.run()))
+    params = url_params(at)
+    assert (params["say"], params["models"], params["class"]) == ("human consume nature", "bag_of_words", code)
+    assert any("says collapse" in each or "say collapse" in each for each in headings(at))
+
+
+def test_the_form_offers_sentences_and_leaves_the_page_open() -> None:
+    at = page("lessons.py", {"give": "masks"}, visitor="ada")
+    at = assert_no_errors(widget(at.segmented_control, "give.kind").set_value("sentences").run())
+    at = assert_no_errors(at.button(key="give.start").click().run())
+    assert any("Write what the sentences should be about" in each for each in warnings_of(at))
+    widget(at.text_input, "give.text").set_value("What surprised you?")
+    at = wait_until_ready(assert_no_errors(at.button(key="give.start").click().run()))
+    (data,) = component_data(at, "classroom")
+    assert data["open"] and data["question"]["collects"] and data["page"] is None, "the page Masks reads no sentence"
+
+
 def test_a_page_that_cannot_be_shared_is_reported() -> None:
     for bad, words in (("lessons", "There is no page"), ("memory?lenght=1", "This page has no “lenght”")):
         assert any(words in each for each in warnings_of(page("lessons.py", {"give": bad})))

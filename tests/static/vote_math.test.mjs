@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   countColumns,
+  countSentences,
   describeShare,
   medianOf,
   scaleColumns,
@@ -16,6 +17,15 @@ test("a bar is a share of the class, whose size may be smaller than the number o
   assert.equal(describeShare(12, 24), "12 of 24 (50 %)");
   assert.equal(describeShare(0, 0), "0 of 0 (0 %)");
   assert.equal(describeShare(3, 2), "3 of 3 (100 %)");
+});
+
+test("a sentence is listed once with its count, the one that arrived last first", () => {
+  const given = ["a", "__proto__", "a", "b"];
+  assert.deepEqual(countSentences(given), [
+    ["b", 1],
+    ["__proto__", 1],
+    ["a", 2],
+  ]);
 });
 
 test("every number has a column on the whole scale", () => {

@@ -8,12 +8,14 @@ import streamlit as st
 
 from explorer.catalogue import page_title
 from explorer.errors import LineageError, NotAllowed, StoreError
+from explorer.lessons.lesson import Question, Task
 from explorer.ui import visitor_text
 from explorer.ui.base_path import base_path
 from explorer.ui.classroom.lesson_card import draw_step_setup, draw_step_text, open_step, presentation_params
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
-from explorer.ui.state.session import open_page, shared_url_params
+from explorer.ui.state.page_states import reads_sentence
+from explorer.ui.state.session import open_page, page_url_params, shared_url_params
 from explorer.ui.state.visitor import check_cookie, count_action, current_address, current_visitor
 from explorer.web import lesson_results, rate_limits
 from explorer.web.classes import actions, store
@@ -31,6 +33,18 @@ def start_lesson_in_class(name: str, number: int) -> None:
     """Show a step of a lesson to this visitor's class."""
     _, step = lesson_results.find_step(name, number)
     show_question_to_class(ClassroomQuestion(step.page, step.state, (), step.question, name, number))
+
+
+def leads_class() -> bool:
+    """Return whether this visitor leads a class now."""
+    classroom = store.classroom_of_visitor(current_visitor())
+    return classroom is not None and current_visitor().id in classroom.teachers
+
+
+def collect_sentences(task: Task) -> None:
+    """Let this visitor's class collect sentences on the page of a lesson's task, which is open at once."""
+    question = Question(task.text.replace("**", ""), collects=True)
+    show_question_to_class(ClassroomQuestion(task.page, task.state, (), question, opens_at_reveal=False))
 
 
 def show_question_to_class(shown: ClassroomQuestion) -> None:
@@ -129,7 +143,8 @@ def draw_classroom_card(classroom: Classroom) -> bool:
         elif not classroom.open:
             st.title(page_title(shown.page), anchor=False)
         _handle_events(classroom)
-        _classroom(data=_component_data(classroom, teaches), key=KEY, **event_callbacks(KEY, "moved", "next"))
+        events = event_callbacks(KEY, "moved", "next", "sentence")
+        _classroom(data=_component_data(classroom, teaches), key=KEY, **events)
         if teaches:
             _draw_text_sharing(classroom)
     if not classroom.open:
@@ -168,8 +183,10 @@ def _draw_text_sharing(classroom: Classroom) -> None:
 
 
 def _handle_events(classroom: Classroom) -> None:
-    """Show another step of the lesson if the teacher requested it."""
+    """Show another step of the lesson, or a collected sentence on the page, if the teacher requested it."""
     pop_event(KEY, "moved")  # the event only requests this run of the page
+    if isinstance(sentence := pop_event(KEY, "sentence"), str):
+        open_page(classroom.shown.page, {**page_url_params(), "say": sentence, **shared_url_params()})
     offset = pop_event(KEY, "next")
     if offset in (-1, 1) and classroom.is_led_by(current_visitor()) and classroom.shown.lesson:
         number = classroom.shown.step + offset
@@ -187,6 +204,7 @@ def _component_data(classroom: Classroom, teaches: bool) -> dict[str, object]:
         "open": classroom.open,
         "teaches": teaches,
         "question": lesson_results.question_data(shown.question) if shown.question else None,
+        "page": {"path": shown.page, "state": dict(shown.state)} if teaches and reads_sentence(shown.page) else None,
         "lesson": {"name": shown.lesson, "step": shown.step, "steps": step_count} if shown.lesson else None,
         "address": url if teaches else None,
         "qr": qr_code(url) if teaches else None,

@@ -119,15 +119,22 @@ def _draw_header(lesson: Lesson, number: int, answered: bool) -> None:
             part = "summary and task" if lesson.task else "summary"
         st.markdown(f"Lesson: **{lesson.title}** · {part}")
         with st.container(horizontal=True, width="content"):
-            if number != lesson.closing and st.button(
-                "Give it to a class", icon=":material/groups:", key="lesson.class", type="tertiary"
-            ):
-                from explorer.ui.classroom import classroom_card
-
-                classroom_card.start_lesson_in_class(lesson.name, number)
+            _draw_class_button(lesson, number)
             if st.button("Leave the lesson", icon=":material/close:", key="lesson.leave", type="tertiary"):
                 leave_lesson()
     st.progress(min(1.0, (number - (not answered)) / len(lesson.steps)))
+
+
+def _draw_class_button(lesson: Lesson, number: int) -> None:
+    """Draw the button that gives a step to a class; at the task, one that lets a teacher's class collect sentences."""
+    from explorer.ui.classroom import classroom_card
+
+    task, draw = lesson.task, partial(st.button, icon=":material/groups:", key="lesson.class", type="tertiary")
+    if number != lesson.closing:
+        if draw("Give it to a class"):
+            classroom_card.start_lesson_in_class(lesson.name, number)
+    elif task and "say" in task.state and classroom_card.leads_class() and draw("Collect sentences in the class"):
+        classroom_card.collect_sentences(task)
 
 
 def _draw_prediction_form(visitor_id: str, lesson: Lesson, number: int) -> None:

@@ -28,8 +28,13 @@ _share = register("share_button")
 _CONTROLS = "lineage.controls"  # controls of the last shared page, as `_read_controls` returns them
 _MAX_CONTROLS = 300
 _CONTROL_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
-Kind = Literal["nothing", "a choice", "a number"]
-_KINDS: dict[Kind, str] = {"nothing": "no question", "a choice": "multiple choice", "a number": "a number"}
+Kind = Literal["nothing", "a choice", "a number", "sentences"]
+_KINDS: dict[Kind, str] = {
+    "nothing": "no question",
+    "a choice": "multiple choice",
+    "a number": "a number",
+    "sentences": "sentences of the class",
+}
 Controls = Mapping[str, Mapping[str, str]]  # label of each control by its name, by the title of its section
 
 
@@ -97,7 +102,7 @@ def draw_share_form(session: PageSession[ShareForm]) -> None:
         )
         question, problem = _draw_question_fields(kind)
         opens_at_reveal = kind != "nothing" and st.toggle(
-            "Hide the page until I show the result", value=True, key="give.holds"
+            "Hide the page until I show the result", value=kind != "sentences", key=f"give.holds.{kind}"
         )
         with st.container(horizontal=True):
             label = f"Show it to class {current.code}" if current else "Start the class"
@@ -160,6 +165,8 @@ def _draw_question_fields(kind: Kind) -> tuple[Question | None, str]:
         if not (text and 2 <= len(choices) <= 6):
             return None, "Write a question and two to six choices, one per line."
         return Question(text, tuple(Choice(str(i), plain_text) for i, plain_text in enumerate(choices))), ""
+    if kind == "sentences":
+        return (Question(text, collects=True), "") if text else (None, "Write what the sentences should be about.")
     with st.container(horizontal=True):
         low = st.number_input("From", value=0.0, format="%g", width=140, key="give.low")
         high = st.number_input("To", value=100.0, format="%g", width=140, key="give.high")

@@ -36,6 +36,11 @@ STATES = {
 _ENGLISH = "explorer.labs.negation.english_state:EnglishLab"  # of the page “negation” in English
 
 
+def reads_sentence(page: str) -> bool:
+    """Return whether the URL of a page may contain a sentence that a visitor has typed (`say`)."""
+    return page in STATES and "say" in resolve_name(STATES[page]).__dataclass_fields__
+
+
 def url_problems(page: str, state: Mapping[str, str]) -> tuple[str, ...]:
     """Return a message for each URL parameter that the page cannot use."""
     if not state:

@@ -17,8 +17,10 @@ from sqlalchemy.orm import Session
 from explorer.database import notifications
 from explorer.database.engine import read_clock
 from explorer.errors import InvalidSetting, NotAllowed, shorten
+from explorer.lessons.lesson import MAX_SENTENCE
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
+from explorer.visible_text import clean_line
 from explorer.web import predictions
 from explorer.web.classes.classroom import MAX_VISITORS, Classroom, ClassroomQuestion, UnknownClassroom
 from explorer.web.classes.store import (
@@ -125,6 +127,7 @@ def record_answer(code: str, visitor: str, number: int, answer: object, vote: in
     An answer in the first vote is final; one in the second vote can change until the reveal.
     Raises UnknownClassroom, NotAllowed, InvalidSetting or StoreError.
     """
+    answer = clean_line(answer) if isinstance(answer, str) else answer
 
     def record(session: Session, row: ClassRow, before: Classroom) -> bool:
         if not _is_new_answer(before, visitor, number, answer, vote):
@@ -162,7 +165,8 @@ def _is_new_answer(before: Classroom, visitor: str, number: int, answer: object,
     if number != before.number or question is None:
         raise NotAllowed("The class has gone on to another question. This answer was to an earlier one.")
     if not question.accepts(answer):
-        raise InvalidSetting(f"“{shorten(answer)}” is no answer to this question.")
+        possible = f" Write 1 to {MAX_SENTENCE} characters." if question.collects else ""
+        raise InvalidSetting(f"“{shorten(answer)}” is no answer to this question.{possible}")
     before.check_open(visitor)
     if before.is_removed(visitor):
         raise NotAllowed("Your teacher has removed your answer to this question. You can answer the next one.")

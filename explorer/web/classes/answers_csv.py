@@ -29,9 +29,11 @@ def _format_question(question: Question) -> str:
 
 
 def _cell(question: Question, vote: object | None) -> str | float | None:
-    """Return an answer: the text of a choice, a number of at most twelve digits without its unit, or nothing."""
+    """Return an answer: a text, a number of at most twelve digits without its unit, or nothing."""
     if vote is None:
         return None
+    if question.collects:
+        return str(vote)
     if question.scale is None:
         return question.find_choice(str(vote)).text
     number = float(f"{vote:.12g}")

@@ -44,6 +44,14 @@ def test_every_step_leads_to_a_section_or_figure_of_its_page() -> None:
             assert is_found, f"{lesson.name}: the page {part.page} has no section or figure “{part.section}”"
 
 
+def test_sentences_are_collected_for_tasks_about_a_text_of_their_page() -> None:
+    tasks = {lesson.name: lesson.task for lesson in read_lessons() if lesson.task and "say" in lesson.task.state}
+    assert {"counting", "look-back", "pieces"} <= set(tasks)
+    for name, task in tasks.items():
+        assert page_states.reads_sentence(task.page) and not re.search(r"[*_`]", task.text.replace("**", "")), name
+    assert not page_states.reads_sentence("masks") and not page_states.reads_sentence("runs")
+
+
 def test_an_invalid_page_state_is_reported() -> None:
     for page, state, words in (
         ("memory", {"who": "gru-cronho"}, "There is no “gru-cronho”"),

@@ -12,7 +12,7 @@ from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import PRESENCE_SECONDS, ClassroomQuestion, UnknownClassroom
 from explorer.web.classes.store import CODE_LENGTH, CODE_LETTERS, find_classroom
 from explorer.web.visitors import Visitor
-from tests.web.classes.questions import SHOWN_NUMBER, SHOWN_QUESTION, TEACHER
+from tests.web.classes.questions import SHOWN_NUMBER, SHOWN_QUESTION, SHOWN_SENTENCES, TEACHER
 
 both_databases = pytest.mark.usefixtures("database")
 
@@ -159,6 +159,11 @@ def test_an_answer_that_does_not_fit_is_refused() -> None:
     cases: tuple[tuple[ClassroomQuestion, list[object], object], ...] = (
         (SHOWN_QUESTION, ["c", "", None, 3, ["a"], "A", True], "a"),
         (SHOWN_NUMBER, [-1, 10.5, float("nan"), float("inf"), "5", True, None], 10),
+        (
+            SHOWN_SENTENCES,
+            ["", " \u200b\n", "\u200d", "\x00\ud800", "a" * 201, 1, True, None, ["a"]],
+            "<b>$x$</b>" * 20,
+        ),
     )
     for number, (shown, refused, accepted) in enumerate(cases, 1):
         code = actions.show_question("teacher", shown).code
@@ -167,6 +172,22 @@ def test_an_answer_that_does_not_fit_is_refused() -> None:
                 actions.record_answer(code, "ada", number, each)
         actions.record_answer(code, "ada", number, accepted)
         assert find_classroom(code).answers == {"ada": accepted}
+
+
+@both_databases
+def test_a_sentence_is_stored_in_one_line_and_can_be_sent_once() -> None:
+    code = actions.show_question("teacher", SHOWN_SENTENCES).code
+    typed = "  Not\u202e\x07 \u00a0 good,\r\n\tat\u200b all 👩\u200d🎓 "
+    for _ in range(2):  # a repeated request is no error
+        actions.record_answer(code, "ada", 1, typed)
+    with pytest.raises(NotAllowed, match="answered already"):
+        actions.record_answer(code, "ada", 1, "Good")
+    with pytest.raises(InvalidSetting, match="Write 1 to 200 characters"):
+        actions.record_answer(code, "bob", 1, "a" * 201)
+    actions.record_answer(code, "bob", 1, "Good")
+    assert class_votes(code) == [[]]
+    actions.show_votes(code, TEACHER, 1, True)
+    assert class_votes(code) == [["Not good, at all 👩\u200d🎓", "Good"]] and class_votes(code, "bob") == [[]]
 
 
 def test_only_the_teacher_and_the_operator_control_a_class(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,12 @@ def read_rows(answered: list[AnsweredQuestion]) -> list[list[str]]:
 def test_one_row_for_each_student_and_question() -> None:
     choice = Question("Which, “a” or b?", (Choice("0", "RNN, or LSTM"), Choice("1", "GRU")))
     number = Question("How many?", scale=Scale(0.0, 100.0, 1.0, "%"))
+    sentence = Question("Write one.", collects=True)
     rows = read_rows(
         [
             AnsweredQuestion(1, choice, (AnswerRecord(12_345, ("0", "1")), AnswerRecord(23_456, (None, "1")))),
             AnsweredQuestion(4, number, (AnswerRecord(12_345, (-2.5, None)), AnswerRecord(34_567, (70, 1 / 3)))),
+            AnsweredQuestion(5, sentence, (AnswerRecord(12_345, ("=1, “b”", None)),)),
         ]
     )
     assert rows == [
@@ -29,6 +31,7 @@ def test_one_row_for_each_student_and_question() -> None:
         ["1", "Which, “a” or b?", "23456", "", "GRU"],
         ["4", "How many? (%)", "12345", "-2.5", ""],
         ["4", "How many? (%)", "34567", "70", "0.333333333333"],
+        ["5", "Write one.", "12345", "'=1, “b”", ""],
     ]
     assert read_rows([]) == [list(COLUMNS)]
 

@@ -11,11 +11,12 @@ import pytest
 
 from explorer.database.engine import close_database
 from explorer.errors import NotAllowed, StoreError
+from explorer.lessons.lesson import Question
 from explorer.web.classes import actions, store, tables
 from explorer.web.classes.classroom import PRESENCE_SECONDS, Classroom, UnknownClassroom
 from explorer.web.classes.store import find_classroom
 from explorer.web.visitors import Visitor
-from tests.web.classes.questions import SHOWN_QUESTION, TEACHER
+from tests.web.classes.questions import NUMBER_QUESTION, SENTENCE_QUESTION, SHOWN_QUESTION, SHOWN_SENTENCES, TEACHER
 
 
 def code_of(visitor: str) -> str | None:
@@ -111,7 +112,7 @@ def test_members_are_counted_written_in_parts_and_limited(clock: list[float], mo
 def test_a_class_survives_a_restart() -> None:
     code = actions.show_question("teacher", SHOWN_QUESTION).code
     actions.record_answer(code, "ada", 1, "a")
-    actions.show_question("teacher", SHOWN_QUESTION)
+    actions.show_question("teacher", SHOWN_SENTENCES)
     actions.record_answer(code, "bob", 2, "b")
     store.record_presence(find_classroom(code), "eve")
     store.write_presence()
@@ -123,6 +124,14 @@ def test_a_class_survives_a_restart() -> None:
     answered, _ = store.answered_questions(code, TEACHER)
     assert [[record.votes for record in each.records] for each in answered] == [[("a", None)], [("b", None)]]
     assert store.classroom_of_teacher("teacher") == after
+
+
+def test_a_stored_question_is_read_also_without_the_fields_that_are_newer() -> None:
+    read = tables._adapter(Question).validate_python
+    assert read(tables.question_to_json(SENTENCE_QUESTION)) == SENTENCE_QUESTION
+    old = tables.question_to_json(NUMBER_QUESTION)
+    del old["collects"]
+    assert read(old) == NUMBER_QUESTION
 
 
 def test_a_class_that_ends_while_it_is_read_is_gone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

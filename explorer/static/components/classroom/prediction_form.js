@@ -17,9 +17,11 @@ export function predictionForm({ question, code }, send) {
     node("span", {}, "Send my answer"),
   );
   const chart = voteChart(question);
-  const input = question.choices.length
-    ? makeChoiceInput(fields, question.choices, name)
-    : makeNumberInput(fields, question.scale, name);
+  const input = question.collects
+    ? makeSentenceInput(fields, question.collects, name)
+    : question.choices.length
+      ? makeChoiceInput(fields, question.choices, name)
+      : makeNumberInput(fields, question.scale, name);
   form.append(fields, button);
   form.onsubmit = (event) => {
     event.preventDefault();
@@ -75,10 +77,19 @@ function makeNumberInput(fields, { low, high, unit }, name) {
     id: name,
     inputmode: low < 0 ? null : "decimal", // the keyboard of a phone for decimals has no minus
   });
-  const label = node("label", { for: name }, `A number from ${low} to ${high}${unit ? ` (${unit})` : ""}`);
-  fields.append(node("div", { class: "number" }, label, field, node("span", {}, unit)));
+  return addField(fields, field, `A number from ${low} to ${high}${unit ? ` (${unit})` : ""}`, Number, unit);
+}
+
+function makeSentenceInput(fields, most, name) {
+  const about = { required: "", pattern: ".*\\S.*", maxlength: most, id: name, dir: "auto", autocomplete: "off" };
+  return addField(fields, node("input", about), `One sentence, at most ${most} characters`, String);
+}
+
+function addField(fields, field, text, convert, unit = "") {
+  const label = node("label", { for: field.id }, text);
+  fields.append(node("div", { class: `field ${field.type}` }, label, field, node("span", {}, unit)));
   return {
-    read: () => (field.value === "" || !field.checkValidity() ? null : Number(field.value)),
+    read: () => (field.checkValidity() ? convert(field.value) : null),
     write: (answer) => {
       field.value = answer;
     },

@@ -86,7 +86,8 @@ function makeCarefulButton(name, text, sure, press) {
 function answerList({ choices }, remove) {
   const rows = node("ul", {}),
     ticked = new Set();
-  const formatOne = (given) => choices.find(({ name }) => name === given)?.text ?? formatRounded(given);
+  const formatOne = (given) =>
+    typeof given === "number" ? formatRounded(given) : (choices.find(({ name }) => name === given)?.text ?? given);
   const format = (given) => given.map((each) => (each === null ? "no answer" : formatOne(each))).join(", then ");
   const button = makeCarefulButton(
     "delete",
@@ -241,16 +242,32 @@ function drawEnding({ code: letters }, end) {
   };
 }
 
+/** A link that shows a collected sentence on the page below; a new tab has the page without the class. */
+function sentenceLink({ path, state }, sentence, open) {
+  const link = node("a", { href: `${path}?${new URLSearchParams({ ...state, say: sentence })}` }, sentence);
+  link.onclick = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    open(sentence);
+  };
+  return link;
+}
+
 /**
  * `acts`: reveal(), showVotes(whether), voteAgain(), end(), remove(numbers of answers), setClosed("close" or "open"),
- * showWhy(whether), createControl(whether the code lasts), keepControl() and moveBy(steps of the lesson).
+ * showWhy(whether), createControl(whether the code lasts), keepControl(), moveBy(steps of the lesson) and
+ * openSentence(a collected sentence).
  */
 export function teacherBoard(data, acts) {
-  const { lesson, question } = data;
-  const chart = question ? voteChart(question) : null;
+  const { lesson, question, page } = data;
+  const showSentence = (text) => (page && state.open ? sentenceLink(page, text, acts.openSentence) : text);
+  const chart = question ? voteChart(question, showSentence) : null;
+  const [showLabel, hideLabel] = question?.collects
+    ? ["Show sentences", "Hide sentences"]
+    : ["Show votes", "Hide votes"];
   let state = null;
   const reveal = makeButton("visibility", lesson ? "Show the answer" : "Show the result", acts.reveal);
-  const votes = makeButton("bar_chart", "Show votes", () => acts.showVotes(!state?.visible));
+  const votes = makeButton("bar_chart", showLabel, () => acts.showVotes(!state?.visible));
   votes.title = "Not on the screens of the students";
   const why = makeButton("lightbulb", "Show why", () => acts.showWhy(!state?.explained));
   const again = makeButton("how_to_vote", "Vote again", acts.voteAgain);
@@ -315,7 +332,7 @@ export function teacherBoard(data, acts) {
       state = arrived;
       const { revealed, visible, vote, votes: given, answer, closed = false, arrivals = [], kept = 0 } = state;
       const { explained = false, browsers = 1 } = state;
-      chart?.show({ votes: given, visible, own: null, answer });
+      chart?.show({ votes: given, visible, own: null, answer, open: state.open });
       answers?.show(arrivals);
       ending.show(kept);
       control.show(browsers);
@@ -323,9 +340,9 @@ export function teacherBoard(data, acts) {
       why.lastChild.textContent = explained ? "Show the votes" : "Show why";
       root.classList.toggle("explained", Boolean(answer && explained));
       reveal.hidden = votes.hidden = again.hidden = revealed;
-      again.hidden ||= vote > 1;
+      again.hidden ||= vote > 1 || question?.collects;
       again.disabled = !given[0]?.answered;
-      votes.lastChild.textContent = visible ? "Hide votes" : "Show votes";
+      votes.lastChild.textContent = visible ? hideLabel : showLabel;
       votes.ariaPressed = String(Boolean(visible));
       download.hidden = !kept;
       door.lastChild.textContent = closed ? "Open the class to newcomers" : "Close the class to newcomers";

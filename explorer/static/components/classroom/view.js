@@ -7,7 +7,7 @@
  * are visible; for the teacher also closed, explained (the wall shows why), browsers (that control the class), kept (number of answers that can be downloaded), arrivals: {id, seconds,
  * given}[]; POST /class/CODE/answer {number, vote, given}, /remove {number, arrivals: ids} and /reveal, /show, /hide, /again,
  * /why, /votes, /close, /open, /alone, /end {number} answer the same, and /control {number, lasts} {control, address, qr}; each may answer {problem}, with status 503 if it may work a little later. Events: "moved": the page has to follow the
- * class; "next": 1 or -1, the teacher goes on.
+ * class; "next": 1 or -1, the teacher goes on; "sentence": a collected sentence that the page below has to show.
  *
  * @typedef {object} ClassroomData
  * @property {string} code
@@ -15,6 +15,7 @@
  * @property {boolean} open the page is shown below
  * @property {boolean} teaches
  * @property {any} question see shared/charts/measured_answer.js, or null
+ * @property {{path: string, state: Record<string, string>} | null} page whose URL may contain a sentence; for the teacher
  * @property {{name: string, step: number, steps: number} | null} lesson
  * @property {string} address
  * @property {{size: number, path: string} | null} qr
@@ -22,6 +23,7 @@
  * @typedef {object} ClassroomEvents
  * @property {number} moved the time
  * @property {number} next 1 or -1
+ * @property {string} sentence
  */
 import { drawAnswer } from "../../shared/charts/measured_answer.js";
 import { teacherBoard, codeNode as classCode } from "./teacher_board.js";
@@ -35,6 +37,8 @@ const EVERY = 1000; // ms
 const EACH = { open: 15, next: 6 }; // ms of the processors to open the page of one student, and to show them a step
 const MOST = { open: 5000, next: 2000 }; // ms
 const RUN_TAKES = 5000; // ms after which the page is asked to follow the class once more
+const NOBODY = { answered: 0, size: 0, given: [] };
+const UNREAD = { present: 0, vote: 1, mine: null, first: null, visible: false, votes: [NOBODY], revealed: false };
 
 export default defineComponent((place) => {
   const message = node("p", { class: "say", role: "status" }),
@@ -173,6 +177,10 @@ export default defineComponent((place) => {
     if (!data.question)
       return data.teaches ? `Students in the class: ${session.present}` : "Your teacher shows this page to the class.";
     if (data.teaches || session.revealed) return describeCount();
+    if (data.question.collects)
+      return session.mine === null
+        ? "Your sentence is shown to the class without your name."
+        : "Your sentence has arrived.";
     if (session.vote > 1)
       return session.mine === null
         ? "The class votes again. Change your answer, or send the same one."
@@ -203,22 +211,7 @@ export default defineComponent((place) => {
       [data, component] = [arrived, from];
       const state = JSON.stringify([data.code, data.number, data.teaches]);
       if (state !== builtState) {
-        [builtState, questionState, session, isOver, sending, refused] = [
-          state,
-          "",
-          {
-            present: 0,
-            vote: 1,
-            mine: null,
-            first: null,
-            visible: false,
-            votes: [{ answered: 0, size: 0, given: [] }],
-            revealed: false,
-          },
-          false,
-          null,
-          "",
-        ];
+        [builtState, questionState, session, isOver, sending, refused] = [state, "", UNREAD, false, null, ""];
         place.classList.remove("revealed");
         part = data.teaches
           ? teacherBoard(data, {
@@ -238,6 +231,7 @@ export default defineComponent((place) => {
                 }
               },
               moveBy: (steps) => component.setTriggerValue("next", steps),
+              openSentence: (sentence) => component.setTriggerValue("sentence", sentence),
             })
           : data.question
             ? predictionForm(data, sendAnswer)

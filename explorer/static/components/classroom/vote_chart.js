@@ -1,7 +1,8 @@
 /* Draw the answers of a class to one question, for one vote or for the first and the second: a bar per choice, as a share
-   of the class, or a dot per answer along the whole scale. */
+   of the class, a dot per answer along the whole scale, or the list of collected sentences. */
 import {
   countColumns,
+  countSentences,
   describeShare,
   medianOf,
   scaleColumns,
@@ -18,9 +19,40 @@ const VOTES = ["First vote", "Second vote"];
 
 /**
  * `show({ votes, visible, own, answer })` draws: `votes` as the server sends them, `own` the visitor's own last answer,
- * `answer` the measured one. While the votes are not visible, it shows the choices or the scale only.
+ * `answer` the measured one. While the votes are not visible, it shows the choices or the scale only. `showSentence(sentence)`
+ * returns how a collected sentence is listed, which can change when the page opens (`open`).
+ *
+ * @returns {{root: HTMLElement, show: (state: any) => void}}
  */
-export const voteChart = (question) => (question.scale ? numberChart(question.scale) : choiceChart(question.choices));
+export function voteChart(question, showSentence = (sentence) => sentence) {
+  if (question.collects) return sentenceList(showSentence);
+  return question.scale ? numberChart(question.scale) : choiceChart(question.choices);
+}
+
+function sentenceList(showSentence) {
+  const root = node("ul", { class: "votes sentences", "aria-label": "Sentences of the class" });
+  let drawn = "";
+  return {
+    root,
+    show({ votes, visible, own, open }) {
+      const counts = visible ? countSentences(votes[0].given) : [],
+        state = JSON.stringify([counts, own, open]);
+      if (state === drawn) return;
+      drawn = state;
+      root.replaceChildren(
+        ...counts.map(([text, count]) => {
+          const name = node("span", { class: "name", dir: "auto" }, showSentence(text));
+          return node(
+            "li",
+            { class: text === own ? "one mine" : "one" },
+            name,
+            count > 1 ? node("b", {}, `${count} times`) : null,
+          );
+        }),
+      );
+    },
+  };
+}
 
 function choiceChart(choices) {
   const root = node("div", { class: "votes bars", role: "img" }),

@@ -28,6 +28,13 @@ export function countColumns(numbers, scale) {
   return counts;
 }
 
+/** Return the different sentences with their counts, the one that arrived last first; a repeated one stays in its place. */
+export function countSentences(given) {
+  const counts = new Map();
+  for (const sentence of given) counts.set(sentence, (counts.get(sentence) ?? 0) + 1);
+  return [...counts].reverse();
+}
+
 /** Return the median of numbers, or null if there is none. */
 export function medianOf(numbers) {
   if (!numbers.length) return null;

@@ -3,7 +3,8 @@
    answer = { verdict, opinion, why, right: [names of choices], value: number | null, over: "seeds",
               axis: { low, high, unit, powers }, runs: [keys],
               rows: [{ title, values: [numbers], texts: [values as text], median: text with unit, labels: [words] }] }
-   question = { text, choices: [{ name, text }], scale }; prediction = what the user predicted, or null */
+   question = { text, choices: [{ name, text }], scale, collects: the most characters of a sentence that a class
+   collects, or 0 }; prediction = what the user predicted, or null */
 import { icon, svgNode, node } from "../runtime/dom.js";
 import { axisEnds } from "./answer_axis.js";
 import { makeAxis, stackDots } from "./dot_strip_math.js";
