@@ -29,11 +29,13 @@ def accuracies(run: store.StoredRun, file: Path) -> list[float]:
     vocabulary = Language.from_json(run.tokenizer).vocabulary
     found = probabilities_of_sentences(load_model(run), tuple(vocabulary.split(text) for _, text in rows))
     labels = torch.tensor([int(label) for label, _ in rows])
-    right = torch.as_tensor(found).argmax(dim=-1) == labels[:, None]
+    right = torch.tensor(found).argmax(dim=-1) == labels[:, None]
     return [float(share) for share in right.double().mean(dim=0)]
 
 
-def main(file: Annotated[Path | None, typer.Option(help="Another list: a label (0 or 1), a tab, a text.")] = None) -> None:
+def main(
+    file: Annotated[Path | None, typer.Option(help="Another list: a label (0 or 1), a tab, a text.")] = None,
+) -> None:
     """Print a row for each model."""
     torch.set_num_threads(1)
     for config in sentiment_runs().values():

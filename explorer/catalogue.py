@@ -459,7 +459,7 @@ MODELS = {
                     "explorer.models.convolution:ConvolutionalClassifier",
                     {"epochs": 25, "learning_rate": 3e-3},
                 ),
-                "sentiment": _sentiment(ConvolutionEnglishConfig, "convolution:ConvolutionalClassifier", 2e-3),
+                "sentiment": _sentiment(ConvolutionEnglishConfig, "convolution:ConvolutionalClassifier", 4e-3),
             },
         ),
         ModelRow(

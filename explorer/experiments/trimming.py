@@ -30,7 +30,7 @@ SNAPSHOTS = {
 QUOTED = ("agreement-heads", "induction-two", "text-transformer")
 EXACT = ("echo-learned",)  # a page shows that the positions beyond the training rows keep their initialization
 _BITS_QUOTED, _HALF, _LEAST = 14, 11, 8  # significant bits; half precision has 11, single precision 24
-_PRECISIONS = (_LEAST, 9, 10, _HALF, _BITS_QUOTED, 17, 20)
+_PRECISIONS = (_LEAST, 9, 10, _HALF, 12, _BITS_QUOTED, 17, 20)
 SAME_ANSWERS = 1e-4  # largest change of a metric, relative where it is above 1: pages show three digits
 
 Evaluate: TypeAlias = Callable[[Record], Mapping[str, Metric]]  # the metrics of the last weights, computed again

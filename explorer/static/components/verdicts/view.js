@@ -57,7 +57,11 @@ function spreadDots(values) {
 /** Return the words, each on a colour whose strength grows with what the word adds. */
 function colourWords(words) {
   return words.map(({ text, value }) => {
-    const word = node("span", { class: value < 0 ? "against" : "for", title: `${text}: ${formatNumber(value, 2)}` }, text);
+    const word = node(
+      "span",
+      { class: value < 0 ? "against" : "for", title: `${text}: ${formatNumber(value, 2)}` },
+      text,
+    );
     word.style.setProperty("--strength", cssPercent(Math.min(1, Math.abs(value) / STRONG) * 0.75));
     return word;
   });
@@ -69,7 +73,9 @@ function describeVerdict(row) {
   return (
     `${row.name} says ${row.answer} with probability ${row.probability}${judged}; ${row.note}. ` +
     `Probability of ${row.of}, seed by seed: ${seeds}.` +
-    (row.words.length ? ` What each word adds: ${row.words.map((w) => `${w.text} ${formatNumber(w.value, 2)}`).join(", ")}.` : "")
+    (row.words.length
+      ? ` What each word adds: ${row.words.map((w) => `${w.text} ${formatNumber(w.value, 2)}`).join(", ")}.`
+      : "")
   );
 }
 
