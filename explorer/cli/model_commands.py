@@ -75,7 +75,9 @@ def evaluate(
     from explorer.inspection.evaluate import evaluate as evaluate_run
 
     stored = stored_run(run)
-    tolerance = trimming.SAME_ANSWERS if stored.shipped else 1e-6  # of rounded weights, or of another machine
+    tolerance = (
+        trimming.allowed_change(stored.config) if stored.shipped else 1e-6
+    )  # of rounded weights, or of another machine
     if corpus:
         check_same_text(stored.config, corpus)
     card = stored.card.model_copy(update={"metrics": evaluate_run(stored)})

@@ -48,7 +48,7 @@ def test_initial_weights_that_are_compared_stay_exact_and_the_last_ones_are_roun
     for name, value in run.weights(0).items():
         np.testing.assert_array_equal(kept[0][name], value)
     assert any(not np.array_equal(kept[12][name], value) for name, value in run.weights().items())
-    assert trimming.largest_change(run, kept[12], evaluate) <= trimming.SAME_ANSWERS
+    assert trimming.largest_change(run, kept[12], evaluate) <= trimming.allowed_change(run.config)
 
 
 def test_trimming_a_trimmed_run_changes_nothing(run: StoredRun) -> None:
