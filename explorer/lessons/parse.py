@@ -247,13 +247,11 @@ def _page(part: Node) -> str:
 def _state(part: Node | None, page: str, check_state: StateCheck) -> dict[str, str]:
     if part is None:
         return {}
-    parts = part.mapping()
-    for name, value in parts.items():
-        if said := check_state(page, {name: value.text()}):
+    state: dict[str, str] = {}
+    for name, value in part.mapping().items():
+        state[name] = value.text()
+        if said := check_state(page, state):
             raise value.error(said[0])
-    state = {name: value.text() for name, value in parts.items()}
-    if said := check_state(page, state):
-        raise part.error(said[0])
     return state
 
 

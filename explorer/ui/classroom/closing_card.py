@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from pkgutil import resolve_name
 from typing import Any
 
 import streamlit as st
@@ -15,7 +14,7 @@ from explorer.ui.components.base import register
 from explorer.ui.document import Document
 from explorer.ui.page_sections import EXPLANATION
 from explorer.ui.result_section import result_section
-from explorer.ui.state.page_states import STATES
+from explorer.ui.state.page_states import state_kind
 from explorer.ui.state.session import page_url_params
 from explorer.web import lesson_results
 
@@ -118,6 +117,6 @@ def _draw_task_result(done: str, document: Document, results: Mapping[str, TaskR
 
 def _page_state(page: str) -> dict[str, str]:
     """Return the fields of a page's state as texts: those of the URL, and the defaults of the others."""
-    kind: Any = resolve_name(STATES[page])
+    kind = state_kind(page, page_url_params())
     defaults = {field: value for field, value in vars(kind()).items() if isinstance(value, str | int | float)}
     return {field: str(value) for field, value in defaults.items()} | page_url_params()

@@ -47,6 +47,11 @@ def url_problems(page: str, state: Mapping[str, str]) -> tuple[str, ...]:
         return ()
     if page not in STATES:
         return (f"The page {page_title(page)} cannot be given a state yet: it has no row in page_states.py.",)
+    return url_codec.read(state_kind(page, state), state)[1]
+
+
+def state_kind(page: str, state: Mapping[str, str]) -> type[Any]:
+    """Return the class of the state of a page in STATES, for these URL parameters."""
     in_english = page == "negation" and state.get("language") == "english"
     kind: type[Any] = resolve_name(_ENGLISH if in_english else STATES[page])
-    return url_codec.read(kind, state)[1]
+    return kind
