@@ -68,8 +68,8 @@ def draw_language_choice(english: bool) -> None:
             required=True,
         )
         st.caption(
-            "English: the effect of “not” in your own words. Six words: a language so small that every sentence can be "
-            "listed, what a sum can reach can be proved, and eight seeds train in a second."
+            "English shows the effect in your own words; six words are few enough to list every sentence and to prove "
+            "what a sum can reach."
         )
 
 

@@ -11,11 +11,11 @@ from explorer.tasks.text.config import SHA256_PATTERN
 
 CLASSES = ("negative", "positive")
 TESTED = {  # the parts of the test, by the names of their accuracies
-    "reviews": "reviews that were held out",
-    "reviews_negated": "of these, those with “not”, “no”, “never”, …",
-    "new_words": "composed sentences with new adjectives",
-    "negated": "of these, those whose form turns the class",
-    "new_forms": "composed sentences in new forms",
+    "reviews": "held-out reviews",
+    "reviews_negated": "… with a negation",
+    "new_words": "new adjectives",
+    "negated": "… turned round",
+    "new_forms": "new forms",
 }
 
 

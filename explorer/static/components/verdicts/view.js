@@ -22,7 +22,7 @@ import { defineComponent } from "../../shared/runtime/component.js";
 import { formatNumber } from "../../shared/runtime/format.js";
 
 const NEAR = 0.015; // seeds closer than this would hide each other
-const STRONG = 4; // what a word has to add for the full colour, in logits
+const LEAST = 0.5; // logits that a word has to add for the full colour, if no other word adds more
 const REACH = 12; // px that a cluster of seeds may extend up and down
 
 const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -54,15 +54,16 @@ function spreadDots(values) {
   return aside;
 }
 
-/** Return the words, each on a colour whose strength grows with what the word adds. */
+/** Return the words, each on a colour whose strength is its share of what the strongest word adds. */
 function colourWords(words) {
+  const most = Math.max(LEAST, ...words.map(({ value }) => Math.abs(value)));
   return words.map(({ text, value }) => {
     const word = node(
       "span",
       { class: value < 0 ? "against" : "for", title: `${text}: ${formatNumber(value, 2)}` },
       text,
     );
-    word.style.setProperty("--strength", cssPercent(Math.min(1, Math.abs(value) / STRONG) * 0.75));
+    word.style.setProperty("--strength", cssPercent((Math.abs(value) / most) * 0.75));
     return word;
   });
 }
