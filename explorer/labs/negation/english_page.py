@@ -209,7 +209,7 @@ def _results_section(session: EnglishSession) -> None:
         _results_table(shown, next(iter(results.values())))
         st.caption(
             f"The models read about {_TRAINING_REVIEWS:,} sentences of reviews, which is little: a real language model "
-            "reads thousands of millions. Without the composed sentences, the same models learn less about “not”."
+            "reads thousands of millions. The models of the rows “from reviews alone” never read a composed one."
         )
         st.page_link("generation.py", label="Open a real model, which has read more", icon=":material/arrow_forward:")
 
