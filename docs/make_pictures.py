@@ -96,15 +96,16 @@ def scroll_to(page: Page, place: Locator, above: int = 70) -> None:
 
 
 def film_sentence(film: Film, base: str) -> None:
-    """Type a sentence of the negation page, and see the models change their answers."""
+    """Type “not” into a sentence of the negation page, and see the models change their answers."""
     page = film.page
-    open_page(page, base + "/negation?say=human+preserve+nature")
-    scroll_to(page, page.get_by_text("Type a sentence", exact=True).first, above=60)
-    film.caption("Type a sentence: a sum of word weights cannot understand “not”")
+    open_page(page, base + "/negation?say=The+film+is+good")
+    scroll_to(page, page.get_by_text("Type any English sentence", exact=True).first, above=60)
+    film.caption("Type any English sentence: a sum of word weights cannot understand “not”")
     film.shoot(1_400)
-    field = page.get_by_role("textbox", name="Type a sentence")
+    field = page.get_by_role("textbox", name="Type any English sentence")
     field.click()
-    for _ in "preserve nature":
+    field.press("End")
+    for _ in "good":
         field.press("ArrowLeft")
     for letter in "not ":
         field.press_sequentially(letter)
@@ -120,7 +121,7 @@ def film_sentence(film: Film, base: str) -> None:
 def film_training(film: Film, base: str) -> None:
     """Train the models with seeds of which nothing is stored, and watch their curves."""
     page = film.page
-    open_page(page, base + "/negation?seed=100&epochs=60")
+    open_page(page, base + "/negation?language=words&seed=100&epochs=60")
     scroll_to(page, page.get_by_role("heading", name="How do the models learn it?"))
     film.caption("Train six models, eight seeds each, and watch the curves")
     film.shoot(700)
