@@ -52,8 +52,8 @@ def open_page(file: str, params: Mapping[str, str] | None = None, visitor: str =
 
 
 def negation_page(params: Mapping[str, str] | None = None, visitor: str = "") -> AppTest:
-    """Open the negation page with these URL parameters."""
-    return page("negation.py", params, visitor)
+    """Open the negation page in the language of six words, with these URL parameters."""
+    return page("negation.py", {"language": "words", **(params or {})}, visitor)
 
 
 def visit_url(at: AppTest, page: str, params: Mapping[str, str]) -> AppTest:

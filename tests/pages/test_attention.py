@@ -46,22 +46,28 @@ def test_the_default_state_shows_results() -> None:
     assert warnings_of(at) == [] and url_params(at) == {}
     assert at.title[0].value == "Which words does a Transformer attend to?"
     data = heads(at)
-    assert (data["layers"], data["heads"], data["causal"]) == (2, 4, True)
-    assert " ".join(data["tokens"]) == "the king near the queens behind the aunts is proud of"
+    assert (data["layers"], data["heads"], data["causal"]) == (2, 4, False)
+    assert " ".join(data["tokens"]) == "<BOS> the film is not good <EOS>" and data["open"] == [1, 0]
     assert data["snapshots"] is None and data["can"] == {"mask": False, "positions": True}
-    assert np.shape(data["worth"]) == (2, 4) and np.argmax(data["worth"]) == 0, "the head that is open matters most"
-    assert data["open"] == [0, 0] and data["answers"]["rows"][0]["text"] == "himself"
-    assert "The model predicts “himself” after “…aunts is proud of”, with probability >0.99." in headings(at)
+    assert "The model predicts “negative”, with probability >0.99." in headings(at)
     assert component_data(at, "attention_walkthrough") == [], "what is folded is not computed"
     titles = list(next(box for box in at.selectbox if box.label == "Model").options)
-    assert titles[0] == "Agreement, words · 2 layers × 4 heads" and len(titles) == len(set(titles))
+    assert titles[0] == "English sentences, pieces of words · 2 layers × 4 heads" and len(titles) == len(set(titles))
     assert "Shakespeare, letters · 4 layers × 4 heads, steps of the training" in titles
     assert not any(name in title for title in titles for name in store.pretrained_folders())
 
 
+def test_the_sentences_about_agreement_are_shown() -> None:
+    data = heads(attention(AGREEMENT))
+    assert " ".join(data["tokens"]) == "the king near the queens behind the aunts is proud of"
+    assert np.shape(data["worth"]) == (2, 4) and np.argmax(data["worth"]) == 0, "the head that matters most"
+    assert data["answers"]["rows"][0]["text"] == "himself"
+
+
+AGREEMENT = {"model": "agreement-heads"}
 TOY = {"model": "text-toy-transformer", "say": "abc"}
 STEPS = {"model": "text-through-training"}
-PATCHING = {"unfold": "patching"}
+PATCHING = AGREEMENT | {"unfold": "patching"}
 
 
 @pytest.mark.parametrize(

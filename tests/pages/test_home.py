@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from explorer.catalogue import MODELS, PAGES
+from explorer.experiments.default_runs import ENGLISH_MODELS
+from explorer.inspection.load_model import load_model
+from explorer.inspection.words.negation_sentences import class_probabilities
 from explorer.run_store import store
+from explorer.tasks.own_sentences import Language
 from tests.pages import screen
 
-SHOWN = ("bag_of_words", "feedforward", "rnn", "transformer")
 STATIONS = (
     "n-gram 1948, Bag of words 1954, Recurrent network 1990, LSTM 1997, Neural n-gram 2003, "
     "Word vectors 2013, GRU 2014, Attention 2015, Transformer 2017, Induction heads 2022"
@@ -47,44 +50,40 @@ def test_the_stations_have_the_years_of_their_papers_and_figures_of_the_included
     assert found["Induction heads"]["rows"][1]["value"] == pytest.approx(np.median(two), abs=1e-3)
 
 
-def test_the_home_page_shows_the_answers_of_four_models_to_a_sentence() -> None:
+def test_the_home_page_shows_the_answers_of_six_models_to_a_sentence() -> None:
     at = screen.home_page()
     verdicts = screen.component_data(at, "verdicts")[0]
-    assert [token["text"] for token in verdicts["tokens"]] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]
-    assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in SHOWN]
-    assert "Bag of words says sustain. The other three say collapse, and so does the grammar." in screen.headings(at)
-    for row, model in zip(verdicts["rows"], SHOWN, strict=True):
-        name = f"negation-single-{model}{'-attending' if model == 'transformer' else ''}"
-        stored = store.find(name).curves.answers["sustain"][-1][:, 3]
-        assert row["values"] == pytest.approx(stored.tolist(), abs=1e-4)
+    assert [token["text"] for token in verdicts["tokens"]] == ["<BOS>", "the", "film", "is", "not", "good", "<EOS>"]
+    assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in ENGLISH_MODELS]
+    assert "Bag of words says positive. The other five say negative." in screen.headings(at)
+    for row, model in zip(verdicts["rows"], ENGLISH_MODELS, strict=True):
+        words = tuple(token["text"] for token in verdicts["tokens"][1:-1])
+        found = class_probabilities(load_model(store.find(f"sentiment-{model}")), words)[:, 1]
+        assert row["values"] == pytest.approx(found.tolist(), abs=1e-3)
+        assert [each["text"] for each in row["words"]] == list(words)
+    weights = store.find("sentiment-bag_of_words").weights()["readout.weight"]
+    good = Language.from_json(store.find("sentiment-bag_of_words").tokenizer).vocabulary.id("good")
+    added = {each["text"]: each["value"] for each in verdicts["rows"][0]["words"]}
+    assert added["good"] == pytest.approx(np.diff(weights, axis=1)[:, 0, good].mean(), abs=1e-3)
 
 
 def test_a_typed_sentence_is_answered_and_kept_in_the_url() -> None:
     at = screen.home_page()
-    at = screen.assert_no_errors(screen.widget(at.text_input, "home.say").input("human destroy nature").run())
-    assert screen.url_params(at) == {"say": "human destroy nature"}
-    assert "All four say collapse, and so does the grammar." in screen.headings(at)
-    at = screen.assert_no_errors(screen.widget(at.text_input, "home.say").input("human knot destroy nature").run())
-    assert "never saw “knot”" in screen.warnings_of(at)[0]
-    assert "All four say collapse, and so does the grammar." in screen.headings(at), (
-        "the last sentence that can be read"
-    )
-    at = screen.assert_no_errors(at.button(key="near.knot.not").click().run())
-    assert screen.url_params(at) == {"say": "human not destroy nature"}
-    at = screen.assert_no_errors(screen.widget(at.pills, "home.pick").set_value("human not preserve nature").run())
+    at = screen.assert_no_errors(screen.widget(at.text_input, "home.say").input("Nobody liked the 🐳 soup").run())
+    assert screen.url_params(at) == {"say": "Nobody liked the 🐳 soup"}
+    assert "Bag of words says positive. The other five say negative." in screen.headings(at)
+    assert "never saw “🐳”" in screen.warnings_of(at)[0]
+    at = screen.assert_no_errors(screen.widget(at.text_input, "home.say").input("?!").run())
+    assert screen.warnings_of(at) == ["There is nothing to read. Shown is “the film is not good”."]
+    at = screen.assert_no_errors(screen.widget(at.pills, "home.pick").set_value("Not bad at all").run())
+    assert screen.url_params(at) == {"say": "Not bad at all"} and screen.warnings_of(at) == []
+    at = screen.assert_no_errors(screen.widget(at.pills, "home.pick").set_value("The film is not good").run())
     assert screen.url_params(at) == {}
 
 
-def test_a_sentence_that_the_grammar_cannot_make_gets_no_verdict() -> None:
-    at = screen.page("home.py", {"say": "nature not preserve human"})
-    assert "grammar" not in screen.headings(at)[0]
-    assert "The grammar cannot make this sentence" in screen.page_text(at)
-
-
-def test_a_sentence_above_the_limit_is_cut_and_the_page_says_what_is_left_out() -> None:
+def test_a_long_text_is_cut_and_the_page_says_so() -> None:
     at = screen.home_page()
-    at = screen.assert_no_errors(
-        at.text_input(key="home.say").set_value("human not preserve nature " + "x" * 300).run()
-    )
-    assert any("first 300 characters" in each and "26 were left out: “xxx" in each for each in screen.warnings_of(at))
-    assert len(at.text_input[0].value) == 300
+    at = screen.assert_no_errors(screen.widget(at.text_input, "home.say").set_value("good day " * 1_500).run())
+    said = " ".join(screen.warnings_of(at))
+    assert "first 10,000 characters of your text are read; the other 3,500 were left out" in said
+    assert "Only the first 60 of 2,223 words are read." in said

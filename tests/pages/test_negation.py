@@ -24,6 +24,7 @@ from tests.export.alike import interrupt_training, short_config
 from tests.pages import screen
 from tests.words import assert_mentions, assert_states
 
+WORDS = {"language": "words"}
 TASK_VERSIONS: dict[str, tuple[dict[str, str], str]] = {
     "default": ({}, "negation-single-{}"),
     "double": ({"max_nots": "2"}, "negation-double-{}"),
@@ -56,7 +57,7 @@ def page_with_open_folds(params: Mapping[str, str] | None = None) -> AppTest:
 def test_all_results_of_a_task_version_follow_from_its_runs(version: str) -> None:
     settings, runs = TASK_VERSIONS[version][0], included_runs(version)
     at = page_with_open_folds(settings)
-    assert screen.url_params(at) == {**settings, "unfold": "why,task,padding,weights"}
+    assert screen.url_params(at) == {**(settings or WORDS), "unfold": "why,task,padding,weights"}
     task = Negation(next(iter(runs.values())).config.task)
     best, led = linear_readout_ceiling(task.sentences), cross_entropy_accuracy(task.sentences)
     assert [title.value for title in at.title] == ["Can a sum of word weights understand “not”?"]
@@ -159,7 +160,7 @@ def test_the_small_transformer_averages_and_the_page_says_so() -> None:
     assert panel["title"] == "The Transformer averages all tokens"
     assert "an average of the words is enough" in panel["caption"]
     at = screen.assert_no_errors(screen.widget(at.selectbox, "start").set_value("attending").run())
-    assert screen.url_params(at) == {}
+    assert screen.url_params(at) == WORDS
 
 
 TYPED = {

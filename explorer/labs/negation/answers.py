@@ -59,7 +59,7 @@ def answers_section(
     assert first
     data = negation_task(task) if task else Language.from_json(first.tokenizer)
     draw = partial(_draw_answers, windows, data, name)
-    height = 130 + (50 if task else 60) * len(trained)
+    height = 130 + (50 if task else 54) * len(trained)
     result_section(name, requests, draw, "The models read the sentence …", height, pool="quick")
 
 
@@ -151,8 +151,8 @@ def _draw_answers(
 
 
 _EFFECTS = (
-    " A word is coloured by what it adds, as a share of the strongest word of its model: teal to positive, brown to "
-    "negative. In a bag of words that is its weight; in the other models, the change of the answer without the word."
+    " Colour of a word: what it adds to positive (teal) or negative (brown), as a share of the strongest word. In a "
+    "bag of words that is its weight, in a network the change without the word."
 )
 
 

@@ -22,7 +22,7 @@ class NegationSession(ExperimentSession[NegationLab]):
         return negation_task(self.experiment.task)
 
     def write(self) -> dict[str, str]:
-        return {"language": "words", **super().write()}
+        return super().write() or {"language": "words"}  # an address that names nothing is in English
 
     def kept_across_runs(self) -> dict[str, str]:
         return {"say": self.experiment.say}

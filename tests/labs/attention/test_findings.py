@@ -193,8 +193,8 @@ def test_every_pair_of_example_texts_leads_to_different_answers() -> None:
             assert found.metric(found.changed) < 0 < found.metric(found.clean), text
 
 
-def test_the_subject_of_the_default_sentence_reaches_the_end_by_the_open_head() -> None:
-    state = AttentionState()
+def test_the_subject_of_the_first_sentence_reaches_the_end_by_the_open_head() -> None:
+    state = AttentionState("agreement-heads", layer=0, head=0)
     stored_model = find_model(state.model)
     texts = compute_patching(stored_model, state, COUNTERPARTS[stored_model.text_or_example(None)])
     found = texts.patching

@@ -19,8 +19,8 @@ ENGLISH = {"reviews": 0, "composed": 100, "words": 0, "learning_rate": 1e-2}
 # Task, model, settings; then, of seed 0: losses of the first and the last step, tokens of a step, and the metrics at
 # the start.
 CASES: list[tuple[str, str, dict[str, object], list[float], float, list[float]]] = [
-    ("sentiment", "transformer", {**ENGLISH, "layers": 1}, [1.0884, 0.94629], 83.0, [0.9192, 0.8181, 0.4792, 0.8234]),
-    ("sentiment", "bag_of_bigrams", ENGLISH, [0.69063, 0.69294], 83.0, [0.6935, 0.6931, 0.5076, 0.6931]),
+    ("sentiment", "transformer", {**ENGLISH, "layers": 1}, [1.0313, 1.0616], 82.0, [0.8425, 0.8366, 0.4925, 0.8265]),
+    ("sentiment", "bag_of_bigrams", ENGLISH, [0.69196, 0.69429], 82.0, [0.693, 0.6931, 0.5089, 0.6933]),
     ("recall", "gru", {"length": 6, "sequences": 8}, [0.72037, 0.64363], 48.0, [0.4648, 0.7024, 0.25]),
     ("recall", "transformer", {"length": 6}, [0.66348, 0.544], 48.0, [0.4844, 0.6918]),
     ("reverse", "encoder_decoder", {"longest": 4, "attention": "additive"}, [2.4997, 2.4308], 48.0, [0.0, 2.519]),
