@@ -89,8 +89,8 @@ def wait_for_new_grid(page: Page, before: str) -> str:
     return str(page.evaluate(GRID))
 
 
-def test_the_page_opens_on_a_head_whose_removal_changes_the_answer_until_it_is_reset(visit: Any) -> None:
-    page = visit("/attention")
+def test_a_head_is_shown_whose_removal_changes_the_answer_until_it_is_reset(visit: Any) -> None:
+    page = visit("/attention?model=agreement-heads&layer=0&head=0")
     expect(attention_caption(page)).to_have_text("“of” attends to “king” 0.98.")
     expect(finding_heading(page)).to_contain_text("predicts “himself”")
     initial_finding, grid = finding_heading(page).inner_text(), page.evaluate(GRID)
@@ -107,7 +107,7 @@ def test_the_page_opens_on_a_head_whose_removal_changes_the_answer_until_it_is_r
     expect(finding_heading(page)).to_have_text(five)
     button(page, "Reset").click()
     expect(finding_heading(page)).to_have_text(initial_finding)
-    wait_for_url_params(page, off="", model="")
+    wait_for_url_params(page, off="")
     page.wait_for_function(f"grid => {GRID} === grid", arg=grid)
     expect(page.get_by_role("button", name="Reset")).to_be_hidden()
 

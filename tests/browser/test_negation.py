@@ -23,6 +23,7 @@ from tests.browser.steps import (
 )
 
 HEADLINE = "Bag of words says sustain. The other five say collapse, and so does the grammar."
+IN_ENGLISH = "Bag of words says positive. The other five say negative."
 PRESERVE, DESTROY = "human preserve nature", "human destroy nature"
 ANSWERS = {
     PRESERVE: "All six say sustain, and so does the grammar.",
@@ -94,12 +95,14 @@ def test_back_forward_and_reload_restore_pages_and_typed_sentences(visit: Any) -
     page.evaluate("window.here = true")
     page.locator(".lineage-home-timeline a", has_text="Bag of words").click()
     expect(page).to_have_url(re.compile("/negation$"))
-    expect(headline(page)).to_have_text(HEADLINE)
+    expect(headline(page)).to_have_text(IN_ENGLISH)
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("From a bag of words to attention")
     page.go_forward()
-    expect(headline(page)).to_have_text(HEADLINE)
+    expect(headline(page)).to_have_text(IN_ENGLISH)
     assert page.evaluate("window.here"), "the page was reloaded"
+    page.get_by_text("Six words", exact=True).first.click()
+    expect(headline(page)).to_have_text(HEADLINE)
     wait_until_settled(page)
     for text in (PRESERVE, DESTROY):
         type_sentence(page, text)
@@ -130,7 +133,7 @@ def test_back_forward_and_reload_restore_pages_and_typed_sentences(visit: Any) -
 
 
 def test_the_url_is_that_of_the_screen_when_back_is_pressed_before_an_answer_arrives(visit: Any) -> None:
-    page = visit("/negation")
+    page = visit("/negation?language=words")
     type_sentence(page, PRESERVE)
     expect_sentence(page, PRESERVE)
     type_sentence(page, DESTROY)
@@ -148,13 +151,13 @@ def test_the_url_is_that_of_the_screen_when_back_is_pressed_before_an_answer_arr
 
 
 def test_the_url_after_back_is_that_of_the_step_when_an_interrupted_run_writes_its_own(visit: Any) -> None:
-    page = visit("/negation")
+    page = visit("/negation?language=words")
     type_sentence(page, PRESERVE)
     expect_sentence(page, PRESERVE)
     page.evaluate(WRITE_URL_AFTER_BACK)
     page.evaluate("() => history.back()")
     expect(headline(page)).to_have_text(HEADLINE)
-    expect(page).to_have_url(re.compile("/negation$"))
+    expect(page).to_have_url(re.compile(r"/negation\?language=words$"))
     assert page.evaluate("window.wroteUrl")
 
 
@@ -217,7 +220,7 @@ def test_a_training_is_played_back_and_does_not_disturb_another_visitor(visit: A
 def test_figures_are_saved_a_word_is_highlighted_and_a_sentence_reruns_only_its_fragments(
     visit: Any, tmp_path: Path
 ) -> None:
-    page = visit("/negation")
+    page = visit("/negation?language=words")
     frame = playback_frame(page)
     expect(frame.locator(".js-plotly-plot")).to_have_count(6)
     lines = save_figure(page, frame, "negation-race", tmp_path, "CSV")["CSV"].decode().splitlines()

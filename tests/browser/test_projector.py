@@ -63,7 +63,7 @@ def test_the_projector_shows_a_page_screen_by_screen_and_escape_restores_it(visi
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     for key in ("ArrowRight", "p"):  # keys typed into a field do not change the slide
-        page.get_by_label("Type a sentence").dispatch_event("keydown", {"key": key, "bubbles": True})
+        page.get_by_label("Type any English sentence").dispatch_event("keydown", {"key": key, "bubbles": True})
     expect_screen(page, r"^1 / ")
 
     menu = page.get_by_test_id("stHeader")

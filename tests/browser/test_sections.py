@@ -29,7 +29,7 @@ def wait_less(route: Any) -> None:
 @pytest.mark.parametrize("lost", [{"status": 410}, {"status": 200, "json": {"rerun": True}}], ids=["gone", "rerun"])
 def test_a_section_asks_again_if_the_page_does_not_react(visit: Any, profile: Any, lost: dict[str, Any]) -> None:
     profile.route(re.compile(r"/(runtime/mount|section/view)\.js"), wait_less)
-    page = visit("/negation", ignored_errors=("410",))
+    page = visit("/negation?language=words", ignored_errors=("410",))
     profile.unroute_all()
     page.route("**/results/*?shown=*", lambda route: route.fulfill(**lost), times=1)
     page.evaluate(CLICK_WITHOUT_EFFECT)
