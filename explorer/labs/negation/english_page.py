@@ -159,8 +159,8 @@ def _learning_curves(session: EnglishSession) -> None:
         partial(_panels, lab.metric),
         band + what,
         run=".".join(lab.configs),
-        height=300,
-        narrow_height=240,
+        height=160,
+        narrow_height=160,
         columns=2,
     )
 
@@ -207,11 +207,13 @@ def _results_section(session: EnglishSession) -> None:
         st.subheader(findings.english_finding(ends), anchor=False)
         shown = {view.row.title: view for view in views.values()} | _learned_from_reviews(lab)
         _results_table(shown, next(iter(results.values())))
-        st.caption(
-            f"The models read about {_TRAINING_REVIEWS:,} sentences of reviews, which is little: a real language model "
-            "reads thousands of millions. The models of the rows “from reviews alone” never read a composed one."
-        )
-        st.page_link("generation.py", label="Open a real model, which has read more", icon=":material/arrow_forward:")
+        with st.container(horizontal=True, horizontal_alignment="distribute"):
+            st.caption(
+                f"The models read about {_TRAINING_REVIEWS:,} sentences of reviews; a real language model reads "
+                "thousands of millions. Those of the rows “from reviews alone” never read a composed one.",
+                width=860,
+            )
+            st.page_link("generation.py", label="Open a real model", icon=":material/arrow_forward:")
 
     request.add_fragment("english.results", draw)
 

@@ -87,7 +87,8 @@ class EnglishSession(ExperimentSession[EnglishLab]):
         return {"say": self.experiment.say}
 
     def write(self) -> dict[str, str]:
-        return {"language": "english", **super().write()}
+        own = super().write()
+        return {"language": "english", **own} if own else {}
 
 
 _ENGLISH = "lineage.negation.english"  # whether the page is in English

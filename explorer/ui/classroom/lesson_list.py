@@ -40,7 +40,7 @@ def _draw_lesson(number: int, lesson: Lesson) -> None:
     with st.container(border=True, height="stretch", gap="small"):
         goals = "; ".join(f"{goal[0].lower()}{goal[1:].removesuffix('.')}" for goal in lesson.goals)
         st.markdown(f"#### {number}. {lesson.title}\n\n{lesson.about}")
-        st.caption(f"Goals: {goals}.")
+        st.caption(f"Goals: {goals}. {_describe_extent(lesson)} {closing_card.sheet_links(lesson)}")
         with st.container(horizontal=True, vertical_alignment="center"):
             is_usable = not all(map(lesson_results.missing_model, lesson.steps))
             key_of_start = f"lessons.start.{lesson.name}"
@@ -53,7 +53,6 @@ def _draw_lesson(number: int, lesson: Lesson) -> None:
                 _progress(data=data, key=key, **event_callbacks(key, "continue"))
         if real_models := lesson_results.describe_real_models(lesson):
             st.caption(escape_markdown(real_models))
-        st.caption(f"{_describe_extent(lesson)} {closing_card.sheet_links(lesson)}")
     step = pop_event(key, "continue")
     if isinstance(step, int) and 1 <= step <= len(lesson.steps):
         open_step(lesson.name, step)

@@ -63,7 +63,7 @@ function colourWords(words) {
       { class: value < 0 ? "against" : "for", title: `${text}: ${formatNumber(value, 2)}` },
       text,
     );
-    word.style.setProperty("--strength", cssPercent((Math.abs(value) / most) * 0.75));
+    word.style.setProperty("--strength", cssPercent((Math.abs(value) / most) * 0.55));
     return word;
   });
 }
