@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.browser.conftest import FLAGS  # noqa: E402  (the folder of the project must be on the path first)
-from tests.browser.steps import placeholders, wait_until_idle  # noqa: E402
+from tests.browser.steps import button, placeholders, wait_until_idle  # noqa: E402
 from tests.needs import CHROMIUM  # noqa: E402
 from tests.serving import running_server  # noqa: E402
 
@@ -98,7 +98,7 @@ def scroll_to(page: Page, place: Locator, above: int = 70) -> None:
 def film_sentence(film: Film, base: str) -> None:
     """Type “not” into a sentence of the negation page, and see the models change their answers."""
     page = film.page
-    open_page(page, base + "/negation?say=The+film+is+good")
+    open_page(page, base + "/negation?language=english&say=The+film+is+good")
     scroll_to(page, page.get_by_text("Type any English sentence", exact=True).first, above=60)
     film.caption("Type any English sentence: a sum of word weights cannot understand “not”")
     film.shoot(1_400)
@@ -125,7 +125,7 @@ def film_training(film: Film, base: str) -> None:
     scroll_to(page, page.get_by_role("heading", name="How do the models learn it?"))
     film.caption("Train six models, eight seeds each, and watch the curves")
     film.shoot(700)
-    page.get_by_role("button", name="Train", exact=True).last.click()  # the first one is at the top of the page
+    button(page, "Train").click()
     for _ in range(28):
         page.wait_for_timeout(250)
         film.shoot(120)
