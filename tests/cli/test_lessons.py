@@ -11,7 +11,7 @@ def test_lessons_are_listed_and_measured(ask: RunCommand) -> None:
     code, out, err = ask("lessons", "--json")
     lessons = parse_json_lines(out)
     assert (code, err) == (0, "") and len(lessons) >= 6
-    assert [lesson["name"] for lesson in lessons[:2]] == ["counting", "word-vectors"]
+    assert [lesson["name"] for lesson in lessons[:2]] == ["counting", "not-in-english"]
     _, out, _ = ask("lessons")
     assert len(out.splitlines()) == len(lessons) and "5 steps" in out
     code, out, _ = ask("lessons", "window", "--json")

@@ -49,7 +49,8 @@ def test_spans_contain_the_ids_and_their_positions_in_the_text(kind: str, text: 
     for id, start, end in spans:
         token = tokenizer.tokens[id]
         assert 0 <= start < end <= len(text)
-        assert "\\x" in token or token == "<unk>" or token in (text[start:end], fold_variants(text[start:end]))
+        # A variant of several characters, such as ‥, can be several tokens.
+        assert "\\x" in token or token == "<unk>" or token == text[start:end] or token in fold_variants(text[start:end])
 
 
 @pytest.mark.parametrize(
