@@ -38,7 +38,7 @@ from explorer.inspection.pretrained.word_similarity import (
 from explorer.inspection.recurrent import gates, input_gradients, per_step_gradients
 from explorer.inspection.seq2seq import decoding
 from explorer.inspection.transformer import cost_formulas, depth, induction, positions, softmax_scaling
-from explorer.inspection.words.negation_sentences import SUSTAIN, class_probabilities, sustain_probabilities
+from explorer.inspection.words.negation_sentences import class_probabilities, sustain_probabilities
 from explorer.inspection.words.word_vectors import load_table, pair_similarity
 from explorer.lessons.measures import evaluated_lengths, split_sentences
 from explorer.run_store import store
@@ -150,18 +150,13 @@ def predicted_class(settings: Settings) -> list[str]:
     return ["sustain" if share > 0.5 else "collapse" for share in sustain_probability(settings)]
 
 
-@_measures("positive")
-def positive_probability(settings: Settings) -> list[float]:
-    """Return the probability of the class positive for an English sentence."""
-    loaded = _loaded_model(settings["run"])
-    words = Language.from_json(loaded.tokenizer).vocabulary.split(settings["sentence"])
-    return _floats(class_probabilities(loaded, words)[:, SUSTAIN])
-
-
 @_measures("judges")
 def judged_class(settings: Settings) -> list[str]:
     """Return the class that each seed gives an English sentence."""
-    return ["positive" if share > 0.5 else "negative" for share in positive_probability(settings)]
+    loaded = _loaded_model(settings["run"])
+    language = Language.from_json(loaded.tokenizer)
+    found = class_probabilities(loaded, language.vocabulary.split(settings["sentence"]))
+    return [language.classes[i] for i in found.argmax(axis=1)]
 
 
 @_measures("apart")

@@ -377,14 +377,6 @@ MEASURES = {
             check=_check_english,
         ),
         Measure(
-            "positive",
-            "The probability of the class positive for an English sentence.",
-            ("sentiment",),
-            {"run": _RUN, "sentence": _TEXT},
-            check=_check_english,
-            span=_share,
-        ),
-        Measure(
             "gradient",
             "The gradient norm at the first symbol divided by that at the last symbol, on new sequences.",
             ("recall",),

@@ -202,15 +202,17 @@ def _results_section(session: EnglishSession) -> None:
             untrained_panel(views, "The results appear here when a training has ended.", 120)
             return
         ends = {
-            title: {part: curves.last(f"test_accuracy_{part}") for part in TESTED} for title, curves in results.items()
+            title: {name.removeprefix("test_accuracy_"): curves.last(name) for name in curves.metrics}
+            for title, curves in results.items()
         }
-        st.subheader(findings.english_finding(ends), anchor=False)
+        parameters = {view.row.title: view.parameters for view in views.values()}
+        st.subheader(findings.english_finding(ends, parameters), anchor=False)
         shown = {view.row.title: view for view in views.values()} | _learned_from_reviews(lab)
         _results_table(shown, next(iter(results.values())))
         with st.container(horizontal=True, horizontal_alignment="distribute"):
             st.caption(
-                f"The models read about {_TRAINING_REVIEWS:,} sentences of reviews; a real language model reads "
-                "thousands of millions. Those of the rows “from reviews alone” never read a composed one.",
+                f"There are about {_TRAINING_REVIEWS:,} reviews to learn from; a real language model reads thousands "
+                "of millions of sentences. Models “from reviews alone” have read no composed sentence.",
                 width=860,
             )
             st.page_link("generation.py", label="Open a real model", icon=":material/arrow_forward:")

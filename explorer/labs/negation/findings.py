@@ -273,23 +273,25 @@ def comparison_with_best(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]
     return solved_comparison(solved, f"classify every {kind} correctly")
 
 
-def english_finding(ends: Mapping[str, Mapping[str, Float[ndarray, " seeds"]]]) -> str:
-    """Return what the bag of words and the best network get right of reviews and of sentences that “not” turns round.
+def english_finding(
+    ends: Mapping[str, Mapping[str, Float[ndarray, " seeds"]]], parameters: Mapping[str, int | None]
+) -> str:
+    """Return what the bag of words and the model with the fewest errors on validation sentences get right of the test.
 
-    ends: the accuracies of each model by the part of the test, by the title of the model
+    ends: the measurements of each model by their names, by the title of the model
+    parameters: their numbers, by the title of the model
     """
-    medians = {
-        title: {part: float(np.median(values)) for part, values in parts.items()} for title, parts in ends.items()
-    }
-    best = max(medians, key=lambda title: medians[title]["negated"] + medians[title]["reviews"])
-    shown = [title for title in dict.fromkeys((MODELS["bag_of_words"].title, best)) if title in medians]
+    best = min(ends, key=lambda title: float(np.median(ends[title]["val_error"])))
+    shown = [title for title in dict.fromkeys((MODELS["bag_of_words"].title, best)) if title in ends]
 
     def compare(part: str) -> str:
-        return join_words([f"{title} {format_percent(medians[title][part], 0)}" for title in shown])
+        shares = {title: format_percent(float(np.median(ends[title][part])), 0) for title in shown}
+        return join_words([f"{title} {share}" for title, share in shares.items()])
 
+    sizes = join_words([f"{parameters[title] or 0:,}" for title in shown])
     return (
-        f"Of reviews that no model has seen, {compare('reviews')} are classified correctly; of sentences that a "
-        f"negation turns round, {compare('negated')}."
+        f"Of reviews that no model has seen, {compare('reviews')} are classified correctly, of sentences that a "
+        f"negation turns round {compare('negated')}, with {sizes} parameters."
     )
 
 

@@ -10,7 +10,7 @@ from explorer.models.settings import setting
 from explorer.tasks.text.config import SHA256_PATTERN
 
 CLASSES = ("negative", "positive")
-TESTED = {  # the parts of the test, by the names of their accuracies
+TESTED = {  # the parts of the test, by the names of their accuracies; “…” continues the part before
     "reviews": "held-out reviews",
     "reviews_negated": "… with a negation",
     "new_words": "new adjectives",

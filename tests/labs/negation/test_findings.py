@@ -194,3 +194,15 @@ def test_the_final_accuracies_are_described_as_measured(snapshot: SnapshotAssert
     ]
     sentences = [findings.final_accuracy_finding(ends(**case), 0.88333) for case in cases]
     assert sentences == snapshot and all(len(sentence.split()) <= 20 for sentence in sentences)
+
+
+def test_the_model_that_is_compared_in_english_is_chosen_on_validation_sentences() -> None:
+    ends = {
+        "Bag of words": {"val_error": np.array([0.3, 0.3]), "reviews": np.array([0.78, 0.8]), "negated": np.zeros(2)},
+        "GRU": {"val_error": np.array([0.1, 0.1]), "reviews": np.array([0.81, 0.81]), "negated": np.array([0.9, 1.0])},
+        "LSTM": {"val_error": np.array([0.2, 0.2]), "reviews": np.ones(2), "negated": np.ones(2)},
+    }
+    assert findings.english_finding(ends, {"Bag of words": 12_002, "GRU": 310_018, "LSTM": None}) == (
+        "Of reviews that no model has seen, Bag of words 79\xa0% and GRU 81\xa0% are classified correctly, of "
+        "sentences that a negation turns round Bag of words 0\xa0% and GRU 95\xa0%, with 12,002 and 310,018 parameters."
+    )
