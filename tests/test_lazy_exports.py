@@ -51,3 +51,13 @@ def test_what_replaces_a_name_of_a_lazy_module_replaces_it_for_everybody(monkeyp
     assert callable(number_format.format_number)
     with pytest.raises(ImportError, match="no_such_module"):
         from explorer.generation import no_such_module  # noqa: F401
+
+
+def test_tables_can_be_used_while_another_thread_imports_them() -> None:
+    """SQLAlchemy configures all classes as soon as one is used; a relationship to a later class breaks all for good."""
+    code = (
+        "from sqlalchemy import event, orm\n"
+        "event.listen(orm.Mapper, 'after_mapper_constructed', lambda *_: orm.configure_mappers())\n"
+        "import explorer.run_store.index, explorer.jobs.job_rows, explorer.web.classes, explorer.database.servers\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -114,6 +114,15 @@ _known_entries: LRUCache[_Version, Entry] = LRUCache(5_000)  # what was read bef
 _known_lock = threading.Lock()
 
 
+class _Tag(Base):
+    __tablename__ = "tags"
+    __table_args__ = (ForeignKeyConstraint(["key", "shipped"], ["runs.key", "runs.shipped"], ondelete="CASCADE"),)
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    shipped: Mapped[bool] = mapped_column(primary_key=True)
+    tag: Mapped[str] = mapped_column(primary_key=True)
+
+
 class _Run(Base):
     """A row for each run folder; see Entry. A change needs a new migration in database/migrations/versions/."""
 
@@ -145,15 +154,6 @@ class _Run(Base):
     settings: Mapped[dict[str, Any]]
     words: Mapped[str]  # all searchable texts, casefolded
     tags: Mapped[list[_Tag]] = relationship(lazy="selectin", passive_deletes=True)
-
-
-class _Tag(Base):
-    __tablename__ = "tags"
-    __table_args__ = (ForeignKeyConstraint(["key", "shipped"], ["runs.key", "runs.shipped"], ondelete="CASCADE"),)
-
-    key: Mapped[str] = mapped_column(primary_key=True)
-    shipped: Mapped[bool] = mapped_column(primary_key=True)
-    tag: Mapped[str] = mapped_column(primary_key=True)
 
 
 _COLUMNS = tuple(f.name for f in dataclasses.fields(Entry) if f.name != "tags")
