@@ -50,7 +50,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(trylast=True)  # after syrupy, which must know also the snapshots of the tests that are not chosen
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("skipped"):  # the snapshots of the tests that are not chosen are not used
+        config.option.warn_unused_snapshots = True
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of the browser come last, because Playwright leaves an event loop running; divided files are the last.
 
@@ -63,7 +67,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(needs.sentences)
     if config.getoption("skipped"):
         chosen = set(map(tuple, config.cache.get(SKIPPED, [])))
-        config.hook.pytest_deselected(items=[item for item in items if item.location[::2] not in chosen])
         items[:] = [item for item in items if item.location[::2] in chosen]
     items.sort(key=lambda item: (item.path.parent.name == "browser", is_divided(item.path)))
 
