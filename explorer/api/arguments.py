@@ -10,15 +10,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+from typing import Any, SupportsIndex, cast
 
 from explorer.errors import InvalidSetting, shorten
 from explorer.generation import sampling
-from explorer.training.config import setting_value, validate
-
-if TYPE_CHECKING:
-    from explorer.generation.sampling import Sampling
-    from explorer.training.config import RunConfig
+from explorer.training.config import RunConfig, setting_value, validate
 
 
 def require_text(text: object, what: str = "A text") -> str:
@@ -79,7 +75,7 @@ def require_sampling(**given: object) -> sampling.Sampling:
     names = {"seed": "sampling_seed"}
     defaults = vars(sampling.Sampling())
     checked = {name: _require_like(names.get(name, name), value, defaults[name]) for name, value in given.items()}
-    return cast("Sampling", validate(sampling.Sampling, checked))
+    return cast("sampling.Sampling", validate(sampling.Sampling, checked))
 
 
 def require_settings(config: RunConfig, changes: Mapping[str, object]) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from explorer.api.arguments import require_text
 from explorer.api.real_model import RealModel
@@ -15,9 +15,6 @@ from explorer.hub.allowed import PREFIX
 from explorer.inspection.pretrained.reader import find_reader
 from explorer.lazy_libraries import pd
 from explorer.run_store import index, store
-
-if TYPE_CHECKING:
-    from explorer.api.real_model import RealModel
 
 
 @overload

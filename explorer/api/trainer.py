@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from explorer.api.arguments import (
     describe_file_error,
@@ -25,10 +25,7 @@ from explorer.experiments.presets import preset as named_preset
 from explorer.lazy_libraries import pd, torch
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, corpus_names, default_config, with_settings
-from explorer.training.record import describe_lowest_loss
-
-if TYPE_CHECKING:
-    from explorer.training.record import Record
+from explorer.training.record import Record, describe_lowest_loss
 
 
 def train(

@@ -41,11 +41,10 @@ from explorer.run_store import operations, store
 from explorer.tasks.text.config import TextConfig
 from explorer.training import events, objective, recorder
 from explorer.training.comparability import describe_tokens, loss_context
-from explorer.training.config import corpus_names, default_config, with_settings
+from explorer.training.config import RunConfig, corpus_names, default_config, with_settings
 from explorer.visible_text import escape_invisible
 
 if TYPE_CHECKING:
-    from explorer.training.config import RunConfig
     from explorer.training.record import Record
 
 

@@ -39,7 +39,8 @@ from sqlalchemy import (
     make_url,
     select,
 )
-from sqlalchemy.exc import ArgumentError, ProgrammingError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, ProgrammingError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session
 
 from explorer.environment import environment
@@ -143,13 +144,20 @@ def run_transaction(work: Callable[[Session], _T], write: bool = False, lock: st
                 _use_memory(environment().home)
                 break
             if not _is_damage(error):
-                raise StoreError(_UNREACHABLE) from error
+                raise _unreachable(error) from error
             close_database()  # opening it again repairs it
             break
     try:
         return _attempt_transaction(work, write, lock)
     except SQLAlchemyError as error:
-        raise StoreError(_UNREACHABLE) from error
+        raise _unreachable(error) from error
+
+
+def _unreachable(error: SQLAlchemyError) -> StoreError:
+    """Return the error for a transaction that failed. One that the database has not caused is logged as a fault."""
+    if not isinstance(error, DBAPIError | PoolTimeout):
+        log.error("the program has made an impossible transaction", exc_info=error)
+    return StoreError(_UNREACHABLE)
 
 
 def _attempt_transaction(work: Callable[[Session], _T], write: bool, lock: str) -> _T:

@@ -85,8 +85,9 @@ def fewest_bits(name: str, run: StoredRun, evaluate: Evaluate) -> int:
     compared = name in text_setups.shipped_configs() or "experiment" in tags_of(name) or name == "text-best-seeds"
     generates = isinstance(run.config.task, TextConfig) and not compared
     least = _BITS_QUOTED if name in QUOTED else _HALF if generates else _LEAST
-    for bits in (bits for bits in _PRECISIONS if bits >= least):
-        if largest_change(run, round_weights(run.weights(), bits), evaluate) <= allowed_change(run.config):
+    allowed = allowed_change(run.config)
+    for bits in _PRECISIONS:
+        if bits >= least and largest_change(run, round_weights(run.weights(), bits), evaluate) <= allowed:
             return bits
     return np.finfo(np.float32).nmant + 1
 

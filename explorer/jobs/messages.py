@@ -29,8 +29,6 @@ from explorer.training.slices import Slice
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from explorer.training.slices import Slice
-
 Header = Mapping[str, Any]
 LENGTH_BYTES = 8
 

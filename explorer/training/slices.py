@@ -5,13 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from explorer.errors import LineageError
 from explorer.training import events as event_types
-
-if TYPE_CHECKING:
-    from explorer.training.events import Event  # it needs torch, for which the first page must not wait
 
 
 @dataclass(frozen=True)
@@ -23,12 +19,12 @@ class Slice:
     waits_for: what the training waits for, if that takes long (a part of a sentence)
     """
 
-    events: tuple[tuple[Event, float], ...]
+    events: tuple[tuple[event_types.Event, float], ...]
     seconds: float
     waits_for: str = ""
 
 
-def in_slices(events: Iterable[Event], slice_seconds: float) -> Iterator[Slice]:
+def in_slices(events: Iterable[event_types.Event], slice_seconds: float) -> Iterator[Slice]:
     """Yield the events of a training in slices that end with the first event after `slice_seconds`.
 
     Of the checkpoints of a slice that are no snapshots only the last one is yielded, because it replaces the others.
@@ -36,7 +32,7 @@ def in_slices(events: Iterable[Event], slice_seconds: float) -> Iterator[Slice]:
     """
     iterator, seconds = iter(events), 0.0
     while True:
-        done: list[tuple[Event, float]] = []
+        done: list[tuple[event_types.Event, float]] = []
         problem: LineageError | None = None
         finished, advanced, start = False, False, time.perf_counter()
         while not advanced or time.perf_counter() - start < slice_seconds:
@@ -60,7 +56,9 @@ def in_slices(events: Iterable[Event], slice_seconds: float) -> Iterator[Slice]:
             return
 
 
-def _without_replaced_checkpoints(events: list[tuple[Event, float]]) -> tuple[tuple[Event, float], ...]:
+def _without_replaced_checkpoints(
+    events: list[tuple[event_types.Event, float]],
+) -> tuple[tuple[event_types.Event, float], ...]:
     replaceable = [
         id(event) for event, _ in events if isinstance(event, event_types.Checkpoint) and not event.is_snapshot
     ]

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import NoResultFound
 
 from explorer.database import notifications, servers, shared_values
 from explorer.database.engine import close_database, run_transaction
 from explorer.environment import environment
-from explorer.errors import InvalidSetting, UnknownServer
+from explorer.errors import InvalidSetting, StoreError, UnknownServer
 from explorer.web.signing import signing_key
 from tests.jobs.shared_server import end_lease, shorten_periods
 
@@ -193,3 +194,10 @@ def test_postgresql_is_asked_to_notice_that_a_server_is_gone(database: str) -> N
     found = run_transaction(lambda session: session.scalars(query).all())
     tcp = ["tcp_keepalives_count", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_user_timeout"]
     assert list(found) == ["idle_in_transaction_session_timeout", *tcp]
+
+
+def test_a_transaction_that_the_program_has_made_impossible_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(StoreError):
+        run_transaction(lambda session: session.get_one(servers._Row, "unknown"))
+    (record,) = caplog.records
+    assert record.exc_info and isinstance(record.exc_info[1], NoResultFound)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,16 +11,13 @@ from explorer.inspection.language.fitted_ngram import NgramLoss, fit_and_evaluat
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text.config import TextConfig
 
-if TYPE_CHECKING:
-    from explorer.inspection.language.bits_per_byte import HeldOutText
-
 
 @dataclass(frozen=True)
 class TokenizerLoss:
     """The loss of an n-gram over the tokens of one tokenizer, and what these stand for."""
 
     ngram: NgramLoss
-    held_out: HeldOutText
+    held_out: bits_per_byte.HeldOutText
 
     @property
     def bits_per_byte(self) -> float:

@@ -19,14 +19,13 @@ from explorer.hub import opened
 from explorer.hub.allowed import NAME
 from explorer.hub.card import ModelCard
 from explorer.hub.checkpoints import checkpoint_steps, load_checkpoint, training_step
-from explorer.hub.tokenizer import load_tokenizer
+from explorer.hub.tokenizer import PretrainedTokenizer, load_tokenizer
 from explorer.inspection.attention import attend
 from explorer.models.context_window import window_start
 from explorer.tokenization.text import pieces
 
 if TYPE_CHECKING:
     from explorer.hub.pretrained import Part, PretrainedModule
-    from explorer.hub.tokenizer import PretrainedTokenizer
     from explorer.inspection.attention.attention_model import AttentionModel
 
 MASKS = ("[MASK]", "<mask>")  # tokens that an encoder was trained to predict

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_type_hints
+from typing import Any, TypeAlias, get_args, get_type_hints
 
 import numpy as np
 import streamlit as st
@@ -34,23 +34,20 @@ from explorer.web import background
 from explorer.web.background import Pool, submit
 from explorer.web.results import Content, Section, register, register_arrays
 
-if TYPE_CHECKING:
-    from explorer.inspection.attention.head_scores import HeadImportance
-
 VIEWS, SCALES, SORTS = (get_args(get_type_hints(AttentionState)[name]) for name in ("view", "scale", "sort"))
 _KEY = "heads"
 _KIND_TITLES = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 _EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch", "kind")
 
 
-Results: TypeAlias = Mapping[str, "AttentionReading | HeadImportance"]
+Results: TypeAlias = Mapping[str, "AttentionReading | head_scores.HeadImportance"]
 
 
 def section(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
     """Draw the grid of heads and the model's answer; the importance of the heads follows once it is measured."""
     state = session.state
 
-    def requests() -> Mapping[str, Request[AttentionReading | HeadImportance]]:
+    def requests() -> Mapping[str, Request[AttentionReading | head_scores.HeadImportance]]:
         if apply_events(session, stored_model):
             st.rerun()
         measured = importance_request(stored_model, state)
@@ -115,7 +112,7 @@ def component_data(
     stored_model: InspectableModel,
     reading: AttentionReading,
     token: str,
-    importance: HeadImportance | None,
+    importance: head_scores.HeadImportance | None,
     state: AttentionState,
 ) -> dict[str, object]:
     """Return the data of the component.

@@ -33,7 +33,6 @@ from explorer.web.background import submit
 from explorer.web.results import Content, Section, pack, register, register_arrays
 
 if TYPE_CHECKING:
-    from explorer.inspection.attention.attend import Head
     from explorer.inspection.transformer.induction import InductionScores
 
 _KEY = "induction-heads-component"
@@ -58,7 +57,7 @@ class HeadScores:
     """What is measured on fresh rows, after training."""
 
     scores: InductionScores
-    roles: tuple[dict[str, Head], ...]  # of each seed
+    roles: tuple[dict[str, attend.Head], ...]  # of each seed
     importance: Float[ndarray, "seeds layers heads"]  # rise of the loss on the second copy without each head
 
 
@@ -210,7 +209,7 @@ def _draw(
     )
 
 
-def _only(scores: Float[ndarray, "layers heads"], head: Head) -> Float[ndarray, "layers heads"]:
+def _only(scores: Float[ndarray, "layers heads"], head: attend.Head) -> Float[ndarray, "layers heads"]:
     """Return the scores with those of all other heads set to 0."""
     kept = np.zeros_like(scores)
     kept[head] = scores[head]

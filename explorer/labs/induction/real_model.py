@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TypeAlias, Union
 
 import numpy as np
 
@@ -19,10 +19,7 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.real_model_choice import card_key, choose_real_model
 
-if TYPE_CHECKING:
-    from explorer.inspection.pretrained.repeated_tokens import Removal, RepeatScores
-
-Result: TypeAlias = Union["RepeatScores", "Removal"]
+Result: TypeAlias = Union["repeated_tokens.RepeatScores", "repeated_tokens.Removal"]
 _GROUPS = ("best", "two best", "four best", "previous-token head")  # of `opened_model.GROUPS`, which needs torch
 _DESCRIBED = ("four best", "previous-token head")  # in a sentence; the table has all
 _TITLES = {
@@ -58,7 +55,7 @@ def real_model_section(session: PageSession[InductionState]) -> None:
     )
 
 
-def _removal(card: ModelCard, group: str) -> Removal:
+def _removal(card: ModelCard, group: str) -> repeated_tokens.Removal:
     return opened_model.loss_without_group(card, group)
 
 
@@ -97,7 +94,7 @@ def _draw(document: Document, results: Mapping[str, Result]) -> None:
         )
 
 
-def _add_losses(document: Document, removals: Mapping[str, Removal]) -> None:
+def _add_losses(document: Document, removals: Mapping[str, repeated_tokens.Removal]) -> None:
     first = next(iter(removals.values()))
     highest = max(
         float(values.max()) for each in removals.values() for values in (each.without, each.controls) if values.size

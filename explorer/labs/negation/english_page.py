@@ -43,7 +43,7 @@ from explorer.web.operations import warmup
 
 REDRAW = ("sentence", "verdicts", "insides", "more-insides")
 _LEAD = (
-    "Type any English sentence: is it positive or negative? A bag of words adds up one weight for each word. The "
+    "Is a sentence positive or negative? A bag of words adds up one weight for each word. The "
     "networks read the words in their order, and can turn “good” round when “not” stands before it."
 )
 _CURVES = {  # the parts of the test whose accuracy is drawn during a training

@@ -284,14 +284,17 @@ def english_finding(
     best = min(ends, key=lambda title: float(np.median(ends[title]["val_error"])))
     shown = [title for title in dict.fromkeys((MODELS["bag_of_words"].title, best)) if title in ends]
 
-    def compare(part: str) -> str:
-        shares = {title: format_percent(float(np.median(ends[title][part])), 0) for title in shown}
-        return join_words([f"{title} {share}" for title, share in shares.items()])
+    def share(title: str, part: str) -> str:
+        return format_percent(float(np.median(ends[title][part])), 0)
 
-    sizes = join_words([f"{parameters[title] or 0:,}" for title in shown])
+    first, *others = [f"{title} ({parameters[title] or 0:,} parameters)" for title in shown]
+    parts = [(share(title, "reviews"), share(title, "negated")) for title in shown]
+    rest = "".join(f"; {each} {' and '.join(part)}" for each, part in zip(others, parts[1:], strict=True))
+    reviews, negated = parts[0]
+    seeds = len(ends[best]["reviews"])
     return (
-        f"Of reviews that no model has seen, {compare('reviews')} are classified correctly, of sentences that a "
-        f"negation turns round {compare('negated')}, with {sizes} parameters."
+        f"{first} correctly classifies {reviews} of the reviews that no model has seen, and {negated} of the sentences "
+        f"that a negation turns round{rest}{f' (medians over {seeds} seeds)' * (seeds > 1)}."
     )
 
 

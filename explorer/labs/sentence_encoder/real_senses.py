@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TypeAlias, Union
 
 import numpy as np
 
@@ -22,11 +22,7 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.training.pretrained_models import find_pretrained
 from explorer.ui.training.real_model_choice import card_key, choose_real_model
 
-if TYPE_CHECKING:
-    from explorer.inspection.pretrained.coreference import Coreference
-    from explorer.inspection.pretrained.senses import SenseNeighbours
-
-Result: TypeAlias = Union["SenseNeighbours", "Coreference"]
+Result: TypeAlias = Union["senses.SenseNeighbours", "coreference.Coreference"]
 _RANDOM = 4  # networks
 
 
@@ -60,7 +56,7 @@ def real_senses_section(session: PageSession[SentenceEncoderState]) -> None:
     real_word_section(session, find_pretrained(card.name))
 
 
-def _neighbours(card: ModelCard, seed: int | None) -> SenseNeighbours:
+def _neighbours(card: ModelCard, seed: int | None) -> senses.SenseNeighbours:
     return opened_model.neighbours_by_sense(card, seed)
 
 

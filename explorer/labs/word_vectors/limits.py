@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
@@ -13,7 +12,13 @@ from numpy import ndarray
 
 from explorer.experiments import word_vectors
 from explorer.figures.words.word_vectors import agreement_by_count, length_by_count
-from explorer.inspection.words.word_vectors import frequency_effects, lean, pair_similarity
+from explorer.inspection.words.word_vectors import (
+    FrequencyEffects,
+    PairSimilarity,
+    frequency_effects,
+    lean,
+    pair_similarity,
+)
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.questions import Views, select_finished, table_of
 from explorer.labs.word_vectors.state import WordVectorsState
@@ -26,9 +31,6 @@ from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.training.run_view import RunView, run_views
 from explorer.ui.wording import count_seeds
-
-if TYPE_CHECKING:
-    from explorer.inspection.words.word_vectors import FrequencyEffects, PairSimilarity
 
 HEIGHT = 300
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import streamlit as st
 
 from explorer.errors import InvalidSetting
-from explorer.inspection.words.word_vectors import analogy, analogy_accuracy, load_table, neighbours
+from explorer.inspection.words.word_vectors import (
+    Analogy,
+    AnalogyAccuracy,
+    Candidate,
+    WordTable,
+    analogy,
+    analogy_accuracy,
+    load_table,
+    neighbours,
+)
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.state import WordVectorsState
 from explorer.ui.components.table import add_table
@@ -21,9 +30,6 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds
-
-if TYPE_CHECKING:
-    from explorer.inspection.words.word_vectors import Analogy, AnalogyAccuracy, Candidate, WordTable
 
 Views: TypeAlias = Mapping[str, RunView]
 HEIGHT = 400

@@ -31,7 +31,7 @@ from explorer.tasks.sequence_labelling.config import PAD
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.token_arrays import load_tokens
-from explorer.tokenization.text import from_json
+from explorer.tokenization.text import Tokenizer, from_json
 from explorer.tokenization.words import Reading, Words
 from explorer.training.config import RunConfig
 from explorer.training.record import Record
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from jaxtyping import Integer
     from numpy import ndarray
     from torch import nn
-
-    from explorer.tokenization.text import Tokenizer
 
 UNITS = {"char": "letter", "word": "word"}  # by tokenizer
 
