@@ -26,7 +26,7 @@ from explorer import __version__
 from explorer.database import engine, servers
 from explorer.environment import environment
 from explorer.errors import LineageError, StoreError
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.labs.depth import stack_measurements
 from explorer.lessons.parse import read_lessons
 from explorer.program_files import STATIC_FILES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.catalogue import PAGES
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.program_files import STATIC_FILES
 from explorer.ui.classroom.page_shell import draw_jobs_panel, draw_page_in_shell, draw_presentation_mode, watch_address
 from explorer.ui.page_turns import page_turn

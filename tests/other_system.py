@@ -72,7 +72,7 @@ def main() -> None:
     pretend()
     from explorer.environment import environment
     from explorer.errors import InvalidSetting
-    from explorer.jobs.scheduler import service
+    from explorer.jobs.service import service
 
     run_command(*TRAIN)
     (run,) = [folder.name for folder in environment().runs.iterdir() if folder.is_dir()]

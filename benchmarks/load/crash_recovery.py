@@ -29,7 +29,7 @@ import typer
 import explorer.training.recorder  # noqa: F401  # every life would import it
 from explorer.environment import environment
 from explorer.errors import LineageError
-from explorer.jobs.scheduler import JobService
+from explorer.jobs.service import JobService
 from explorer.run_store import index, operations, store
 from explorer.training.config import RunConfig, default_config, key, with_settings
 

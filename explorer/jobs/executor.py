@@ -1,7 +1,6 @@
 """Where trainings run: an executor carries out an order and yields slices of events.
 
-`InProcessExecutor` trains in this process, `worker_processes.ProcessExecutor` in processes of its own, and
-`ray_executor.RayExecutor` on a cluster.
+`InProcessExecutor` trains in this process, `worker_processes.ProcessExecutor` in processes of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Protocol, runtime_checkable
 
-from explorer.errors import InvalidSetting
 from explorer.jobs.order import Order, carry_out
 from explorer.training.slices import Slice
 
@@ -25,14 +23,6 @@ class TrainingFailed(Exception):
     """An unexpected exception in a worker; its text is the traceback there (see `log_privacy`)."""
 
     has_loggable_message = True
-
-
-class ExecutorUnusable(InvalidSetting):
-    """No training can be carried out before the operator has changed something."""
-
-
-class MachineLost(WorkerLost):
-    """The machine on which an order was carried out is lost. The order is not the reason."""
 
 
 @runtime_checkable

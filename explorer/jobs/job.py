@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import logging
 import math
 import time
@@ -25,13 +26,13 @@ from explorer.environment import environment
 from explorer.errors import DamagedRun, Diverged, LimitExceeded, LineageError, StoreError, UnknownRun
 from explorer.jobs import disk_space
 from explorer.jobs.cost import estimate_cost
-from explorer.jobs.executor import Executor, ExecutorUnusable, MachineLost, WorkerLost
+from explorer.jobs.executor import Executor, WorkerLost
 from explorer.jobs.order import Order
 from explorer.run_store import operations, store
 from explorer.run_store.store import describe_disk_error
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.training.config import RunConfig, key, to_json
+from explorer.training.config import RunConfig, key, parse_config, to_json
 from explorer.training.record import Curves, Record
 
 if TYPE_CHECKING:
@@ -90,32 +91,16 @@ class JobView:
         return bool(self.config.own_text) and not corpora.is_personal()
 
 
-class JobLost(Exception):
-    """Another server has taken the job over, so this one must not store anything of it."""
-
-
-class Ownership:
-    """Whether this process may store what it trains. With a database of its own it always may."""
-
-    held = True  # as far as is known
-
-    def confirm(self) -> bool:
-        """Return whether it still may; called before each result is stored, on a thread that may wait."""
-        return True
-
-    def save_checkpoint(self, folder: Path, at_once: bool = False) -> None:
-        """Copy the checkpoint in a folder to where other servers find it, not too often unless `at_once`."""
-
-
 class Job:
     """One training. The service runs it; other threads read its view and set `requested_action`."""
 
     def __init__(self, config: RunConfig, starter: str, crashes: int = 0, folder: Path | None = None) -> None:
+        """folder: has those of all jobs; by default `LINEAGE_HOME/jobs`"""
         self.starter = starter
         self.requesters = {starter}  # visitors who pressed Train
         self.watchers: set[str] = set()  # visitors who have it on the screen
         self.folder = (folder or environment().jobs) / key(config)
-        self.requested_action: Literal["", "stop", "pause", "abandon"] = ""
+        self.requested_action: Literal["", "stop", "pause"] = ""
         self.pauses_at_checkpoint = False  # whether to pause at the next checkpoint, so that no step is repeated
         self.until = 0  # the step of a snapshot after which the training stops, so that it can go on later; 0: its end
         self.resume_record: Record | None = None  # the record to resume from, if it is not on disk
@@ -123,7 +108,7 @@ class Job:
         self.unstored = False  # whether the run has ended and waits for room in the store
         self.started_at = 0.0  # when it got its slot (`time.monotonic`)
         self.crashes = crashes  # how often what trained it has ended unexpectedly since its last checkpoint
-        self.ownership = Ownership()  # that of a job which all servers share is a `shared_jobs.SharedOwnership`
+        self.keep_folder: Callable[[], None] = lambda: None  # called after its files have changed
         self._reached_checkpoint = False  # whether the present attempt has reached a new checkpoint
         self._shown_left = 0.0, 0.0  # the last value of `seconds_left`, and when it was asked for
         self.submitted_at = time.time()
@@ -142,10 +127,6 @@ class Job:
             metrics.FIRST_EVALUATION.observe(max(time.time() - self.submitted_at, 0.0))
         if self._view.done and not before.done:
             metrics.JOBS_ENDED.labels(self._view.state).inc()
-
-    def show(self, **changes: object) -> None:
-        """Replace the view by what another server has published; that server has counted it in the metrics."""
-        self._view = replace(self._view, **changes)  # type: ignore[arg-type]
 
     def seconds_left(self, seconds: float) -> float:
         """Return the seconds to the end as they are shown, which follow an estimate in small steps."""
@@ -168,35 +149,16 @@ class Job:
             return estimate_cost(self._view.config).peak_bytes
 
     @property
-    def is_shared(self) -> bool:
-        """Whether it has a row in the database that all servers share; see `shared_jobs.py`."""
-        return type(self.ownership) is not Ownership
-
-    @property
     def waits_after_crashes(self) -> bool:
         """Whether it has ended because what trained it crashed too often; then it may be submitted again."""
         return self._view.state == "stopped" and self.crashes >= MAX_CRASHES
 
-    def counted_crashes(self, running: bool) -> int:
-        """Return the crashes to write down; a job with a new checkpoint has none to count.
-
-        running: count one more, because a process that reads this number has not written it again since
-        """
-        return 0 if self._reached_checkpoint else self.crashes + running
-
-    async def run(self, executor: Executor, problem: str = "") -> None:
-        """Train until the job ends or pauses, and store the result. `problem`: why it must not train, if so."""
+    async def run(self, executor: Executor) -> None:
+        """Train until the job ends or pauses, and store the result."""
         corpora.reader.set(self.starter)  # for this task only, and for what it runs on threads
         try:
-            await self._run(executor, problem)
-        except JobLost:
-            if not self.ownership.held:  # it is, if this server ends while the database does not answer
-                self.delete_folder()
-
-    async def _run(self, executor: Executor, problem: str) -> None:
-        try:
-            if problem or self.crashes >= MAX_CRASHES:
-                await asyncio.to_thread(self.leave_to_owner, problem)
+            if self.crashes >= MAX_CRASHES:
+                await asyncio.to_thread(self.leave_to_owner)
                 return
             prepared = self._prepare()  # not on a thread: to wait for it would take a slice of another training
             record = self.resume_record if prepared is None else await self._train(executor, *prepared)
@@ -207,10 +169,7 @@ class Job:
                 return
             await asyncio.to_thread(self._end, record)
         except WorkerLost as error:
-            if self._reached_checkpoint:
-                self.crashes = 0
-            elif not isinstance(error, MachineLost):
-                self.crashes += 1
+            self.crashes = 0 if self._reached_checkpoint else self.crashes + 1
             log.warning("what trained run %s has ended unexpectedly: %s", self.key, error)
             if self.requested_action == "stop":
                 await asyncio.to_thread(self._end, self.resume_record)
@@ -218,10 +177,8 @@ class Job:
                 await asyncio.to_thread(self._pause, self.resume_record)
             else:
                 await asyncio.to_thread(self.leave_to_owner)
-        except JobLost:
-            raise
         except LineageError as error:  # a branch without its parent, a checkpoint that does not fit, a full disk
-            if isinstance(error, (StoreError, ExecutorUnusable)) and self.resume_record:
+            if isinstance(error, StoreError) and self.resume_record:
                 await asyncio.to_thread(self._end, self.resume_record, str(error))
             else:
                 self.delete_folder()
@@ -244,11 +201,11 @@ class Job:
                 "config": to_json(self._view.config),
                 "starter": self.starter,
                 "asked": sorted(self.requesters),
-                "crashes": self.counted_crashes(running),
+                "crashes": 0 if self._reached_checkpoint else self.crashes + running,
                 "until": self.until,
-                "shared": self.is_shared,
             }
             store.write_file(self.folder / "job.json", store.json_bytes(data))
+            self.keep_folder()
         except OSError as error:
             log.warning("job %s would not survive a restart: %s", self.key, error)
 
@@ -273,14 +230,7 @@ class Job:
 
     def store_again(self) -> None:
         """Store a run that has ended and could not be stored, if this is possible now."""
-        try:
-            self._check_ownership()
-            saved, problem = self._store_run(self.record)
-        except JobLost:
-            if not self.ownership.held:
-                self.unstored, self.record = False, None
-                self.delete_folder()
-            return
+        saved, problem = self._store_run(self.record)
         if saved or not self.unstored:
             self.publish(saved=saved, problem=problem)
 
@@ -340,8 +290,6 @@ class Job:
                 if not has_begun:
                     has_begun = True
                     self.write_job_file(running=True)
-                if part.waits_for and not self._view.problem:
-                    self.publish(problem=f"It waits for {part.waits_for}.")
                 before, seconds = recorder.checkpoint_step, recorder.seconds
                 recorder.add_slice(part)
                 metrics.TRAINING_SECONDS.inc(max(recorder.seconds - seconds, 0.0))
@@ -399,7 +347,6 @@ class Job:
             with disk_space.use_reserved(self.folder, self._view.config):
                 store.write_run(record, self.folder, self.starter)
             self.write_job_file(running=True)  # other visitors may have joined
-            self.ownership.save_checkpoint(self.folder)
 
         async def save() -> None:
             try:
@@ -456,7 +403,6 @@ class Job:
 
     def _pause(self, record: Record | None) -> None:
         """Keep the record from which the paused job resumes, on disk or, if that is not possible, in memory."""
-        self._check_ownership()
         self.resume_record = replace(record, state="running") if record else None
         if record:
             self._publish_record(record)
@@ -465,7 +411,6 @@ class Job:
                 with disk_space.use_reserved(self.folder):
                     store.write_run(self.resume_record, self.folder, self.starter)
                 self.resume_record = None
-                self.ownership.save_checkpoint(self.folder, at_once=True)
             except OSError as error:
                 log.warning("job %s could not leave a checkpoint: %s", self.key, error)
         self.write_job_file()
@@ -473,7 +418,6 @@ class Job:
 
     def _end(self, record: Record | None, problem: str = "") -> None:
         """Store the result of a training, and publish that it has ended."""
-        self._check_ownership()
         if self._view.private:
             self.record, saved, unstored = record, False, ""
         else:
@@ -509,7 +453,7 @@ class Job:
                     self.record = done
                     store.write_run(done, self.folder, self.starter)
                 self.record = None
-            move_into_store(self.folder, self._check_ownership)
+            move_into_store(self.folder)
         except (OSError, StoreError, DamagedRun) as error:
             log.warning("run %s could not be stored: %s", self.key, error)
             self.unstored = True
@@ -517,13 +461,8 @@ class Job:
         self.unstored = False
         return True, ""
 
-    def _check_ownership(self) -> None:
-        """Raise JobLost if another server has taken the job over."""
-        if not self.ownership.confirm():
-            raise JobLost
-
     def delete_folder(self) -> None:
-        """Delete the files of this job on this server."""
+        """Delete the files of this job."""
         with contextlib.suppress(OSError):
             store.remove_folder(self.folder)
 
@@ -554,16 +493,25 @@ def store_finished_job(folder: Path) -> bool:
     return True
 
 
-def move_into_store(folder: Path, check: Callable[[], None] = lambda: None) -> None:
-    """Move a run that has ended into the store, unless it was stopped and a finished one is there.
+def read_job_file(folder: Path) -> Job:
+    """Return the job that this folder belongs to. Raises OSError, LineageError, ValueError, KeyError or TypeError."""
+    data = json.loads((folder / "job.json").read_text("utf-8"))
+    job = Job(parse_config(data["config"]), str(data["starter"]), int(data.get("crashes", 0)), folder.parent)
+    if job.folder != folder:
+        raise ValueError(f"{folder} has the job of run {job.key}")
+    job.requesters |= {str(visitor) for visitor in data["asked"]}
+    job.until = int(data.get("until", 0))
+    return job
 
-    check: as that of `operations.add_run`
+
+def move_into_store(folder: Path) -> None:
+    """Move a run that has ended into the store, unless it was stopped and a finished one is there.
 
     Raises RunError if it is no run, StoreError or OSError if there is no room.
     """
     run = store.load(folder)
     if run.card.finished or not store.find_by_config(run.config):
-        stored = operations.add_run(folder, check)
+        stored = operations.add_run(folder)
         (stored.folder / "job.json").unlink(missing_ok=True)  # only now: a crash in between would lose the run
     else:
         store.remove_folder(folder)

@@ -1,7 +1,4 @@
-"""What every worker does, however it is started and reached: the imports, its limits, and an order as messages.
-
-`worker.py` runs it in a process of this machine, `ray_worker.py` in an actor of a Ray cluster.
-"""
+"""What a process that only trains does first: it imports everything, and limits its memory and its priority."""
 
 from __future__ import annotations
 
@@ -10,23 +7,14 @@ import gc
 import importlib
 import os
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from explorer.catalogue import MODELS, TASKS
-from explorer.errors import LineageError
-from explorer.jobs import messages
-from explorer.jobs.order import carry_out, decode_order
 from explorer.lazy_libraries import torch
-from explorer.log_privacy import format_traceback
-from explorer.tasks.text import corpora
 from explorer.training import train
 from explorer.training.config import default_config, with_settings
 
-_SLICE_SECONDS = 0.075  # of training between two messages
 _NICENESS = 19  # the lowest priority: a dozen workers must not slow down the pages
-_CHECKPOINT_SECONDS, _SMALL_CHECKPOINT = 1.0, 1_000_000  # seconds between two checkpoints of more than so many bytes
 
 
 def import_everything() -> None:
@@ -64,25 +52,3 @@ def limit_process(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a visitor's text must not be written to a disk
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", "utf-8")
-
-
-def train_as_messages(content: bytes) -> Iterator[bytes]:
-    """Carry out an encoded order, and yield what becomes of it as messages. The last one is no slice."""
-    checkpoint_sent = 0.0
-    try:
-        order = decode_order(content)
-        if order.text:
-            corpora.store_text(order.text)
-        for part in carry_out(order, _SLICE_SECONDS):
-            size = sum(value.nbytes for value in messages.checkpoint_tensors(part))
-            now = time.monotonic()
-            if size > _SMALL_CHECKPOINT and now - checkpoint_sent < _CHECKPOINT_SECONDS:
-                part = messages.without_checkpoint(part)
-            elif size:
-                checkpoint_sent = now
-            yield messages.encode_slice(part)
-        yield messages.encode_end()
-    except LineageError as error:
-        yield messages.encode_problem(error)
-    except Exception as error:  # the outermost level of a training: the server logs the traceback
-        yield messages.encode_failure(format_traceback(error))

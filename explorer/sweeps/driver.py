@@ -1,24 +1,25 @@
 """Carries sweeps out: submits the runs that `controller.py` names to the job service, until there are none.
 
-`carry_out` does so in this thread, for a terminal or a notebook. `SweepDriver` is a thread of the server, for all
-running sweeps of the database whose lease no other process holds.
+`carry_out` does so in this thread, for a terminal or a notebook. `SweepDriver` is a thread of the process that trains
+what visitors submit, for all running sweeps of the database that no terminal carries out.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from explorer.database import servers
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError
 from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
 from explorer.jobs.job import Job
-from explorer.jobs.scheduler import JobService, make_executor, service
+from explorer.jobs.scheduler import make_scheduler
+from explorer.jobs.service import JobService, service
 from explorer.periodic_thread import PeriodicThread
 from explorer.run_store import store
 from explorer.sweeps import stored
@@ -30,7 +31,6 @@ from explorer.training.config import RunConfig, key
 log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.1  # between two looks at the runs of a sweep in a terminal
 _DRIVER_SECONDS = 0.5  # likewise in the server
-_RENEW_SECONDS = stored.LEASE_SECONDS / 3
 _MOST_REPEATS = 2  # times that a run is submitted again after what trained it has crashed twice (`jobs/job.py`)
 
 
@@ -101,13 +101,12 @@ def advance(sweep: Sweep, service: JobService, owner: str = "", repeats: Counter
         their training goes on after crashes. Nobody looks at each run of a sweep, so the sweep goes on by itself, a few
         times: a run may need more memory than there is.
 
-    Raises LineageError if a run cannot be trained here, for example because a limit was lowered, and StoreError if the
-    database of several servers does not answer.
+    Raises LineageError if a run cannot be trained here, for example because a limit was lowered.
     """
     repeats = Counter() if repeats is None else repeats
     plan = next_actions(sweep, lambda config: run_status(config, service, owner, repeats))
     under_way = sum(status.run.state in ("waiting", "running") for status in (*plan.trials, *plan.finalists))
-    most = max(1, min(2 * _jobs_at_once(service), environment().most_jobs // 2)) if plan.submit else 0
+    most = max(1, min(2 * environment().jobs_at_once, environment().most_jobs // 2)) if plan.submit else 0
     for submission in plan.submit[: max(most - under_way, 0)]:
         previous = service.find(key(submission.config), owner)
         crashed = previous is not None and previous.waits_after_crashes
@@ -118,15 +117,6 @@ def advance(sweep: Sweep, service: JobService, owner: str = "", repeats: Counter
             log.info("sweep %s waits: %s", sweep.key, error)
             break
     return plan
-
-
-def _jobs_at_once(service: JobService) -> int:
-    """Return how many trainings all servers that share these jobs carry out at the same time. Raises StoreError."""
-    here = environment().jobs_at_once
-    if not service.shares_jobs:
-        return here
-    known = (each.facts.get("workers", {}) for each in servers.living() if not each.draining)
-    return max(here, sum(int(workers.get("most", 0)) for workers in known))
 
 
 def stop_runs(sweep: Sweep, service: JobService, owner: str = "") -> list[str]:
@@ -149,32 +139,33 @@ def carry_out(sweep: Sweep, executor: str = "", on_progress: Callable[[Plan], No
     An interruption (KeyboardInterrupt) stops its trainings, stores what there is of them, and is raised again; another
     call continues. Raises NotAllowed if another process carries it out, and LineageError if a run cannot be trained.
     """
-    stored.start(check_limits(sweep), "", hold=True)
     folder = environment().home / "sweeps" / sweep.key  # not that of the server, which would restore these jobs
-    service = JobService(make_executor(executor), folder)
+    service = JobService(lambda jobs: make_scheduler(jobs, executor), folder)
     repeats = Counter[str]()
-    try:
-        renewed = time.monotonic()
-        while True:
-            plan = advance(sweep, service, repeats=repeats)
-            on_progress(plan)
-            if plan.finished:
-                return plan
-            if time.monotonic() - renewed > _RENEW_SECONDS:
-                if not stored.renew(sweep.key):
-                    raise NotAllowed(f"Sweep {sweep.key} was stopped, or another process continues it.")
-                renewed = time.monotonic()
-            time.sleep(_POLL_SECONDS)
-    finally:
-        _wait_until_stopped(service, stop_runs(sweep, service))
-        service.close()
-        shutil.rmtree(folder, ignore_errors=True)
-        if stored.renew(sweep.key):  # otherwise it is no longer this process's
+    with contextlib.ExitStack() as held:
+        if service.trains_here and not held.enter_context(stored.hold(sweep.key)):
+            raise NotAllowed(
+                f"Sweep {sweep.key} is being carried out by another process of this machine, such as the server. Wait "
+                "until it is finished, or stop it there."
+            )
+        stored.start(check_limits(sweep), "")
+        try:
+            while True:
+                plan = advance(sweep, service, repeats=repeats) if service.trains_here else look_at(sweep, service)
+                on_progress(plan)
+                if plan.finished:
+                    return plan
+                if stored.find(sweep.key).state == "stopped":
+                    raise NotAllowed(f"Sweep {sweep.key} was stopped.")
+                time.sleep(_POLL_SECONDS)
+        finally:
+            _wait_until_stopped(service, stop_runs(sweep, service))
             if look_at(sweep, service).finished:
                 stored.finish(sweep.key)
             else:
                 stored.stop(sweep.key, operator=True)
-            stored.release(sweep.key)
+            service.close()
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait_until_stopped(service: JobService, runs: Sequence[str]) -> None:
@@ -183,46 +174,61 @@ def _wait_until_stopped(service: JobService, runs: Sequence[str]) -> None:
 
 
 class SweepDriver:
-    """A thread that carries out all running sweeps of the database, as far as no other process holds them."""
+    """A thread that carries out all running sweeps of the database, except those that another process holds."""
 
     def __init__(self, service: JobService) -> None:
         self._service = service
         self._thread = PeriodicThread("sweeps", self.turn, self._pause, "the sweeps wait")
         self._carried: dict[str, StoredSweep] = {}  # the sweeps of the last turn
+        self._held: dict[str, contextlib.ExitStack] = {}  # what releases each of them
         self._repeats = Counter[str]()  # how often runs were submitted again after crashes
 
     def start(self) -> None:
-        """Begin to carry sweeps out."""
-        self._thread.start()
+        """Begin to carry sweeps out, if this process trains; another one looks for them every second."""
+        if self._service.trains_here:
+            self._thread.start()
 
     def wake(self) -> None:
         """Look for sweeps at once, because one was started or stopped; start the thread if it does not run."""
-        self._thread.start()
+        self.start()
         self._thread.wake()
 
     def close(self) -> None:
-        """Stop driving and give up the leases; the sweeps stay as they are. Call it before the service is closed."""
+        """Stop driving; the sweeps stay as they are. Call it before the service is closed."""
         self._thread.stop()
-        try:
-            stored.release()
-        except LineageError:
-            log.warning("the sweeps of this process continue elsewhere only after %g s", stored.LEASE_SECONDS)
+        for sweep_key in list(self._carried):
+            self._release(sweep_key)
+
+    def _hold(self, sweep_key: str) -> bool:
+        """Return whether no other process carries a sweep out; then none does before it is released."""
+        if sweep_key not in self._carried:
+            with contextlib.ExitStack() as stack:
+                if not stack.enter_context(stored.hold(sweep_key)):
+                    return False
+                self._carried[sweep_key] = stored.find(sweep_key)
+                self._held[sweep_key] = stack.pop_all()
+        return True
+
+    def _release(self, sweep_key: str) -> None:
+        del self._carried[sweep_key]
+        self._held.pop(sweep_key).close()
 
     def turn(self) -> None:
         """Advance every running sweep that this process may carry out, and stop the runs of those that were stopped."""
-        claimed = stored.claim()
-        for run_key, sweep in list(self._carried.items()):
-            if run_key not in claimed:
-                if stored.find(run_key).state == "stopped":
+        running = stored.running()
+        for sweep_key, sweep in list(self._carried.items()):
+            if sweep_key not in running:
+                if stored.find(sweep_key).state == "stopped":
                     stop_runs(sweep.sweep, self._service, sweep.owner)
-                del self._carried[run_key]  # after the last step that may fail, which is then tried again
-        for sweep_key in claimed:
+                self._release(sweep_key)  # after the last step that may fail, which is then tried again
+        for sweep_key in running:
             try:
-                sweep = self._carried.get(sweep_key) or stored.find(sweep_key)
-                self._carried[sweep_key] = sweep
+                if not self._hold(sweep_key):
+                    continue
+                sweep = self._carried[sweep_key]
                 if advance(sweep.sweep, self._service, sweep.owner, self._repeats).finished:
                     stored.finish(sweep_key)
-                    del self._carried[sweep_key]
+                    self._release(sweep_key)
             except StoreError:
                 raise
             except LineageError as error:
@@ -230,7 +236,7 @@ class SweepDriver:
                 stored.stop(sweep_key, operator=True, problem=str(error))
 
     def _pause(self) -> float:
-        return _DRIVER_SECONDS if self._carried else 10 * _DRIVER_SECONDS
+        return _DRIVER_SECONDS if self._carried else 2 * _DRIVER_SECONDS
 
 
 sweep_driver = SweepDriver(service)

@@ -16,12 +16,10 @@ class Slice:
 
     events: in order, each with the seconds of training up to it, counted from the start of the training
     seconds: of training up to the end of the slice; time between two slices does not count
-    waits_for: what the training waits for, if that takes long (a part of a sentence)
     """
 
     events: tuple[tuple[event_types.Event, float], ...]
     seconds: float
-    waits_for: str = ""
 
 
 def in_slices(events: Iterable[event_types.Event], slice_seconds: float) -> Iterator[Slice]:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from explorer.catalogue import model_row, task_row
 from explorer.errors import LineageError, NotAllowed, TooManyRequests, shorten
 from explorer.jobs.job import JobView
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.training.config import RunConfig, changed_settings
 from explorer.web import rate_limits
 from explorer.web.client_address import client_address

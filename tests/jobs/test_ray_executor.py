@@ -26,7 +26,7 @@ from explorer.jobs import messages, ray_executor
 from explorer.jobs.executor import ExecutorUnusable, MachineLost, WorkerLost
 from explorer.jobs.order import Order, decode
 from explorer.jobs.ray_executor import RayExecutor, capacity, placement, usable_resources
-from explorer.jobs.scheduler import JobService
+from explorer.jobs.service import JobService
 from explorer.run_store import store
 from explorer.training.events import Started, Step
 from explorer.training.recorder import record_run

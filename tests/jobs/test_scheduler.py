@@ -29,7 +29,7 @@ from explorer.jobs import scheduler
 from explorer.jobs.executor import InProcessExecutor, MachineLost, WorkerLost
 from explorer.jobs.job import Job
 from explorer.jobs.order import Order
-from explorer.jobs.scheduler import JobService
+from explorer.jobs.service import JobService
 from explorer.run_store import index, operations, store
 from explorer.tasks.own_sentences import own_task
 from explorer.tasks.text import corpora

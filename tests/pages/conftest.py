@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 
 from explorer.database.engine import close_database
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.run_store import index
 from explorer.tasks.text import corpora, rows, token_arrays
 

@@ -16,7 +16,7 @@ from streamlit.testing.v1.element_tree import Widget, WidgetList
 from streamlit.util import calc_hash
 
 from explorer.catalogue import PAGES
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.labs.negation.state import NegationLab
 from explorer.training.config import key
 from explorer.ui.state.open_experiment import OpenExperiment

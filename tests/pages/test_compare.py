@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.experiments.learning_rates import tuned_configs
 from explorer.inspection.verdicts import judge, mean_difference, solved_difference
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.labs.compare.state import MEASURES, TASK_MEASURES, default_runs
 from explorer.run_store import store
 from explorer.sweeps import stored

@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.catalogue import PAGES
 from explorer.export.notebook import as_notebook
 from explorer.inspection.transformer import depth
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.labs.runs.state import RunsState
 from explorer.run_store import store
 from explorer.training.config import RunConfig, key

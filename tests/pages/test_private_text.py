@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.catalogue import PAGES
 from explorer.errors import NeedsText
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.tasks.text import corpora, rows
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings

@@ -13,7 +13,7 @@ from explorer.environment import environment
 from explorer.experiments.presets import PRESETS
 from explorer.inspection.language.bits_per_byte import held_out_text
 from explorer.inspection.language.final_losses import final_test_loss
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.labs.text.state import TextLab
 from explorer.run_store import store
 from explorer.tasks.text.rows import text_data

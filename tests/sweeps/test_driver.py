@@ -19,7 +19,7 @@ from explorer.jobs import scheduler
 from explorer.jobs.executor import InProcessExecutor, WorkerLost
 from explorer.jobs.job import MAX_CRASHES, Job
 from explorer.jobs.order import Order
-from explorer.jobs.scheduler import JobService
+from explorer.jobs.service import JobService
 from explorer.run_store import store
 from explorer.sweeps import driver, stored
 from explorer.sweeps.controller import Plan

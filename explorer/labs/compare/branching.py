@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.labs.compare.comparison import ComparedRun
 from explorer.labs.compare.state import Comparison
 from explorer.number_format import format_duration

@@ -12,7 +12,7 @@ import streamlit as st
 from explorer.catalogue import model_row
 from explorer.errors import LineageError
 from explorer.figures.runs.sweeps import app_colours
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.labs.compare.state import Comparison
 from explorer.labs.compare.sweep_choices import (
     MOST_SETTINGS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from explorer.errors import UnknownRun, shorten
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.run_store import store
 from explorer.training.config import RunConfig
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from explorer.errors import LineageError, NotAllowed
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.run_store import operations
 from explorer.tasks.text import corpora
 from explorer.web import rate_limits

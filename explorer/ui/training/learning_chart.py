@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.number_format import format_duration
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig

@@ -18,7 +18,7 @@ from explorer.catalogue import ModelRow, model_row
 from explorer.errors import DamagedRun
 from explorer.inspection import load_model
 from explorer.jobs.job import JobView
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig, key

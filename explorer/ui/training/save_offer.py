@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from explorer.errors import LineageError
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training.run_view import RunView

@@ -9,7 +9,7 @@ from explorer.catalogue import MODELS, model_row, task_row
 from explorer.errors import InvalidSetting, LineageError, StoreError, UnknownRun, shorten
 from explorer.hub.opened import PREFIX
 from explorer.jobs.job import JobView
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.run_store import index, store
 from explorer.run_store.index import Query
 from explorer.tasks.own_sentences import SentenceConfig

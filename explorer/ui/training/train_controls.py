@@ -13,7 +13,7 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
 from explorer.ui.page_sections import escape_markdown

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from explorer.database import servers
 from explorer.environment import environment
 from explorer.errors import LineageError
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.metrics import REGISTRY, REQUEST_SECONDS, REQUESTS
 from explorer.run_store import index
 from explorer.web.classes import store

@@ -16,7 +16,7 @@ from cachetools import TTLCache, cached
 from explorer import metrics
 from explorer.database import servers
 from explorer.environment import environment
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.training.machine import machine_kind
 from explorer.web.operations import server_log
 

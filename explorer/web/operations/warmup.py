@@ -71,7 +71,7 @@ def _prepare_for_first_visitor() -> None:
 
 
 def _prepare_for_later_visitors(prefetch: Sequence[Callable[[], object]]) -> None:
-    from explorer.jobs.scheduler import service
+    from explorer.jobs.service import service
     from explorer.run_store import index
     from explorer.training.config import default_config, with_settings
     from explorer.training.recorder import record_run

@@ -18,7 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.experiments.paper_experiments import EXPERIMENTS, UNIFORM_BITS, Experiment, Trial
 from explorer.jobs.job import JobView
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.labs.text import experiment_charts, experiments
 from explorer.labs.text import experiment_findings as findings
 from explorer.labs.text.experiment_findings import Outcome, compute_outcome, experiment_finding, experiment_headline

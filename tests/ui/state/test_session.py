@@ -15,7 +15,7 @@ from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.testing.v1 import AppTest
 
 from explorer.errors import InvalidSetting
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.run_store import store
 from explorer.training.config import key, with_settings
 from explorer.training.recorder import record_run

@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.errors import DamagedRun, UnknownRun
 from explorer.experiments.pretraining import shipped_configs
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.run_store import index, store
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.jobs.job import JobState, JobView
-from explorer.jobs.scheduler import service
+from explorer.jobs.service import service
 from explorer.run_store.store import Card, StoredRun
 from explorer.training.config import RunConfig, default_config, key, with_settings
 from explorer.training.machine import machine_kind

@@ -18,7 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import StoreError, TooManyRequests
 from explorer.jobs.job import Job
-from explorer.jobs.scheduler import JobService
+from explorer.jobs.service import JobService
 from explorer.training.config import default_config, with_settings
 from explorer.web import rate_limits
 from explorer.web.classes import actions, store

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from explorer.database import servers
 from explorer.errors import StoreError
-from explorer.jobs.scheduler import JobService
+from explorer.jobs.service import JobService
 from explorer.training.config import default_config, with_settings
 from explorer.web import job_endpoints
 from explorer.web.classes import actions, endpoints, store

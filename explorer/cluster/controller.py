@@ -1,0 +1,196 @@
+"""The job service of a Ray cluster: an actor that all servers find, with the queue, the sweeps and the trainings."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from explorer.cluster.connection import actor_options, last_line, placement, take_over
+from explorer.cluster.job_files import jobs_folder
+from explorer.cluster.training import Report, Training, Wishes
+from explorer.environment import environment
+from explorer.errors import LineageError
+from explorer.jobs.executor import InProcessExecutor
+from explorer.jobs.job import Job, JobView, read_job_file
+from explorer.jobs.remembered import RememberedJobs
+from explorer.jobs.scheduler import LocalScheduler
+from explorer.jobs.service import JobService
+from explorer.sweeps.driver import SweepDriver
+from explorer.training.config import parse_config, to_json
+
+log = logging.getLogger(__name__)
+# Visitors are at the servers: a training of the cluster is not paused because they have left. Ray divides the memory.
+_SETTINGS = {"LINEAGE_GRACE_SECONDS": "1e12", "LINEAGE_JOBS_MEMORY": str(2**50)}
+_POLL_SECONDS = 0.3  # between two reports of one training
+_PATIENCE_SECONDS = 30.0  # without an answer of a training before its view says that it waits
+_GIVE_UP_SECONDS = 10.0  # without an answer of a training that shall stop
+_ATTEMPTS = 3  # to start an actor
+_SHOWN = ("state", "step", "seconds", "left", "loss", "parameters", "curves", "repeated", "difference", "saved")
+
+
+def publish_view(job: Job, view: JobView) -> None:
+    """Let a job show what the view of the same job in another process shows; curves that are missing there stay."""
+    changes = {name: getattr(view, name) for name in (*_SHOWN, "problem")}
+    if view.curves is None:
+        del changes["curves"]
+    job.publish(**changes)
+
+
+class _ActorScheduler(LocalScheduler):
+    """Gives each job that has a slot to an actor."""
+
+    def __init__(self, jobs: RememberedJobs, settings: Mapping[str, str], version: str) -> None:
+        super().__init__(jobs, InProcessExecutor())  # which ends jobs that are stopped before they begin
+        self.takes_turns = False
+        self.looked_at: dict[str, float] = {}  # when a server last asked for the curves of each job
+        self._settings, self._version = settings, version
+
+    async def run(self, job: Job) -> None:
+        import ray
+
+        for attempt in range(_ATTEMPTS):
+            actor = await asyncio.to_thread(self._start_actor, job)
+            try:
+                return await self._follow(job, actor)
+            except ray.exceptions.RayError as error:  # the actor cannot be started, and Ray has given it up
+                log.warning("the training of run %s has no actor: %s", job.key, last_line(error))
+                problem = f"It cannot be trained in the Ray cluster: {last_line(error)}"
+            await asyncio.sleep(_POLL_SECONDS * 2**attempt)
+        await asyncio.to_thread(job.leave_to_owner, problem)
+
+    def _start_actor(self, job: Job) -> Any:
+        import ray
+
+        share, device = placement(ray.nodes(), environment().device, environment().jobs_at_once)
+        options = actor_options(job.key, **share)
+        settings = {**self._settings, "LINEAGE_DEVICE": device}
+        return (
+            ray.remote(Training)
+            .options(**options)
+            .remote(settings, self._version, to_json(job.view().config), job.starter)
+        )
+
+    async def _follow(self, job: Job, actor: Any) -> None:
+        """Show what an actor reports until its training ends or pauses. Raises RayError if there is no actor."""
+        import ray
+
+        asked, answered = None, time.monotonic()
+        while True:
+            now = time.monotonic()
+            asked = asked or asyncio.wrap_future(actor.report.remote(self._wishes(job, now)).future())
+            if not (await asyncio.wait({asked}, timeout=_POLL_SECONDS))[0]:
+                if job.requested_action and now - answered > (_GIVE_UP_SECONDS if job.view().step else 0.0):
+                    ray.kill(actor, no_restart=True)
+                    return await job.run(self._executor) if job.requested_action == "stop" else None
+                if now - answered > _PATIENCE_SECONDS and not job.view().problem:
+                    job.publish(problem="It waits for a free machine of the Ray cluster.")
+                continue
+            report: Report = asked.result()
+            asked, answered = None, now
+            job.crashes = report.crashes
+            publish_view(job, report.view)
+            if report.ended:
+                ray.kill(actor, no_restart=True)
+                return
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def _wishes(self, job: Job, now: float) -> Wishes:
+        is_shown = now - self.looked_at.get(job.key, 0.0) < _PATIENCE_SECONDS
+        return Wishes(
+            job.requested_action, job.pauses_at_checkpoint, job.until, frozenset(job.requesters), with_curves=is_shown
+        )
+
+
+@dataclass(frozen=True)
+class Change:
+    """What has become of one job since a server last asked.
+
+    identity: of the job; another one if the run is trained again
+    mark: of its view
+    """
+
+    identity: tuple[str, int]
+    mark: int
+    view: JobView
+    starter: str
+    requesters: frozenset[str]
+    crashes: int
+
+
+class Controller:
+    """The job service of all servers. Ray starts it again if it is lost; then it reads the jobs from their folders."""
+
+    def __init__(self, settings: Mapping[str, str], version: str) -> None:
+        take_over(settings, version)
+        os.environ.update(_SETTINGS)
+        self._id = secrets.token_hex(8)
+        self._lock = threading.Lock()
+        self._marks: dict[str, tuple[JobView, int]] = {}  # the last view of each job, and a random number for it
+        self._schedulers: list[_ActorScheduler] = []
+        folder = jobs_folder()
+        self._service = JobService(partial(self._make_scheduler, settings, version), folder)
+        self._service.prepare()
+        for file in sorted(folder.glob("[!.]*/job.json")):
+            self._restore(file.parent)
+        self._driver = SweepDriver(self._service)
+        self._driver.start()
+
+    def _restore(self, folder: Path) -> None:
+        """Submit the job of a folder again; its actor may still train it."""
+        try:
+            job = read_job_file(folder)
+            for visitor in (job.starter, *job.requesters):
+                self._service.submit(job.view().config, visitor, job.until)
+        except (OSError, ValueError, KeyError, TypeError, LineageError) as error:
+            log.warning("the job in %s cannot be restored: %s", folder, error)
+
+    def _make_scheduler(self, settings: Mapping[str, str], version: str, jobs: RememberedJobs) -> _ActorScheduler:
+        self._schedulers.append(_ActorScheduler(jobs, settings, version))
+        return self._schedulers[-1]
+
+    def submit(self, config: dict[str, object], visitors: list[str], until: int) -> tuple[str, int] | str:
+        """Train a configuration, or join its job; return its identity, or why it is not trained.
+
+        visitors: who wants it, first who has started it
+        """
+        try:
+            for visitor in visitors:
+                job = self._service.submit(parse_config(config), visitor, until)
+        except LineageError as error:
+            return str(error)
+        return self._id, job.view().number
+
+    def stop(self, run_key: str) -> None:
+        """End a training and store its last checkpoint."""
+        if self._service.find(run_key):
+            self._service.stop(run_key, operator=True)
+
+    def changes(self, known: Mapping[str, int], shown: frozenset[str]) -> tuple[str, list[Change]]:
+        """Return the id of this controller, and the jobs whose view has another mark than `known` says.
+
+        known: the mark of each job that the server has
+        shown: the jobs whose curves it needs
+        """
+        now = time.monotonic()
+        self._schedulers[-1].looked_at |= dict.fromkeys(shown, now)
+        found = []
+        for view in self._service.views():
+            with self._lock:
+                before, mark = self._marks.get(view.key, (None, 0))
+                if before is not view:
+                    self._marks[view.key] = view, (mark := secrets.randbelow(2**62))
+            job = self._service.find(view.key)
+            if job and known.get(view.key) != mark:
+                sent = view if view.key in shown or view.done else replace(view, curves=None)
+                identity = (self._id, view.number)
+                found.append(Change(identity, mark, sent, job.starter, frozenset(job.requesters), job.crashes))
+        return self._id, found

@@ -1,0 +1,107 @@
+"""One training in a Ray cluster: an actor that trains, keeps checkpoints and stores its own run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from explorer.cluster.connection import take_over
+from explorer.cluster.job_files import JobFiles
+from explorer.environment import environment
+from explorer.errors import LineageError, StoreError
+from explorer.jobs.executor import InProcessExecutor
+from explorer.jobs.job import Job, JobView, is_complete, read_job_file
+from explorer.jobs.worker_training import import_everything, limit_process
+from explorer.run_store import store
+from explorer.training.config import key, parse_config
+
+_STORE_SECONDS = 5.0  # between two attempts to store a run for which there was no room
+_LAST_SECONDS = 60.0  # for which the result can be read after the end
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is wanted of a training.
+
+    action: what `Job.requested_action` shall be
+    pauses: whether it pauses at the next checkpoint
+    until: the step of a snapshot after which it stops; 0: its end
+    requesters: the visitors who want it
+    with_curves: whether somebody looks at it
+    """
+
+    action: str = ""
+    pauses: bool = False
+    until: int = 0
+    requesters: frozenset[str] = frozenset()
+    with_curves: bool = True
+
+
+@dataclass(frozen=True)
+class Report:
+    """What has become of a training. ended: whether it has ended or paused, and its files are complete"""
+
+    view: JobView
+    crashes: int
+    ended: bool
+
+
+class Training:
+    """The training of one run. The name of the actor is the key of the run, so that there is one.
+
+    Ray starts the actor again after a crash, on another machine if need be, with the same arguments: it then goes on
+    from the last checkpoint in the storage of runs, to the same curve.
+
+    settings, version: see `connection.take_over`
+    config: as JSON data
+    """
+
+    def __init__(self, settings: Mapping[str, str], version: str, config: dict[str, object], starter: str) -> None:
+        import ray
+
+        take_over(settings, version)
+        import_everything()
+        limit_process(environment().memory_of_one_job)
+        context = ray.get_runtime_context()
+        self._actor = context.current_actor
+        configuration = parse_config(config)
+        self._files = JobFiles(key(configuration))
+        self._files.load()
+        try:
+            self._job = read_job_file(self._files.folder)
+        except (OSError, ValueError, KeyError, TypeError, LineageError):
+            self._job = Job(configuration, starter, folder=self._files.folder.parent)
+            if context.was_current_actor_reconstructed and store.find_by_config(configuration):
+                self._job.publish(state="finished", step=configuration.steps, saved=True)  # it had stored its run
+        self._job.keep_folder = self._files.save
+        self._ended = False
+        threading.Thread(target=self._train, name="training", daemon=True).start()
+
+    def _train(self) -> None:
+        if is_complete(self._job.folder):
+            self._job.wait_for_space(StoreError("The process ended before the run was stored."))
+        elif not self._job.view().done:
+            asyncio.run(self._job.run(InProcessExecutor()))
+        while self._job.unstored:
+            self._job.store_again()
+            time.sleep(_STORE_SECONDS if self._job.unstored else 0.0)
+        if self._job.view().done:
+            self._files.delete()
+        self._ended = True
+        time.sleep(_LAST_SECONDS)  # nobody has asked: whoever starts this training again gets a new actor
+        import ray
+
+        ray.kill(self._actor, no_restart=True)
+
+    def report(self, wishes: Wishes) -> Report:
+        """Take over what is wanted of the training, and return what has become of it."""
+        job, ended = self._job, self._ended  # in this order: whatever precedes the end is in the view
+        job.requesters |= wishes.requesters
+        job.until, job.pauses_at_checkpoint = wishes.until, wishes.pauses
+        if wishes.action in ("stop", "pause") and not job.requested_action:
+            job.requested_action = wishes.action  # type: ignore[assignment]
+        view = job.view()
+        return Report(view if wishes.with_curves or ended else replace(view, curves=None), job.crashes, ended)
