@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +47,11 @@ def publish_view(job: Job, view: JobView) -> None:
 class _ActorScheduler(LocalScheduler):
     """Gives each job that has a slot to an actor."""
 
-    def __init__(self, jobs: RememberedJobs, settings: Mapping[str, str], version: str) -> None:
+    def __init__(self, id: str, settings: Mapping[str, str], version: str, jobs: RememberedJobs) -> None:
         super().__init__(jobs, InProcessExecutor())  # which ends jobs that are stopped before they begin
         self.takes_turns = False
         self.looked_at: dict[str, float] = {}  # when a server last asked for the curves of each job
-        self._settings, self._version = settings, version
+        self._id, self._settings, self._version = id, settings, version
 
     async def run(self, job: Job) -> None:
         import ray
@@ -73,11 +72,11 @@ class _ActorScheduler(LocalScheduler):
         share, device = placement(ray.nodes(), environment().device, environment().jobs_at_once)
         options = actor_options(job.key, **share)
         settings = {**self._settings, "LINEAGE_DEVICE": device}
-        return (
-            ray.remote(Training)
-            .options(**options)
-            .remote(settings, self._version, to_json(job.view().config), job.starter)
-        )
+        submission = to_json(job.view().config), job.starter, self._submission(job)
+        return ray.remote(Training).options(**options).remote(settings, self._version, *submission)
+
+    def _submission(self, job: Job) -> str:
+        return f"{self._id} {job.view().number}"
 
     async def _follow(self, job: Job, actor: Any) -> None:
         """Show what an actor reports until its training ends or pauses. Raises RayError if there is no actor."""
@@ -96,6 +95,9 @@ class _ActorScheduler(LocalScheduler):
                 continue
             report: Report = asked.result()
             asked, answered = None, now
+            if report.ended and report.submission != self._submission(job):
+                ray.kill(actor, no_restart=True)  # an earlier training of this run, whose end nobody has read
+                raise ray.exceptions.RayActorError
             job.crashes = report.crashes
             publish_view(job, report.view)
             if report.ended:
@@ -106,7 +108,12 @@ class _ActorScheduler(LocalScheduler):
     def _wishes(self, job: Job, now: float) -> Wishes:
         is_shown = now - self.looked_at.get(job.key, 0.0) < _PATIENCE_SECONDS
         return Wishes(
-            job.requested_action, job.pauses_at_checkpoint, job.until, frozenset(job.requesters), with_curves=is_shown
+            self._submission(job),
+            job.requested_action,
+            job.pauses_at_checkpoint,
+            job.until,
+            frozenset(job.requesters),
+            with_curves=is_shown,
         )
 
 
@@ -135,9 +142,13 @@ class Controller:
         self._id = secrets.token_hex(8)
         self._lock = threading.Lock()
         self._marks: dict[str, tuple[JobView, int]] = {}  # the last view of each job, and a random number for it
-        self._schedulers: list[_ActorScheduler] = []
         folder = jobs_folder()
-        self._service = JobService(partial(self._make_scheduler, settings, version), folder)
+
+        def make_scheduler(jobs: RememberedJobs) -> _ActorScheduler:
+            self._scheduler = _ActorScheduler(self._id, settings, version, jobs)
+            return self._scheduler
+
+        self._service = JobService(make_scheduler, folder)
         self._service.prepare()
         for file in sorted(folder.glob("[!.]*/job.json")):
             self._restore(file.parent)
@@ -152,10 +163,6 @@ class Controller:
                 self._service.submit(job.view().config, visitor, job.until)
         except (OSError, ValueError, KeyError, TypeError, LineageError) as error:
             log.warning("the job in %s cannot be restored: %s", folder, error)
-
-    def _make_scheduler(self, settings: Mapping[str, str], version: str, jobs: RememberedJobs) -> _ActorScheduler:
-        self._schedulers.append(_ActorScheduler(jobs, settings, version))
-        return self._schedulers[-1]
 
     def submit(self, config: dict[str, object], visitors: list[str], until: int) -> tuple[str, int] | str:
         """Train a configuration, or join its job; return its identity, or why it is not trained.
@@ -181,7 +188,7 @@ class Controller:
         shown: the jobs whose curves it needs
         """
         now = time.monotonic()
-        self._schedulers[-1].looked_at |= dict.fromkeys(shown, now)
+        self._scheduler.looked_at |= dict.fromkeys(shown, now)
         found = []
         for view in self._service.views():
             with self._lock:

@@ -86,11 +86,10 @@ class ClusterScheduler:
             self.add(job)
 
     def close(self) -> None:
-        """Leave the cluster, where trainings go on."""
+        """End the trainings on visitors' texts; those in the cluster go on."""
         self._private.close()
         self._thread.stop()
         self._controller = None
-        disconnect(self._name)
 
     def _synchronise(self) -> None:
         """Tell the controller what is new here, and show what is new there."""

@@ -26,6 +26,7 @@ _LAST_SECONDS = 60.0  # for which the result can be read after the end
 class Wishes:
     """What is wanted of a training.
 
+    submission: names this request to train the run; the run may be trained again later
     action: what `Job.requested_action` shall be
     pauses: whether it pauses at the next checkpoint
     until: the step of a snapshot after which it stops; 0: its end
@@ -33,6 +34,7 @@ class Wishes:
     with_curves: whether somebody looks at it
     """
 
+    submission: str
     action: str = ""
     pauses: bool = False
     until: int = 0
@@ -42,11 +44,16 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Report:
-    """What has become of a training. ended: whether it has ended or paused, and its files are complete"""
+    """What has become of a training.
+
+    ended: whether it has ended or paused, and its files are complete
+    submission: the one that it has carried out
+    """
 
     view: JobView
     crashes: int
     ended: bool
+    submission: str
 
 
 class Training:
@@ -57,9 +64,12 @@ class Training:
 
     settings, version: see `connection.take_over`
     config: as JSON data
+    submission: see `Wishes`
     """
 
-    def __init__(self, settings: Mapping[str, str], version: str, config: dict[str, object], starter: str) -> None:
+    def __init__(
+        self, settings: Mapping[str, str], version: str, config: dict[str, object], starter: str, submission: str
+    ) -> None:
         import ray
 
         take_over(settings, version)
@@ -77,7 +87,7 @@ class Training:
             if context.was_current_actor_reconstructed and store.find_by_config(configuration):
                 self._job.publish(state="finished", step=configuration.steps, saved=True)  # it had stored its run
         self._job.keep_folder = self._files.save
-        self._ended = False
+        self._ended, self._submission = False, submission
         threading.Thread(target=self._train, name="training", daemon=True).start()
 
     def _train(self) -> None:
@@ -99,9 +109,12 @@ class Training:
     def report(self, wishes: Wishes) -> Report:
         """Take over what is wanted of the training, and return what has become of it."""
         job, ended = self._job, self._ended  # in this order: whatever precedes the end is in the view
+        if not ended:
+            self._submission = wishes.submission
         job.requesters |= wishes.requesters
         job.until, job.pauses_at_checkpoint = wishes.until, wishes.pauses
         if wishes.action in ("stop", "pause") and not job.requested_action:
             job.requested_action = wishes.action  # type: ignore[assignment]
         view = job.view()
-        return Report(view if wishes.with_curves or ended else replace(view, curves=None), job.crashes, ended)
+        view = view if wishes.with_curves or ended else replace(view, curves=None)
+        return Report(view, job.crashes, ended, self._submission)

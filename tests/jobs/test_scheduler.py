@@ -26,9 +26,12 @@ from explorer.errors import InvalidSetting, NeedsText, NotAllowed, StoreError, U
 from explorer.jobs import executor as executor_module
 from explorer.jobs import job as one_job
 from explorer.jobs import scheduler
-from explorer.jobs.executor import InProcessExecutor, MachineLost, WorkerLost
+from explorer.jobs import service as service_module
+from explorer.jobs.executor import InProcessExecutor, WorkerLost
 from explorer.jobs.job import Job
 from explorer.jobs.order import Order
+from explorer.jobs.remembered import RememberedJobs
+from explorer.jobs.scheduler import LocalScheduler
 from explorer.jobs.service import JobService
 from explorer.run_store import index, operations, store
 from explorer.tasks.own_sentences import own_task
@@ -53,11 +56,15 @@ class HoldingExecutor(InProcessExecutor):
 
     def __init__(self) -> None:
         super().__init__()
-        self.service = JobService(self)
+        self.service = JobService(self._make_scheduler)
         self.started: list[tuple[str, int | None]] = []  # trainings, and the step from which each resumed
         self.holding = False
         self.waits_for_checkpoints = False  # whether each checkpoint is on disk before the next event
         self._held: dict[str, tuple[type, int]] = {}
+
+    def _make_scheduler(self, jobs: RememberedJobs) -> LocalScheduler:
+        self.jobs, self.scheduler = jobs, LocalScheduler(jobs, self)
+        return self.scheduler
 
     def hold(self, config: RunConfig, step: int = 13, what: type = Step) -> RunConfig:
         """Hold a training at an event of this step."""
@@ -83,12 +90,12 @@ class HoldingExecutor(InProcessExecutor):
                         await asyncio.sleep(0.001)
 
     def _writes(self, name: str) -> bool:
-        job = self.service._jobs.get(name)  # private ones, too
+        job = self.jobs.find(name)  # private ones, too
         return bool(job and job._checkpoint_task and not job._checkpoint_task.done())
 
     def _is_held(self, name: str, event: Event) -> bool:
         what, step = self._held.get(name, (Step, 10**9))
-        job = self.service._jobs.get(name)  # private ones, too
+        job = self.jobs.find(name)  # private ones, too
         is_there = isinstance(event, what) and getattr(event, "step", 0) >= step
         return is_there and job is not None and not job.requested_action
 
@@ -166,11 +173,11 @@ def submit_held(executor: HoldingExecutor, config: RunConfig, visitor: str = "",
     return job
 
 
-def wait_for_scheduling(service: JobService, monkeypatch: Patch) -> None:
-    """Wait until the service has scheduled a few times."""
+def wait_for_scheduling(executor: HoldingExecutor, monkeypatch: Patch) -> None:
+    """Wait until the slots have been given a few times."""
     calls: list[None] = []
-    schedule = service._schedule
-    monkeypatch.setattr(service, "_schedule", lambda: (schedule(), calls.append(None)))
+    schedule = executor.scheduler._schedule
+    monkeypatch.setattr(executor.scheduler, "_schedule", lambda: (schedule(), calls.append(None)))
     wait(lambda: len(calls) > 3)
 
 
@@ -422,12 +429,12 @@ def test_only_a_visitor_without_a_slot_gets_that_of_another(executor: HoldingExe
         submit_held(executor, held, "bob"),
         executor.service.submit(third, "ada"),
     ]
-    wait_for_scheduling(executor.service, monkeypatch)
+    wait_for_scheduling(executor, monkeypatch)
     assert [(job.requested_action, job.pauses_at_checkpoint) for job in jobs] == [("", False)] * 3
     assert jobs[2].view().state == "waiting", "ada has a slot already"
     monkeypatch.setattr(scheduler, "_TURN_SECONDS", 1_000.0)
     jobs.append(executor.service.submit(brief, "eve"))
-    wait_for_scheduling(executor.service, monkeypatch)
+    wait_for_scheduling(executor, monkeypatch)
     assert not jobs[0].pauses_at_checkpoint, "the first one has had no time yet"
     monkeypatch.setattr(scheduler, "_TURN_SECONDS", 0.0)
     wait(lambda: jobs[0].pauses_at_checkpoint)
@@ -444,7 +451,7 @@ def test_jobs_run_side_by_side_only_if_their_memory_suffices(executor: HoldingEx
     first = submit_held(executor, configs[0], "ada")
     monkeypatch.setenv("LINEAGE_JOBS_MEMORY", str(2 * first.peak_bytes))
     second, third = submit_held(executor, configs[1], "ada"), executor.service.submit(configs[2], "ada")
-    wait_for_scheduling(executor.service, monkeypatch)
+    wait_for_scheduling(executor, monkeypatch)
     assert third.view().state == "waiting"
     executor.release(*configs)
     wait_for_end(first, second, third)
@@ -468,7 +475,7 @@ def test_a_job_keeps_its_slot_until_all_have_left(why: str, executor: HoldingExe
     waiting = "vanished too" if why == "nobody waits" else "bob"
     second = service.submit(executor.hold(short_config("gru")), waiting)
     service.tab_closed("ada")
-    wait_for_scheduling(service, monkeypatch)
+    wait_for_scheduling(executor, monkeypatch)
     assert is_running(first)
     assert (first.requested_action, second.view().state) == ("", "waiting")
     if why in ("the terminal", "a return in time"):
@@ -714,7 +721,7 @@ def test_a_finished_run_that_cannot_be_stored_is_kept_and_stored_later(
         assert (job.view().state, job.view().saved, job.unstored) == ("finished", False, True)
         assert cause in job.view().problem and "stored as soon as that is possible" in job.view().problem
         assert service.submit(short_config(), "ada") is job, "it need not be trained again"
-        patched.setattr(scheduler, "_MOST_UNSTORED", 1)
+        patched.setattr(service_module, "_MOST_UNSTORED", 1)
         with pytest.raises(StoreError, match=r"1 finished runs wait to be stored.*" + cause):
             service.submit(short_config("gru"))
     wait(lambda: job.view().saved)
@@ -755,9 +762,9 @@ def test_without_room_on_the_disk_no_training_is_started(executor: HoldingExecut
 class CrashingExecutor(HoldingExecutor):
     """Loses what carries out an order after the step that `step` returns for the first one."""
 
-    def __init__(self, crashes: int, step: Callable[[int], int] = lambda _: 13, error: type[WorkerLost] = WorkerLost):
+    def __init__(self, crashes: int, step: Callable[[int], int] = lambda _: 13) -> None:
         super().__init__()
-        self.crashes, self.step, self.error = crashes, step, error
+        self.crashes, self.step = crashes, step
 
     async def slices(self, order: Order) -> AsyncIterator[Slice]:
         async with aclosing(super().slices(order)) as slices:  # type: ignore[type-var]
@@ -766,7 +773,7 @@ class CrashingExecutor(HoldingExecutor):
                 last = self.step(order.step)
                 if self.crashes and any(isinstance(e, Step) and e.step == last for e, _ in part.events):
                     self.crashes -= 1
-                    raise self.error("killed")
+                    raise WorkerLost("killed")
 
 
 @pytest.mark.parametrize("private", [False, True])
@@ -785,17 +792,13 @@ def test_a_lost_worker_costs_the_steps_since_the_last_checkpoint(private: bool) 
         assert_equals_uninterrupted(config)
 
 
-def test_neither_a_crash_after_a_new_checkpoint_counts_nor_a_lost_machine() -> None:
-    for executor, seed, starts in (
-        (CrashingExecutor(2, lambda first: first + 12), 0, [10, 20]),
-        (CrashingExecutor(3, lambda _: 2, MachineLost), 1, [1, 1, 1]),
-    ):
-        config = short_config(seed=seed)
-        job = submit_and_wait(executor.service, config, "ada")
-        executor.service.close()
-        assert (job.view().state, job.view().problem, job.crashes) == ("finished", "", 0)
-        assert executor.start_steps(config) == [None, *starts]
-        assert_equals_uninterrupted(config)
+def test_a_crash_after_a_new_checkpoint_does_not_count() -> None:
+    executor, config = CrashingExecutor(2, lambda first: first + 12), short_config()
+    job = submit_and_wait(executor.service, config, "ada")
+    executor.service.close()
+    assert (job.view().state, job.view().problem, job.crashes) == ("finished", "", 0)
+    assert executor.start_steps(config) == [None, 10, 20]
+    assert_equals_uninterrupted(config)
 
 
 def test_after_two_crashes_at_one_checkpoint_a_job_waits_for_its_owner() -> None:

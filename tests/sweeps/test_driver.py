@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -12,13 +11,12 @@ import pytest
 from pandas import DataFrame
 from pandas.testing import assert_frame_equal
 
-from explorer.database import servers
-from explorer.database.servers import Server
 from explorer.errors import InvalidSetting, NotAllowed, StoreError, UnknownSweep
 from explorer.jobs import scheduler
-from explorer.jobs.executor import InProcessExecutor, WorkerLost
-from explorer.jobs.job import MAX_CRASHES, Job
+from explorer.jobs.executor import Executor, InProcessExecutor, WorkerLost
+from explorer.jobs.job import MAX_CRASHES
 from explorer.jobs.order import Order
+from explorer.jobs.scheduler import LocalScheduler
 from explorer.jobs.service import JobService
 from explorer.run_store import store
 from explorer.sweeps import driver, stored
@@ -27,12 +25,16 @@ from explorer.sweeps.driver import SweepDriver, carry_out, check_limits, estimat
 from explorer.sweeps.results import results_table
 from explorer.sweeps.space import make_sweep, trials
 from explorer.sweeps.stored import StoredSweep
-from explorer.training.config import RunConfig, default_config, key, with_settings
+from explorer.training.config import default_config, key, with_settings
 from explorer.training.slices import Slice
 
 BASE = with_settings(default_config("negation", "rnn"), {"epochs": 4, "hidden": 4})
 SWEEP = make_sweep(BASE, {"learning_rate": [1e-4, 1e-3, 1e-2, 1e-1]}, seeds=2)
 VISITOR = "v" * 32
+
+
+def service_with(executor: Executor) -> JobService:
+    return JobService(lambda jobs: LocalScheduler(jobs, executor))
 
 
 def table(plan: Plan) -> DataFrame:
@@ -56,7 +58,7 @@ def short_periods(monkeypatch: pytest.MonkeyPatch, included_folder: Path) -> Non
 
 @pytest.fixture
 def service() -> Iterator[JobService]:
-    service = JobService(InProcessExecutor())
+    service = service_with(InProcessExecutor())
     yield service
     service.close()
 
@@ -92,30 +94,31 @@ def test_an_interrupted_sweep_ends_with_the_same_table(monkeypatch: pytest.Monke
             plan = carry_out(SWEEP, on_progress=interrupt)
             break
         except KeyboardInterrupt:  # its last training may have ended before it was stopped
-            has_finished = look_at(SWEEP, JobService(InProcessExecutor())).finished
+            has_finished = look_at(SWEEP, service_with(InProcessExecutor())).finished
             assert stored.find(SWEEP.key).state == ("finished" if has_finished else "stopped")
     assert plan.finished
     monkeypatch.setenv("LINEAGE_HOME", f"{tmp_path}/another")
     assert_frame_equal(table(plan), table(carry_out(SWEEP)))
 
 
-def test_another_process_that_carries_the_sweep_out_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
-    stored.start(SWEEP, "", hold=True)
-    monkeypatch.setattr(stored, "THIS_PROCESS", "another")
-    assert stored.claim() == []
-    with pytest.raises(NotAllowed, match="another process"):
-        carry_out(SWEEP)
-    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=stored.LEASE_SECONDS + 1)
-    monkeypatch.setattr(stored, "read_clock", lambda session: later)
-    assert stored.claim() == [SWEEP.key]  # its lease has ended
+def test_another_process_that_carries_the_sweep_out_is_respected(service: JobService) -> None:
+    stored.start(SWEEP, "")
+    with stored.hold(SWEEP.key) as is_free:
+        assert is_free
+        with pytest.raises(NotAllowed, match="another process"):
+            carry_out(SWEEP)
+        SweepDriver(service).turn()
+    assert service.views() == []
+    SweepDriver(service).turn()
+    assert service.views()
 
 
 def test_the_server_carries_sweeps_out_and_continues_them_after_a_restart(service: JobService) -> None:
-    first = JobService(InProcessExecutor())
+    first = service_with(InProcessExecutor())
     stored.start(SWEEP, VISITOR)
     sweeps = SweepDriver(first)
     wait_for(lambda: sweeps.turn() or any(s.step for s in look_at(SWEEP, first, VISITOR).trials))
-    stored.release()
+    sweeps.close()
     first.close()
     service.restore()
     sweeps = SweepDriver(service)
@@ -128,37 +131,6 @@ def test_the_server_carries_sweeps_out_and_continues_them_after_a_restart(servic
     plan = look_at(SWEEP, service, VISITOR)
     assert plan.finished
     assert {store.find(status.trial.key).card.owner for status in plan.trials} == {VISITOR}
-
-
-class SharedService(JobService):
-    """Submits nothing, but remembers what it was asked to train; other servers share its jobs."""
-
-    shares_jobs = True
-
-    def __init__(self) -> None:
-        super().__init__(InProcessExecutor())
-        self.submitted: list[str] = []
-
-    def submit(self, config: RunConfig, visitor: str = "", until: int = 0) -> Job:
-        self.submitted.append(key(config))
-        return Job(config, visitor)
-
-
-@pytest.mark.parametrize(
-    ("slots", "most_jobs", "submitted"), [([2, 2, 2], 40, 12), ([2, 2], 40, 8), ([], 40, 4), ([2, 2, 2], 14, 7)]
-)
-def test_a_sweep_gives_work_to_all_servers_that_share_its_trainings(
-    slots: list[int], most_jobs: int, submitted: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = datetime.datetime.now(datetime.UTC)
-    living = [Server(str(n), "", "", now, now, facts={"workers": {"most": most}}) for n, most in enumerate(slots)]
-    draining = Server("draining", "", "", now, now, draining=True, facts={"workers": {"most": 2}})
-    monkeypatch.setattr(servers, "living", lambda: [*living, Server("new", "", "", now, now), draining])
-    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "2")
-    monkeypatch.setenv("LINEAGE_MOST_JOBS", str(most_jobs))
-    service = SharedService()
-    driver.advance(make_sweep(BASE, {"learning_rate": [1e-4 * n for n in range(1, 31)]}, seeds=2), service)
-    assert len(service.submitted) == submitted
 
 
 class CrashingExecutor(InProcessExecutor):
@@ -185,7 +157,7 @@ def test_a_run_that_crashed_too_often_for_a_visitor_is_trained_again_by_its_swee
 ) -> None:
     sweep = make_sweep(BASE, {"learning_rate": [1e-3, 1e-2]}, finalists=0, halving=False)
     executor = CrashingExecutor(crashes)
-    service = JobService(executor)
+    service = service_with(executor)
     try:
         stored.start(sweep, VISITOR)
         sweeps = SweepDriver(service)
