@@ -12,7 +12,7 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.experiments import text_setups
 from explorer.experiments.paper_experiments import EXPERIMENTS
 from explorer.experiments.presets import preset
-from explorer.experiments.pretraining import included_text_settings
+from explorer.experiments.default_runs import included_text_settings
 from explorer.tasks.text.config import MIN_VOCABULARY, TextConfig
 from explorer.training.config import Optimiser, RunConfig
 from explorer.ui.state.fields import setting
