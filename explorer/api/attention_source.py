@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from torch import nn
+
 from explorer.api.predictions import TRANSLATION, UNITS, tokenizer_of
 from explorer.catalogue import model_row
 from explorer.errors import InvalidSetting
@@ -22,8 +24,6 @@ from explorer.tokenization.text import pieces
 from explorer.training.record import Record
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from explorer.hub.pretrained import Part
 
 _LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling

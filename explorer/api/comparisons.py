@@ -73,7 +73,7 @@ class Comparison:
             for name, run in zip(self.names, self.runs, strict=True)
         ]
         if metric is not None:
-            require_metric(metric, self._metric_names())
+            require_metric(metric, dict.fromkeys(name for run in self.runs for name in run.metric_names))
             more = [self._measure(run, metric) for run in self.runs]
         else:
             more = [run.metrics().groupby("metric", sort=False).value.mean().to_dict() for run in self.runs]
@@ -132,9 +132,6 @@ class Comparison:
             return found | dict.fromkeys(names, np.nan)
         parts = (difference.mean, difference.low, difference.high, difference.p)
         return found | dict(zip(names, parts, strict=True))
-
-    def _metric_names(self) -> list[str]:
-        return list(dict.fromkeys(name for run in self.runs for name in run.metric_names))
 
     def __len__(self) -> int:
         return len(self.runs)

@@ -620,7 +620,7 @@ def plot_runs(runs: Sequence[Run], names: Sequence[str], metric: str | None) -> 
     if metric is None and not shared:
         raise InvalidSetting("These runs have no metric in common. Give the name of one.")
     chosen = shared[0] if metric is None else metric
-    require_metric(chosen, list(dict.fromkeys(name for run in runs for name in run.metric_names)))
+    require_metric(chosen, dict.fromkeys(name for run in runs for name in run.metric_names))
     lines = []
     for name, run in zip(names, runs, strict=True):
         if chosen in run.metric_names:

@@ -101,12 +101,10 @@ def _kind(hint: Any) -> str:
 
 def check_names(task: str, model: str) -> None:
     """Raise InvalidSetting, with the nearest names, for a task or a model that does not exist."""
-    for name, known, pair in (
-        (task, TASKS, (task, next(iter(MODELS)))),
-        (model, MODELS, (next(iter(TASKS)), model)),
-    ):
-        if name and name not in known:
-            default_config(*pair)
+    if task and task not in TASKS:
+        default_config(task, next(iter(MODELS)))
+    if model and model not in MODELS:
+        default_config(next(iter(TASKS)), model)
 
 
 def preset_config(preset: str, task: str, model: str) -> RunConfig:

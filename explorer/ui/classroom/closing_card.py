@@ -10,8 +10,7 @@ import streamlit as st
 
 from explorer.lessons.grading import TaskResult
 from explorer.lessons.lesson import Lesson, Reason, Task
-from explorer.ui.classroom.lesson_step import leave_lesson, open_step
-from explorer.ui.components.base import register
+from explorer.ui.classroom.lesson_step import leave_lesson, open_step, setup_component
 from explorer.ui.document import Document
 from explorer.ui.page_sections import EXPLANATION
 from explorer.ui.result_section import result_section
@@ -19,7 +18,6 @@ from explorer.ui.state.page_states import state_kind
 from explorer.ui.state.session import page_url_params
 from explorer.web import lesson_results
 
-_setup = register("lesson_setup")
 _CHECKED = "lineage.task"  # the lesson whose task this visitor has checked, and the state of the page then
 _NO_SETUP: dict[str, Any] = {"tokens": [], "marked": [], "note": "", "networks": [], "axis": None, "edges": []}
 
@@ -28,7 +26,7 @@ def draw_closing_card(lesson: Lesson, page: str) -> None:
     """Draw the content of the card above the page of the task; the page below is open."""
     task = lesson.task
     name = f"step {lesson.name} {lesson.closing}" if not task or page == task.page else ""
-    _setup(data={"step": name, **_NO_SETUP}, key="lesson.setup")
+    setup_component(data={"step": name, **_NO_SETUP}, key="lesson.setup")
     with st.container(width=EXPLANATION, key="lesson-closing"):
         st.markdown(f"#### What this lesson has shown\n\n{lesson.recap}")
         if lesson.reason:

@@ -9,7 +9,7 @@ from explorer.ui.components.base import register
 from explorer.ui.state.session import open_page, shared_url_params
 from explorer.web import lesson_results
 
-_setup = register("lesson_setup")
+setup_component = register("lesson_setup")
 
 
 def open_step(name: str, number: int, **more_params: str) -> None:
@@ -48,4 +48,4 @@ def draw_step_setup(step: Step, name: str = "", with_axis: bool = False) -> None
     data = lesson_results.setup_data(step)
     if not with_axis:
         data |= {"axis": None, "edges": []}
-    _setup(data={"step": name, **data}, key="lesson.setup")
+    setup_component(data={"step": name, **data}, key="lesson.setup")
