@@ -6,7 +6,7 @@ import math
 import operator
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from numbers import Real
 from pathlib import Path
@@ -35,6 +35,12 @@ def require_texts(texts: object, what: str) -> list[str]:
     if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise InvalidSetting(f"{what} are given as a list of texts, not as a value of the type {type(texts).__name__}.")
     return [require_text(text, "A text for each of the " + what.lower()) for text in texts]
+
+
+def require_metric(metric: object, known: Collection[str]) -> None:
+    """Raise InvalidSetting for a metric that no run has."""
+    if require_text(metric, "The name of a metric") not in known:
+        raise InvalidSetting(f"No run has the metric “{shorten(metric)}”. There is {', '.join(known)}.")
 
 
 def require_file(file: object) -> Path:

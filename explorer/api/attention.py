@@ -1,157 +1,38 @@
-"""The attention of a model on a text: weights of every head as arrays, tables and figures."""
+"""The attention of a model on a text: weights of every head as arrays, tables, figures, and a notebook component."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 from numpy import ndarray
 
-from explorer.api import attention_component
 from explorer.api.arguments import as_whole_number, require_flag, require_whole_number, warn_unread
-from explorer.api.predictions import TRANSLATION, UNITS, tokenizer_of
-from explorer.catalogue import model_row
+from explorer.api.attention_source import AttentionSource, Reading, RunSource
+from explorer.api.components import NotebookComponent
+from explorer.api.embedding import arrays_address, json_address
+from explorer.api.predictions import TRANSLATION
 from explorer.errors import InvalidSetting, shorten
 from explorer.figures import notebook
 from explorer.inspection.attention.alignment import align
-from explorer.inspection.attention.attend import TokenizedInput, attend, check_attention, has_attention, tokenize_input
-from explorer.inspection.attention.attention_model import AttentionModel, attention_model
-from explorer.inspection.compare import held_out_losses
-from explorer.inspection.words.labelling import parse_row
-from explorer.models.configs import TransformerTaggerConfig
-from explorer.tasks.own_sentences import Language, SentenceConfig
+from explorer.inspection.attention.attend import Ablation, AttentionResult, attend, check_head, is_causal, pack_weights
+from explorer.models.structure import AttentionLayout
 from explorer.tasks.seq2seq.config import source_ids, source_vocabulary, target_vocabulary
-from explorer.tasks.sequence_labelling.config import LabellingConfig
-from explorer.tasks.text.config import TextConfig
-from explorer.tokenization.text import pieces
 from explorer.training.config import RunConfig
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from pandas import DataFrame
 
-    from explorer.api.components import NotebookComponent
-    from explorer.api.run import Run
     from explorer.hub.pretrained import Part
 
-_LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A text as the tokens that a model reads, and the queries and keys of its attention.
-
-    They are the same tokens, except in an encoder–decoder.
-    """
-
-    given: tuple[int, ...]  # the ids of the text
-    ids: tuple[int, ...]  # of the queries
-    tokens: tuple[str, ...]  # of the queries
-    keys: tuple[str, ...]
-    asked: int  # the query whose answer is of interest
-    unread: str = ""  # what the model does not read of the text, in sentences
-
-
-class AttentionSource(Protocol):
-    """What reads texts with attention: a run, or a real model."""
-
-    @property
-    def name(self) -> str:
-        """Its name for people."""
-
-    @property
-    def title(self) -> str:
-        """What kind of model it is."""
-
-    @property
-    def unit(self) -> str:
-        """What a token is: “letter”, “word” or “token”."""
-
-    @property
-    def colour(self) -> str:
-        """A CSS variable of static/shared/base.css."""
-
-    @property
-    def steps(self) -> Sequence[int]:
-        """The steps of the training whose weights are here."""
-
-    @property
-    def separator(self) -> str:
-        """What stands between two tokens of a text: a space between words."""
-
-    @property
-    def predicts_in_place(self) -> bool:
-        """Whether it predicts the token that stands at a position, not the next one."""
-
-    def read(self, text: str, seed: int, step: int, part: Part) -> tuple[AttentionModel, Reading]:
-        """Return a model and a text as its tokens. Raises LineageError."""
-
-    def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
-        """Return the text of a prediction after the tokens `before`."""
-
-    def held_out_losses(self, seed: int) -> Mapping[str, list[int] | list[float]]:
-        """Return the held-out loss by step, as `steps` and `losses`."""
-
-
-@dataclass(frozen=True)
-class RunSource:
-    """The models of a run, as readers with attention."""
-
-    run: Run
-
-    @property
-    def name(self) -> str:
-        return self.run.name
-
-    @property
-    def title(self) -> str:
-        return self.run.config.title
-
-    @property
-    def unit(self) -> str:
-        task = self.run.config.task
-        return UNITS.get(task.tokenizer, "token") if isinstance(task, TextConfig) else "word"
-
-    @property
-    def colour(self) -> str:
-        return model_row(self.run.config.model).colour
-
-    @property
-    def steps(self) -> Sequence[int]:
-        return self.run.steps
-
-    @property
-    def separator(self) -> str:
-        return "" if isinstance(self.run.config.task, TextConfig) else " "
-
-    predicts_in_place = False
-
-    def read(self, text: str, seed: int, step: int, part: Part = "") -> tuple[AttentionModel, Reading]:
-        if isinstance(self.run.config.task, TRANSLATION):
-            raise InvalidSetting(
-                "This run translates: its attention is shown by plot(). Patching, logit attribution and show() need a "
-                'run of another task, such as explorer.load("negation-single-transformer").'
-            )
-        given = tokenize(self.run, text)
-        model = attention_model(self.run.model(step=step, seed=seed))
-        asked = len(given.ids) - 1 if model.layout.answers_every_token else 0
-        return model, Reading(given.ids, given.ids, given.tokens, given.tokens, asked, given.unread)
-
-    def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
-        task: Any = self.run.config.task
-        if isinstance(task, TextConfig):
-            tokenizer = tokenizer_of(self.run.source)
-            return pieces(tokenizer, [outcome], before[-_LEFT_CONTEXT:])[0] or tokenizer.tokens[outcome]
-        if isinstance(task, SentenceConfig):
-            return Language.from_json(self.run.source.tokenizer).classes[outcome]
-        return str(task.labels[outcome])
-
-    def held_out_losses(self, seed: int) -> Mapping[str, list[int] | list[float]]:
-        return held_out_losses(self.run.curves_of_run, self.run.seeds.index(seed))
+MAX_BYTES = 1_000_000  # of the weights of all steps of the slider together
+_MIN_SNAPSHOTS = 3  # a run with fewer has no training slider
+_MAX_ANSWERS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +110,7 @@ class Attention:
         Raises InvalidSetting for a translation model, whose attention `plot` shows, and for a head it does not have.
         """
         layer, head = require_whole_number("layer", layer, 0), require_whole_number("head", head, 0)
-        return attention_component.attention_component(self, layer, head, require_flag("live", live))
+        return _attention_component(self, layer, head, require_flag("live", live))
 
     def __repr__(self) -> str:
         state = f", seed {self.seed}, step {self.step:,}" if self.source.steps else ""
@@ -239,11 +120,10 @@ class Attention:
         )
 
 
-def attention(run: Run, text: str, seed: int, step: int) -> Attention:
+def attention(source: RunSource, text: str, seed: int, step: int) -> Attention:
     """Return the attention of one seed at one step; see `Run.attention`. Raises LineageError."""
-    source = RunSource(run)
-    if isinstance(run.config.task, TRANSLATION):
-        weights, tokens, keys = _alignment(run.config, run.model(step=step, seed=seed), text)
+    if isinstance(source.run.config.task, TRANSLATION):
+        weights, tokens, keys = _alignment(source.run.config, source.model(step=step, seed=seed), text)
         return Attention(weights, tokens, keys, source.title, text, seed, step, source)
     return read_attention(source, text, seed, step)
 
@@ -258,22 +138,6 @@ def read_attention(source: AttentionSource, text: str, seed: int = 0, step: int 
     )
 
 
-def tokenize(run: Run, text: str) -> TokenizedInput:
-    """Return a text as the tokens that the Transformer of a run reads. Raises LineageError."""
-    task: Any = run.config.task
-    if isinstance(task, SentenceConfig):
-        check_attention(run.config)
-        return tokenize_input(run.config, None, text, vocabulary=Language.from_json(run.source.tokenizer).vocabulary)
-    if not isinstance(task, LabellingConfig) or has_attention(run.config):
-        check_attention(run.config)
-        tokenizer = tokenizer_of(run.source) if isinstance(task, TextConfig) else None
-        return tokenize_input(run.config, tokenizer, text)
-    if not isinstance(run.config.model, TransformerTaggerConfig):
-        raise InvalidSetting(f"The model of this run is a {run.config.title}, which has no attention.")
-    row = parse_row(task, text)
-    return TokenizedInput(row.ids, tuple(task.vocabulary[id] for id in row.ids), "", "", (), (), False)
-
-
 def _alignment(config: RunConfig, model: Any, text: str) -> tuple[ndarray, tuple[str, ...], tuple[str, ...]]:
     task: Any = config.task
     found = align(model, task, source_ids(task, text))
@@ -284,3 +148,151 @@ def _alignment(config: RunConfig, model: Any, text: str) -> tuple[ndarray, tuple
         )
     target, source = target_vocabulary(task), source_vocabulary(task)
     return found.weights, tuple(target[i] for i in found.target), tuple(source[i] for i in found.source)
+
+
+@dataclass
+class _State:
+    """The choices of the user in the component; the fields have the names of its events."""
+
+    open: list[int]
+    step: int
+    asked: int
+    scale: str = "one"
+    sort: str = "place"
+    view: str = "lines"
+    touch: dict[str, Any] = field(default_factory=lambda: {"off": [], "flat": [], "unmasked": False, "unplaced": False})
+
+    @property
+    def ablation(self) -> Ablation:
+        off, flat = (frozenset((int(layer), int(head)) for layer, head in self.touch[name]) for name in ("off", "flat"))
+        return Ablation(off, flat, self.touch["unmasked"] is True, self.touch["unplaced"] is True)
+
+
+def _attention_component(attention: Attention, layer: int, head: int, live: bool) -> NotebookComponent:
+    """Return the component of an attention; see `Attention.show`. Raises InvalidSetting."""
+    source = attention.source
+    model, reading = source.read(attention.text, attention.seed, attention.step, attention.part)
+    check_head(model.layout, layer, head)
+    state = _State([layer, head], attention.step, reading.asked)
+    snapshots = _snapshots(attention, reading)  # without intervention, so no event changes them
+
+    def on_event(event: str, value: Any) -> dict[str, object] | None:
+        """Apply an event; return the new data if the model has to answer."""
+        if event not in ("asked", "step", "touch"):
+            if event in ("open", "scale", "sort", "view"):
+                setattr(state, event, value)
+            return None
+        changed = replace(state, **{event: value})
+        data = _component_data(attention, changed, snapshots)  # raises for an impossible intervention
+        setattr(state, event, value)
+        return data
+
+    title, data = f"Attention of {source.name} on “{attention.text}”", _component_data(attention, state, snapshots)
+    return NotebookComponent("attention_heads", title, data, on_event, live)
+
+
+def _component_data(attention: Attention, state: _State, snapshots: Mapping[str, object] | None) -> dict[str, object]:
+    """Return the data of the component; its view.js explains it.
+
+    attention: the model that attends, and its text
+    state: what is chosen in the component
+    snapshots: the data of the training slider
+
+    Raises InvalidSetting for an intervention that the model does not have.
+    """
+    source = attention.source
+    model, reading = source.read(attention.text, attention.seed, state.step, attention.part)
+    ids, layout = reading.given, model.layout
+    original, is_ablated = attend(model, ids), state.ablation != Ablation()
+    ablated = attend(model, ids, state.ablation) if is_ablated else original
+    causal = is_causal(ablated.weights)
+    return {
+        "tokens": list(reading.tokens),
+        **({} if reading.keys == reading.tokens else {"keys": list(reading.keys)}),
+        "ids": list(reading.ids),
+        "layers": layout.layers,
+        "heads": layout.heads,
+        "causal": causal,
+        "masked": np.flatnonzero(np.isnan(ablated.weights).all(axis=(0, 1, 2))).tolist(),
+        "address": arrays_address({"weights": pack_weights(ablated.weights, causal)}),
+        "open": state.open,
+        "asked": state.asked,
+        "scale": state.scale,
+        "sort": state.sort,
+        "view": state.view,
+        "snapshots": snapshots,
+        "step": state.step,
+        "touch": state.touch,
+        "can": {"mask": layout.causal, "positions": layout.positions},
+        "worth": None,
+        "worth_error": None,
+        "worth_of": "",
+        "answers": _answers(source, layout, reading, state.asked, original, ablated, is_ablated),
+        "unit": source.unit,
+        "colour": source.colour,
+        "title": source.title,
+        "file": "attention",
+    }
+
+
+def _snapshots(attention: Attention, reading: Reading) -> dict[str, object] | None:
+    """Return the data of the training slider: the weights at evenly spaced steps, as many as fit into MAX_BYTES.
+
+    None for a model with too few stored steps.
+    """
+    source, steps = attention.source, list(attention.source.steps)
+    if len(steps) < _MIN_SNAPSHOTS or reading.keys != reading.tokens:
+        return None
+
+    def weights_after(step: int) -> Float[ndarray, "layers heads query key"]:
+        model, same = source.read(attention.text, attention.seed, step, attention.part)
+        return attend(model, same.given).weights
+
+    last = weights_after(steps[-1])
+    causal = is_causal(last)
+    most = max(2, MAX_BYTES // pack_weights(last, causal).nbytes)
+    if len(steps) > most:
+        steps = [steps[round(i)] for i in np.linspace(0, len(steps) - 1, most)]
+    weights = np.stack([pack_weights(weights_after(step), causal) for step in steps])
+    return {
+        "steps": steps,
+        "curve": source.held_out_losses(attention.seed),
+        "unit": "nats",
+        "address": json_address({"address": arrays_address({"weights": weights})}),
+    }
+
+
+def _answers(
+    source: AttentionSource,
+    layout: AttentionLayout,
+    reading: Reading,
+    asked: int,
+    original: AttentionResult,
+    ablated: AttentionResult,
+    changed: bool,
+) -> dict[str, object] | None:
+    """Return the most probable answers at the query token, with and without the intervention.
+
+    source: what names the answers
+    layout: where the model answers; None is returned if it answers nothing
+    reading: the tokens of the text
+    asked: the position of the query token
+    original: the result without intervention
+    ablated: the result with it
+    changed: whether there is an intervention
+    """
+    if not layout.answers:
+        return None
+    row = asked if layout.answers_every_token else 0
+    now, before = (np.exp(each.log_probabilities[row]) for each in (ablated, original))
+    shown = np.argsort(-np.maximum(now, before), kind="stable")[:_MAX_ANSWERS]
+    names = {int(i): source.outcome_text(int(i), reading.ids) for i in shown}
+    end = source.separator.join(reading.tokens[: row + 1])[-24:].replace("\n", "↵")
+    where = f"in place of “{reading.tokens[row].strip()}”" if source.predicts_in_place else f"after “{end}”"
+    return {
+        "where": where if layout.answers_every_token else "read at the first token",
+        "rows": [
+            {"text": names[int(i)], "now": round(float(now[i]), 6), "before": round(float(before[i]), 6)} for i in shown
+        ],
+        "changed": changed,
+    }

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from explorer.api.arguments import require_text
-from explorer.api.run import Run
+from explorer.api.arguments import require_metric, require_text
+from explorer.api.run import Run, plot_runs
 from explorer.api.stored import load
-from explorer.errors import InvalidSetting, shorten
+from explorer.errors import InvalidSetting
 from explorer.experiments.run_names import flat_settings, names_side_by_side
-from explorer.figures import notebook
 from explorer.inspection.compare import is_paired
 from explorer.inspection.verdicts import mean_difference
 from explorer.lazy_libraries import pd
@@ -74,7 +73,7 @@ class Comparison:
             for name, run in zip(self.names, self.runs, strict=True)
         ]
         if metric is not None:
-            _check_metric(metric, self._metric_names())
+            require_metric(metric, dict.fromkeys(name for run in self.runs for name in run.metric_names))
             more = [self._measure(run, metric) for run in self.runs]
         else:
             more = [run.metrics().groupby("metric", sort=False).value.mean().to_dict() for run in self.runs]
@@ -93,7 +92,7 @@ class Comparison:
         curves = pd.concat(found, ignore_index=True)
         if metric is None:
             return curves
-        _check_metric(metric, curves.metric.unique().tolist())
+        require_metric(metric, curves.metric.unique().tolist())
         return curves[curves.metric == metric].reset_index(drop=True)
 
     def settings(self) -> pd.DataFrame:
@@ -118,19 +117,7 @@ class Comparison:
 
         Raises InvalidSetting for a metric that no run has, and without a metric that all runs have.
         """
-        shared = [name for name in self.runs[0].metric_names if all(name in run.metric_names for run in self.runs)]
-        if metric is None and not shared:
-            raise InvalidSetting("These runs have no metric in common. Give the name of one.")
-        chosen = shared[0] if metric is None else metric
-        _check_metric(chosen, self._metric_names())
-        lines = []
-        for name, run in zip(self.names, self.runs, strict=True):
-            table = run.curves(chosen) if chosen in run.metric_names else None
-            if table is None:
-                continue
-            values = table.groupby("step").value.agg(["mean", "min", "max"])
-            lines.append((name, values.index.to_numpy(), values.to_numpy().T))
-        return notebook.metric_figure(lines, chosen.replace("_", " "))
+        return plot_runs(self.runs, self.names, metric)
 
     def _measure(self, run: Run, metric: str) -> dict[str, float]:
         values, first = (_final_values(each, metric) for each in (run, self.runs[0]))
@@ -146,9 +133,6 @@ class Comparison:
         parts = (difference.mean, difference.low, difference.high, difference.p)
         return found | dict(zip(names, parts, strict=True))
 
-    def _metric_names(self) -> list[str]:
-        return list(dict.fromkeys(name for run in self.runs for name in run.metric_names))
-
     def __len__(self) -> int:
         return len(self.runs)
 
@@ -158,11 +142,6 @@ class Comparison:
     def _repr_html_(self) -> str:
         html: str = self.table().round(4).to_html(index=False, na_rep="", border=0)
         return html
-
-
-def _check_metric(metric: str, known: Collection[str]) -> None:
-    if require_text(metric, "The name of a metric") not in known:
-        raise InvalidSetting(f"No run has the metric “{shorten(metric)}”. There is {', '.join(known)}.")
 
 
 def _final_values(run: Run, metric: str) -> np.ndarray:

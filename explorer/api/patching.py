@@ -13,7 +13,7 @@ from jaxtyping import Float64
 from numpy import ndarray
 
 from explorer.api.arguments import require_text, require_whole_number
-from explorer.api.attention import AttentionSource, Reading
+from explorer.api.attention_source import AttentionSource, Reading
 from explorer.errors import InvalidSetting, shorten
 from explorer.figures import notebook
 from explorer.inspection.attention.attention_model import AttentionModel

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from explorer.api import attention, patching, predictions, temperature_component, traces
+from explorer.api import attention, attention_source, patching, predictions, temperature_component, traces
 from explorer.api.arguments import require_flag, require_sampling, require_text, warn_unread
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub import opened
@@ -335,12 +335,13 @@ class _Source:
     def steps(self) -> Sequence[int]:
         return self._reader.steps
 
-    def read(self, text: str, seed: int, step: int, part: Part) -> tuple[AttentionModel, attention.Reading]:
+    def read(self, text: str, seed: int, step: int, part: Part) -> tuple[AttentionModel, attention_source.Reading]:
         given = self._reader.tokenize(text)
         model, ids = self._reader.attention_part(part, given.ids, step=step if self.steps else None)
         tokens = given.tokens if ids == given.ids else tuple(self._reader.token_texts(ids))
         keys = tokens if part == "decoder" else given.tokens
-        return model, attention.Reading(given.ids, ids, tokens, keys, self._reader.default_query(tokens), given.unread)
+        query = self._reader.default_query(tokens)
+        return model, attention_source.Reading(given.ids, ids, tokens, keys, query, given.unread)
 
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         return self._reader.token_texts([outcome], before)[0]

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import html
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from explorer.api import attention, comparisons, patching, predictions, temperature_component, traces, trainer
+from explorer.api import attention, attention_source, patching, predictions, temperature_component, traces
 from explorer.api.arguments import (
     as_whole_number,
     require_file,
     require_flag,
+    require_metric,
     require_sampling,
     require_text,
     require_texts,
     require_whole_number,
 )
 from explorer.api.output_files import write_new_file
+from explorer.api.progress import train_config
 from explorer.catalogue import model_row, task_row
 from explorer.csv_files import to_csv_file
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, StoreError, shorten
-from explorer.experiments.run_names import describe_seeds, run_name
-from explorer.export import notebook
+from explorer.experiments.run_names import describe_seeds, names_side_by_side, run_name
+from explorer.export import notebook as exported_notebook
+from explorer.figures import notebook
 from explorer.inspection import load_model
 from explorer.inspection.words.word_vectors import analogy, load_table, neighbours
 from explorer.lazy_libraries import pd
@@ -171,7 +174,7 @@ class Run:
 
     def plot(self, metric: str | None = None) -> go.Figure:
         """Return a plotly figure of one metric (by default the first one) by step, with the range over the seeds."""
-        return comparisons.Comparison([self]).plot(metric)
+        return plot_runs([self], names_side_by_side([self.config]), metric)
 
     # ---- Predictions and internals of the model ----
 
@@ -233,7 +236,8 @@ class Run:
         >>> run.attention("human not preserve nature").weights.shape
         (1, 1, 6, 6)
         """
-        return attention.attention(self, require_text(text), self.seeds[self._index(seed)], self._check_step(step))
+        seed, step = self.seeds[self._index(seed)], self._check_step(step)
+        return attention.attention(self._attention_source(), require_text(text), seed, step)
 
     def patching(
         self,
@@ -264,7 +268,7 @@ class Run:
         (5, 5)
         """
         model = (self.seeds[self._index(seed)], self._check_step(step))
-        return patching.patching(attention.RunSource(self), clean, changed, position, answer, contrast, *model)
+        return patching.patching(self._attention_source(), clean, changed, position, answer, contrast, *model)
 
     def logit_attribution(
         self,
@@ -290,7 +294,7 @@ class Run:
         ['part', 'added']
         """
         model = (self.seeds[self._index(seed)], self._check_step(step))
-        return patching.logit_attribution(attention.RunSource(self), text, position, outcome, contrast, *model)
+        return patching.logit_attribution(self._attention_source(), text, position, outcome, contrast, *model)
 
     def generate(
         self,
@@ -456,7 +460,7 @@ class Run:
         run = self.source
         if isinstance(run, StoredRun) and self.step not in run.checkpoint_steps():
             raise DamagedRun(f"Run {self.key} has no optimizer state to continue from. Train it again.")
-        return trainer.train_config(self.config, progress, run.record() if isinstance(run, StoredRun) else run)
+        return Run(train_config(self.config, progress, run.record() if isinstance(run, StoredRun) else run))
 
     def save(self, name: str | None = None, *, tags: Iterable[str] | None = None, note: str | None = None) -> Run:
         """Store the run in LINEAGE_HOME, where the app, the command line and `explorer.runs` find it; return it.
@@ -554,6 +558,9 @@ class Run:
             self._loaded = at, load_model.load_model(self.source, at)
         return self._loaded[1]
 
+    def _attention_source(self) -> attention_source.RunSource:
+        return attention_source.RunSource(self.source, self.name, self.steps, self.model)
+
     def _check_step(self, step: int | None) -> int:
         steps = self.steps
         if step is None:
@@ -591,7 +598,7 @@ class Run:
     def _exported_files(self, file: Path) -> dict[Path, bytes]:
         """Return the content of each file of an export."""
         suffix = file.suffix.lower()
-        if found := notebook.export_files(self.config, self.source, file):
+        if found := exported_notebook.export_files(self.config, self.source, file):
             return found
         if suffix == ".csv":
             return {file: to_csv_file(metrics_table(self.curves_of_run, self.config))}
@@ -605,3 +612,18 @@ class Run:
         with tempfile.TemporaryDirectory() as work:
             store.write_run(self.source, Path(work) / "run")
             return {file: pack(store.load(Path(work) / "run"))}
+
+
+def plot_runs(runs: Sequence[Run], names: Sequence[str], metric: str | None) -> go.Figure:
+    """Return a figure of one metric of several runs with these names; see `Comparison.plot`. Raises InvalidSetting."""
+    shared = [name for name in runs[0].metric_names if all(name in run.metric_names for run in runs)]
+    if metric is None and not shared:
+        raise InvalidSetting("These runs have no metric in common. Give the name of one.")
+    chosen = shared[0] if metric is None else metric
+    require_metric(chosen, dict.fromkeys(name for run in runs for name in run.metric_names))
+    lines = []
+    for name, run in zip(names, runs, strict=True):
+        if chosen in run.metric_names:
+            values = run.curves(chosen).groupby("step").value.agg(["mean", "min", "max"])
+            lines.append((name, values.index.to_numpy(), values.to_numpy().T))
+    return notebook.metric_figure(lines, chosen.replace("_", " "))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.api.arguments import require_settings, require_text, require_whole_number
+from explorer.api.progress import progress_bar
 from explorer.api.run import Run
-from explorer.api.trainer import base_config, corpus_settings, data_settings, in_notebook
+from explorer.api.trainer import base_config, corpus_settings, data_settings
 from explorer.environment import check_executor
 from explorer.errors import InvalidSetting, UnknownRun, shorten
 from explorer.run_store import store
@@ -170,19 +170,8 @@ class SweepResults:
 
 @contextmanager
 def _progress_bar(definition: Sweep, shown: bool | None) -> Iterator[Any]:
-    from tqdm import tqdm
-
-    notebook = in_notebook()
-    if shown is None:
-        shown = notebook or sys.stderr.isatty()
-    with tqdm(
-        total=len(trials(definition)) + definition.finalists,
-        desc=f"{definition.base.title} sweep",
-        unit="run",
-        file=sys.stdout if notebook else sys.stderr,
-        ncols=80,
-        disable=not shown,
-    ) as bar:
+    total = len(trials(definition)) + definition.finalists
+    with progress_bar(shown, f"{definition.base.title} sweep", "run", total) as bar:
 
         def show(plan: Plan) -> None:
             bar.n = sum(status.state not in ("waiting", "running") for status in (*plan.trials, *plan.finalists))

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import time
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +13,15 @@ from explorer.api.arguments import (
     require_text,
     require_whole_number,
 )
+from explorer.api.progress import train_config
 from explorer.api.run import Run
 from explorer.catalogue import task_row
-from explorer.errors import Diverged, InvalidSetting, shorten
+from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
 from explorer.experiments.presets import preset as named_preset
-from explorer.lazy_libraries import pd, torch
+from explorer.lazy_libraries import pd
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, corpus_names, default_config, with_settings
-from explorer.training.record import Record, describe_lowest_loss
 
 
 def train(
@@ -78,48 +74,7 @@ def train(
         changes |= corpus_settings(config, corpus)
     if progress is not None:
         progress = require_flag("progress", progress)
-    return train_config(with_settings(config, require_settings(config, changes)), progress)
-
-
-def train_config(config: RunConfig, progress: bool | None = None, before: Record | None = None) -> Run:
-    """Train a configuration, from the end of the record `before` if there is one. See `train`."""
-    from explorer.training.events import Event, Step
-    from explorer.training.recorder import Recorder, as_checkpoint
-    from explorer.training.train import train as training_events
-
-    recorder = Recorder(config, before)
-    last = max(before.snapshots) if before else 0
-    start, before_seconds, threads = time.perf_counter(), recorder.seconds, torch.get_num_threads()
-    events: Iterator[Event] = training_events(config, as_checkpoint(last, before.snapshots[last]) if before else None)
-    try:
-        with _progress_bar(config, progress, recorder.step) as bar:
-            for event in events:
-                recorder.seconds = before_seconds + time.perf_counter() - start
-                recorder.add(event)
-                if isinstance(event, Step):
-                    bar.update()
-        record = recorder.record()
-        if note := describe_lowest_loss(config, record.curves):
-            warnings.warn(note, stacklevel=3)
-        return Run(record)
-    except KeyboardInterrupt:
-        if not recorder.resumable:
-            raise
-        record = recorder.record("stopped", "It was interrupted.")
-        warnings.warn(
-            f"The training was interrupted at step {recorder.step:,} of {config.steps:,}. The run ends at its last "
-            f"checkpoint, step {record.curves.step:,}; run.resume() trains the rest.",
-            stacklevel=3,
-        )
-        return Run(record)
-    except Diverged as error:
-        if not recorder.resumable:
-            raise
-        warnings.warn(str(error), stacklevel=3)
-        return Run(recorder.record("diverged", str(error)))
-    finally:
-        events.close()  # type: ignore[attr-defined]  # a generator
-        torch.set_num_threads(threads)
+    return Run(train_config(with_settings(config, require_settings(config, changes)), progress))
 
 
 def base_config(task: str, model: str, preset: str) -> RunConfig:
@@ -175,23 +130,3 @@ def data_settings(
     else:
         raise InvalidSetting(f"`data` is of the type {type(data).__name__}. Give a CSV file or a pandas DataFrame.")
     return settings_of_table(with_settings(config, held_out_settings(changes)), sha)
-
-
-@contextmanager
-def _progress_bar(config: RunConfig, shown: bool | None, step: int) -> Iterator[Any]:
-    from tqdm import tqdm  # a bar of text: a notebook that is opened again shows an error in place of a widget
-
-    notebook = in_notebook()
-    file = sys.stdout if notebook else sys.stderr  # JupyterLab shows standard error on red
-    if shown is None:
-        shown = notebook or sys.stderr.isatty()
-    with tqdm(
-        total=config.steps, initial=step, desc=config.title, unit="step", file=file, ncols=80, disable=not shown
-    ) as bar:
-        yield bar
-
-
-def in_notebook() -> bool:
-    """Return whether the output goes to a notebook, which is no terminal but can show a progress bar."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    return hasattr(shell, "kernel")

@@ -13,12 +13,11 @@ from explorer import catalogue
 from explorer.cli import completion
 from explorer.cli.program import program_name
 from explorer.errors import InvalidSetting, shorten
-from explorer.experiments.presets import preset as find_preset
 from explorer.hub.allowed import PREFIX
 from explorer.run_store import store
 from explorer.tasks.text import corpora
 from explorer.training.comparability import describe_tokens, loss_context
-from explorer.training.config import RunConfig, default_config
+from explorer.training.config import RunConfig
 
 Json = Annotated[
     bool,
@@ -126,23 +125,6 @@ def split_settings(settings: Iterable[str], example: str) -> Iterator[tuple[str,
         if not equals:
             raise InvalidSetting(f"--set {text} has no “=”. Write it as {example}.")
         yield name, value
-
-
-def check_names(task: str, model: str) -> None:
-    """Raise InvalidSetting, with the nearest names, for a task or a model that does not exist."""
-    for name, known, pair in (
-        (task, catalogue.TASKS, (task, next(iter(catalogue.MODELS)))),
-        (model, catalogue.MODELS, (next(iter(catalogue.TASKS)), model)),
-    ):
-        if name and name not in known:
-            default_config(*pair)
-
-
-def check_task_and_model(preset: str, task: str, model: str) -> None:
-    """Raise InvalidSetting if a task or a model is given that is not that of the preset."""
-    chosen = find_preset(preset)
-    if task not in ("", chosen.task) or model not in ("", chosen.model):
-        raise InvalidSetting(f"Preset {preset} is for --task {chosen.task} --model {chosen.model}. Leave these out.")
 
 
 def keep_text_file(given: str) -> str:

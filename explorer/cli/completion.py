@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from explorer.catalogue import MODELS, TASKS, models_of
+from explorer.cli.setting_rows import possible_values, setting_rows
 from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.experiments.presets import PRESETS
@@ -118,8 +119,6 @@ def corpora(ctx: Any, incomplete: str) -> list[str]:
 
 def tokenizers(incomplete: str) -> list[str]:
     """Return the names of the tokenizers."""
-    from explorer.cli.settings import possible_values
-
     return _matching(possible_values(TextConfig, "tokenizer"), incomplete)
 
 
@@ -128,8 +127,6 @@ def settings(ctx: Any, incomplete: str) -> list[str]:
 
     For a number, the value is the default.
     """
-    from explorer.cli.settings import setting_rows
-
     task, model = ctx.params.get("task") or "", ctx.params.get("model") or ""
     try:
         rows = setting_rows(task, model, ctx.params.get("preset") or "")

@@ -12,8 +12,9 @@ import typer
 
 from explorer import __version__, catalogue
 from explorer.cli import completion
-from explorer.cli.common import Force, Json, Run, check_names, check_new_file, stored_run, write_new_file
+from explorer.cli.common import Force, Json, Run, check_new_file, stored_run, write_new_file
 from explorer.cli.program import print_json, program_name
+from explorer.cli.setting_rows import check_names
 from explorer.cli.tables import print_columns, print_wrapped
 from explorer.environment import environment
 from explorer.errors import InvalidSetting

@@ -21,7 +21,6 @@ from explorer.cli.common import (
     TrainedModel,
     TrainedTask,
     check_same_text,
-    check_task_and_model,
     keep_text_file,
     print_metrics,
     split_settings,
@@ -29,11 +28,11 @@ from explorer.cli.common import (
 )
 from explorer.cli.program import SIGNAL_EXIT, print_json, program_name
 from explorer.cli.progress import show_progress
+from explorer.cli.setting_rows import preset_config
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.experiments import pretraining, trimming
 from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
-from explorer.experiments.presets import preset as find_preset
 from explorer.inspection import evaluate
 from explorer.jobs import disk_space, limits
 from explorer.jobs.time_budget import fit_to_seconds
@@ -268,8 +267,7 @@ def _compress(name: str, run: store.StoredRun) -> store.StoredRun:
 def _base_config(task: str, model: str, name: str) -> RunConfig:
     """Return the configuration that the settings change: a preset, or the defaults of a task and a model."""
     if name:
-        check_task_and_model(name, task, model)
-        return find_preset(name).config()
+        return preset_config(name, task, model)
     if not task or not model:
         raise InvalidSetting(
             f"Give --task and --model, or a --preset. {program_name()} settings lists the tasks and models."

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from explorer.catalogue import models_of
 from explorer.experiments import (
     gradient_clipping,
     labelling,
+    learning_rates,
     paper_experiments,
     recall,
     sequence_shapes,
@@ -15,11 +14,10 @@ from explorer.experiments import (
     translation,
     word_vectors,
 )
+from explorer.experiments.default_runs import SEEDS, THREE_SEEDS, sentiment_runs, text_run
 from explorer.experiments.presets import preset
 from explorer.training.config import RunConfig, default_config, with_settings
 
-SEEDS = 8
-SENTIMENT_SEEDS = 3
 REVIEWS_ALONE = ("bag_of_words", "gru")  # models that also learned English without composed sentences
 NEGATION_VERSIONS: dict[str, dict[str, object]] = {
     "single": {},
@@ -28,20 +26,9 @@ NEGATION_VERSIONS: dict[str, dict[str, object]] = {
     "held-out": {"held_out": "destroy"},
     "eos": {"padding": "eos"},
 }
-# Characters of Tiny Shakespeare with about equal numbers of parameters. Recurrent networks carry their state, which
-# helps them. All generate a few lines of text at each evaluation.
-_THREE_SEEDS: dict[str, object] = {"replicas": 3, "sample": 200}
-_TEXT_SETTINGS: dict[str, dict[str, object]] = {
-    "ngram": {"n": 7, "smoothing": "modified_kneser_ney", "sample": 200},
-    "feedforward": _THREE_SEEDS,
-    "rnn": _THREE_SEEDS | {"batches": "contiguous"},
-    "lstm": _THREE_SEEDS | {"batches": "contiguous"},
-    "gru": _THREE_SEEDS | {"batches": "contiguous"},
-    "transformer": _THREE_SEEDS,
-}
 # A run whose test split no evaluation during training reads, and whose tokenizer has not seen the held-out lines.
 LINES_WITH_TEST_SPLIT: dict[str, object] = {
-    **_THREE_SEEDS,
+    **THREE_SEEDS,
     "tokenizer": "bpe",
     "rows": "sentences",
     "split": "sentences",
@@ -57,11 +44,6 @@ WITH_ALL_SNAPSHOTS = tuple(f"recall-50-{name}" for name in recall.DEFAULT_VARIAN
 MANY_SNAPSHOTS: dict[str, object] = {"iterations": 1_000, "snapshots": 22, "sample": 200}
 
 
-def included_text_settings(model: str) -> Mapping[str, object]:
-    """Return the settings of the included run of a language model on the default text."""
-    return _TEXT_SETTINGS.get(model, _THREE_SEEDS)
-
-
 def shipped_configs() -> dict[str, RunConfig]:
     """Return every shipped run by name."""
     runs: dict[str, RunConfig] = {}
@@ -73,12 +55,10 @@ def shipped_configs() -> dict[str, RunConfig]:
                 runs[f"negation-{version}-{model}-usual-start"] = with_settings(run, {"start": 1.0})
                 attending = preset("negation-attending").settings
                 runs[f"negation-{version}-{model}-attending"] = with_settings(run, attending)
-    for model in models_of("sentiment"):
-        runs[f"sentiment-{model}"] = with_settings(default_config("sentiment", model), {"replicas": SENTIMENT_SEEDS})
+    runs |= {f"sentiment-{model}": run for model, run in sentiment_runs().items()}
     for model in REVIEWS_ALONE:
         runs[f"sentiment-reviews-{model}"] = with_settings(runs[f"sentiment-{model}"], {"composed": 0})
-    for model in models_of("text"):
-        runs[f"text-{model}"] = with_settings(default_config("text", model), included_text_settings(model))
+    runs |= {f"text-{model}": text_run(model) for model in models_of("text")}
     runs["text-ngram-modified"] = runs["text-ngram"]  # the n-gram of the pages
     runs["text-ngram"] = with_settings(default_config("text", "ngram"), {"sample": 200})
     runs |= (
@@ -93,17 +73,10 @@ def shipped_configs() -> dict[str, RunConfig]:
     runs["text-best-seeds"] = with_settings(runs["text-best"], {"replicas": 3})
     runs["text-lines"] = with_settings(default_config("text", "gru"), LINES_WITH_TEST_SPLIT)
     runs["text-assignment"] = preset("assignment").config()
-    runs |= _tuned_configs(runs)
+    known = set(runs.values())  # of the comparisons at equal tuning budget, some are included for another reason
+    runs |= {name: config for name, config in learning_rates.shipped_configs().items() if config not in known}
     runs["text-through-training"] = with_settings(default_config("text", "transformer"), MANY_SNAPSHOTS)
     return runs
-
-
-def _tuned_configs(others: Mapping[str, RunConfig]) -> dict[str, RunConfig]:
-    """Return the runs of the comparisons at equal tuning budget that are not included for another reason."""
-    from explorer.experiments import learning_rates  # whose comparisons are of included runs
-
-    known = set(others.values())
-    return {name: config for name, config in learning_rates.shipped_configs().items() if config not in known}
 
 
 def tags_of(name: str) -> tuple[str, ...]:

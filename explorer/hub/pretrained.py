@@ -182,7 +182,7 @@ class PretrainedModule(nn.Module):
         """Return a decoder that continues `samples` texts. Raises InvalidSetting for a model that cannot continue."""
         if self.kind != "decoder" or not self.predicts:
             raise InvalidSetting("This model does not continue texts. Choose a language model.")
-        return PretrainedDecoder(self, samples, context)
+        return PretrainedDecoder(self.next_logits, samples, min(context, self.context or context))
 
     @torch.inference_mode()
     def translate(self, ids: Sequence[int], most: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""A visitor's own table (CSV): labelled sentences, or pairs of a source and a target.
+"""A visitor's own table (CSV): its columns, and labelled sentences (`seq2seq/own_pairs.py` reads pairs).
 
 pandas divides the table into cells; this module checks them before anything is trained on them. Every error is one
 sentence that names the row, counted as in a spreadsheet: the header is row 1.
@@ -15,11 +15,9 @@ from typing import NamedTuple
 from explorer.errors import TextError, shorten
 from explorer.lazy_libraries import pd
 from explorer.tasks.negation import MAX_CLASSES
-from explorer.tasks.seq2seq.pairs import JOINERS, MAX_ALPHABET, MAX_CHARACTERS, MIN_PAIRS, Pair, normalize_text
 from explorer.tokenization.words import MAX_WORDS, SPLIT_AT_SPACES, drop_invisible, fold_word, lacks_spaces, split_words
 
 LABELLED_COLUMNS = ("text", "label")
-PAIR_COLUMNS = ("source", "target")
 MAX_ROWS = 5_000
 MIN_PER_CLASS = 2  # one to train on and one to test
 MAX_LABEL = 40  # characters
@@ -49,7 +47,7 @@ def read_labelled(content: str) -> Labelled:
     rows_of: dict[tuple[str, ...], int] = {}
     labels: dict[tuple[str, ...], str] = {}
     spelled: dict[str, str] = {}  # the first spelling of each label, by its case-folded form
-    rows = _read_columns(content, LABELLED_COLUMNS, "sentence")
+    rows = read_columns(content, LABELLED_COLUMNS, "sentence")
     for number, (text, given) in rows:
         label = " ".join(drop_invisible(unicodedata.normalize("NFKC", given)).split())
         words = split_words(text)
@@ -100,67 +98,7 @@ def read_labelled(content: str) -> Labelled:
     return Labelled(tuple(labels), tuple(found), classes, len(rows) - len(labels))
 
 
-class SourcesAndTargets(NamedTuple):
-    """The pairs of a table, each source once."""
-
-    pairs: tuple[Pair, ...]  # in the order of the rows
-    repeated: int  # rows whose pair stands in an earlier row; they are counted once
-
-
-def read_pairs(content: str) -> SourcesAndTargets:
-    """Return the pairs of a table with the columns source and target. Raises TextError.
-
-    Capitals are kept. Spaces at both ends are dropped, and several in a row are one.
-    """
-    rows_of: dict[str, int] = {}
-    targets: dict[str, str] = {}
-    alphabets: dict[str, dict[str, None]] = {column: {} for column in PAIR_COLUMNS}
-    rows = _read_columns(content, PAIR_COLUMNS, "pair")
-    for number, given in rows:
-        cells = [normalize_text(cell) for cell in given]
-        for column, cell in zip(PAIR_COLUMNS, cells, strict=True):
-            _check_sequence(number, column, cell)
-            alphabets[column].update(dict.fromkeys(cell))
-            if len(alphabets[column]) > MAX_ALPHABET:
-                raise TextError(
-                    f"Up to row {number}, the column {column} has {len(alphabets[column])} different characters; at "
-                    f"most {MAX_ALPHABET} are read.",
-                    "Leave out rows with rare characters.",
-                )
-        source, target = cells
-        if targets.setdefault(source, target) != target:
-            raise TextError(
-                f"Rows {rows_of[source]} and {number} have the same source, “{shorten(source)}”, with the targets "
-                f"“{shorten(targets[source])}” and “{shorten(target)}”.",
-                "Give a source one target.",
-            )
-        rows_of.setdefault(source, number)
-    if len(targets) < MIN_PAIRS:
-        raise TextError(
-            f"This table has {len(targets)} different source{'s' * (len(targets) != 1)}; at least {MIN_PAIRS} are "
-            "needed, two to train on and one to test.",
-            "Add other pairs.",
-        )
-    return SourcesAndTargets(tuple(targets.items()), len(rows) - len(targets))
-
-
-def _check_sequence(number: int, column: str, cell: str) -> None:
-    """Raise TextError for a source or a target that cannot be learned from."""
-    if not cell:
-        raise TextError(f"Row {number} has no {column}.", "Write one there or delete the row.")
-    if len(cell) > MAX_CHARACTERS:
-        raise TextError(
-            f"The {column} in row {number} has {len(cell):,} characters; at most {MAX_CHARACTERS} are read.",
-            "Shorten it, or delete the row.",
-        )
-    if invisible := next((each for each in cell if not each.isprintable() and each not in JOINERS), ""):
-        raise TextError(
-            f"The {column} in row {number} has an invisible character (U+{ord(invisible):04X}).",
-            "Delete it.",
-        )
-
-
-def _read_columns(content: str, names: Sequence[str], row: str) -> list[tuple[int, tuple[str, ...]]]:
+def read_columns(content: str, names: Sequence[str], row: str) -> list[tuple[int, tuple[str, ...]]]:
     """Return the number of each row that is not empty, with its cells in these columns. Raises TextError.
 
     content: the table, with line ends of "\\n"

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import streamlit as st
 
 from explorer.database.engine import stores_nothing
-
-if TYPE_CHECKING:
-    from explorer.ui.training.run_view import RunView
 
 LEAD, EXPLANATION = 860, 760  # widths of text in pixels
 
@@ -49,12 +45,6 @@ def empty_panel(sentence: str, height: int) -> None:
 def perplexity_link() -> None:
     """Draw the link to the page on comparing losses of language models."""
     st.page_link("perplexity.py", label="When can two perplexities be compared?", icon=":material/arrow_forward:")
-
-
-def untrained_panel(views: Mapping[str, RunView], sentence: str, height: int) -> None:
-    """Draw `sentence` in an empty panel, or that the models are training, where that is why nothing can be shown."""
-    live = any(view.live for view in views.values())
-    empty_panel("The models are training; their results follow here." if live else sentence, height)
 
 
 def escape_markdown(text: str) -> str:

@@ -12,7 +12,7 @@ import torch
 from explorer import __main__ as command_line
 from explorer.catalogue import MODELS, TASKS
 from explorer.cli import completion, progress
-from explorer.cli.settings import setting_rows
+from explorer.cli.setting_rows import setting_rows
 from explorer.environment import environment
 from explorer.experiments.pretraining import shipped_configs
 from explorer.lessons.measures import MEASURES

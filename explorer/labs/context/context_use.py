@@ -32,9 +32,9 @@ from explorer.ui.language_lines import (
     with_weights,
     without_weights,
 )
-from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import capitalize, join_words
 
 FILE: Final = Path(__file__).with_name("context_use.json")

@@ -27,12 +27,12 @@ from explorer.training.config import RunConfig
 from explorer.training.record import Record
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section
 from explorer.ui.state.fields import PageState, setting
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import capitalize, join_words, number_word
 
 LEARNING_RATES: Final = (0.003, 0.01, 0.03, 0.1, 0.3)

@@ -22,11 +22,11 @@ from explorer.models.configs import TransformerRecallConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tokenization.words import Reading, fold_word, read_characters
 from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation, show_problems, untrained_panel
+from explorer.ui.page_sections import explanation, show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession, fragment
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.web.results import pack, register_arrays
 
 HEIGHT = 620

@@ -23,10 +23,10 @@ from explorer.training.record import Record
 from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame, value_tracks
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 
 MAX_STOPS = 28  # of the playback: more would only travel longer
 HEIGHT, TABLE_HEIGHT = 400, 420

@@ -29,13 +29,13 @@ from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.components.plot_frame import Panel, value_tracks
 from explorer.ui.components.table import draw_table
 from explorer.ui.learning_rates import draw_learning_rates
-from explorer.ui.page_sections import escape_markdown, explanation, lead, show_problems, untrained_panel
+from explorer.ui.page_sections import escape_markdown, explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import fragment
 from explorer.ui.state.widgets import bind_widget, draw_choice, reset_button, setting_widget
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.model_input import ENGLISH_EXAMPLES
-from explorer.ui.training.run_view import RunView, run_views
+from explorer.ui.training.run_view import RunView, run_views, untrained_panel
 from explorer.ui.training.save_offer import save_offer
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words

@@ -10,8 +10,7 @@ import streamlit as st
 
 from explorer.catalogue import MODELS, models_of, task_row
 from explorer.errors import LineageError
-from explorer.experiments.default_runs import ENGLISH_MODELS
-from explorer.experiments.pretraining import SENTIMENT_SEEDS
+from explorer.experiments.default_runs import ENGLISH_MODELS, SENTIMENT_SEEDS
 from explorer.labs.negation.state import MAX_URL_TEXT
 from explorer.ui.state.fields import setting
 from explorer.ui.state.open_experiment import OpenExperiment

@@ -24,11 +24,11 @@ from explorer.number_format import format_percent, format_signed
 from explorer.tasks.negation import NegationConfig
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
-from explorer.ui.page_sections import empty_panel, untrained_panel
+from explorer.ui.page_sections import empty_panel
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView, load_run_model
+from explorer.ui.training.run_view import RunView, load_run_model, untrained_panel
 from explorer.ui.wording import join_words
 
 _COLUMNS = 3  # panels side by side

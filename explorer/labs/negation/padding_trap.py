@@ -17,10 +17,10 @@ from explorer.labs.negation.state import negation_task
 from explorer.tasks.negation import NegationConfig
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import number_word
 
 

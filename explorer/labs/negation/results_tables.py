@@ -21,10 +21,10 @@ from explorer.ui.budgets import budget_sentence
 from explorer.ui.components.table import add_table, draw_table
 from explorer.ui.document import Document
 from explorer.ui.learning_rates import draw_learning_rates
-from explorer.ui.page_sections import escape_markdown, explanation, untrained_panel
+from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.widgets import setting_widget
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.training.train_controls import TrainRequest
 
 

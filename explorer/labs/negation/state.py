@@ -9,8 +9,7 @@ from typing import ClassVar, Literal
 
 from explorer.catalogue import MODELS, models_of
 from explorer.errors import InvalidSetting
-from explorer.experiments.default_runs import NEGATION_MODELS, NEGATION_PRESETS
-from explorer.experiments.pretraining import SEEDS
+from explorer.experiments.default_runs import NEGATION_MODELS, NEGATION_PRESETS, SEEDS
 from explorer.jobs import limits
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import negation_data, own_task

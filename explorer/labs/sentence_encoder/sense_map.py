@@ -16,11 +16,11 @@ from explorer.tasks.sequence_labelling.homographs import FRAMES, NOUNS, SENSES, 
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
-from explorer.ui.page_sections import show_problems, untrained_panel
+from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import join_words
 
 HEIGHT = 700

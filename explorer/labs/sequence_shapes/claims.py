@@ -30,12 +30,12 @@ from explorer.ui.budgets import budget_sentence, learning_rates_sentence
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, explanation, untrained_panel
+from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import train_controls
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 
 HEIGHT = 260
 _CLIPS = {"clipped": 1.0, "free": 0.0}

@@ -26,9 +26,9 @@ from explorer.ui.language_lines import (
     with_weights,
     without_weights,
 )
-from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import join_words
 
 _FAR = 16  # characters that neither an n-gram nor a short window reaches

@@ -23,9 +23,9 @@ from explorer.ui import visitor_text
 from explorer.ui.components.table import add_table
 from explorer.ui.document import Document
 from explorer.ui.held_out_text import CountedText, count_request
-from explorer.ui.page_sections import escape_markdown, explanation, perplexity_link, untrained_panel
+from explorer.ui.page_sections import escape_markdown, explanation, perplexity_link
 from explorer.ui.result_section import Request, result_section
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import percentage
 
 

@@ -10,9 +10,9 @@ from typing import ClassVar, Literal
 from explorer.catalogue import MODELS, models_of
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments import text_setups
+from explorer.experiments.default_runs import included_text_settings
 from explorer.experiments.paper_experiments import EXPERIMENTS
 from explorer.experiments.presets import preset
-from explorer.experiments.pretraining import included_text_settings
 from explorer.tasks.text.config import MIN_VOCABULARY, TextConfig
 from explorer.training.config import Optimiser, RunConfig
 from explorer.ui.state.fields import setting

@@ -32,10 +32,10 @@ from explorer.tasks.seq2seq.config import (
 from explorer.training.config import RunConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, explanation, untrained_panel
+from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.result_section import Request, result_section, show_when_ready
 from explorer.ui.state.session import PageSession, fragment
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.web.background import Pool
 from explorer.web.results import pack, register_arrays
 

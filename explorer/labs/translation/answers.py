@@ -33,12 +33,12 @@ from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import DigitsConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.ui.document import Document
-from explorer.ui.page_sections import show_problems, untrained_panel
+from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import run_view
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 
 _ROW = 62  # pixels of a model
 

@@ -9,8 +9,8 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.labs.translation.model_picker import loaded_views, seed_picker
 from explorer.labs.translation.state import TranslationState
-from explorer.tasks.own_tables import read_pairs
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
+from explorer.tasks.seq2seq.own_pairs import read_pairs
 from explorer.tasks.seq2seq.pairs import PairTable, example_pairs
 from explorer.ui import visitor_text
 from explorer.ui.page_sections import show_problems

@@ -33,11 +33,11 @@ from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
 from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import count_seeds
 from explorer.web.results import pack, register_arrays
 

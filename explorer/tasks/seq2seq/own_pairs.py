@@ -5,15 +5,37 @@ The file stays in memory, like every own text (`text/corpora.py`), and is read w
 
 from __future__ import annotations
 
-from explorer.errors import InvalidSetting, LineageError
+from typing import NamedTuple
+
+from explorer.errors import InvalidSetting, LineageError, TextError, shorten
 from explorer.tasks.once import Once
-from explorer.tasks.own_tables import read_pairs
-from explorer.tasks.seq2seq.pairs import Pair, PairsConfig, PairTable, characters, example_table, split_pairs
+from explorer.tasks.own_tables import read_columns
+from explorer.tasks.seq2seq.pairs import (
+    JOINERS,
+    MAX_ALPHABET,
+    MAX_CHARACTERS,
+    MIN_PAIRS,
+    Pair,
+    PairsConfig,
+    PairTable,
+    characters,
+    example_table,
+    normalize_text,
+    split_pairs,
+)
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 
+PAIR_COLUMNS = ("source", "target")
 _own: Once[PairsConfig, PairTable] = Once()
 _tasks: Once[str, PairsConfig] = Once()  # by the SHA-256 of a file
+
+
+class SourcesAndTargets(NamedTuple):
+    """The pairs of a table, each source once."""
+
+    pairs: tuple[Pair, ...]  # in the order of the rows
+    repeated: int  # rows whose pair stands in an earlier row; they are counted once
 
 
 def pair_table(config: PairsConfig) -> PairTable:
@@ -52,6 +74,43 @@ def known_target(config: PairsConfig, source: str) -> str | None:
         return None
 
 
+def read_pairs(content: str) -> SourcesAndTargets:
+    """Return the pairs of a table with the columns source and target. Raises TextError.
+
+    Capitals are kept. Spaces at both ends are dropped, and several in a row are one.
+    """
+    rows_of: dict[str, int] = {}
+    targets: dict[str, str] = {}
+    alphabets: dict[str, dict[str, None]] = {column: {} for column in PAIR_COLUMNS}
+    rows = read_columns(content, PAIR_COLUMNS, "pair")
+    for number, given in rows:
+        cells = [normalize_text(cell) for cell in given]
+        for column, cell in zip(PAIR_COLUMNS, cells, strict=True):
+            _check_sequence(number, column, cell)
+            alphabets[column].update(dict.fromkeys(cell))
+            if len(alphabets[column]) > MAX_ALPHABET:
+                raise TextError(
+                    f"Up to row {number}, the column {column} has {len(alphabets[column])} different characters; at "
+                    f"most {MAX_ALPHABET} are read.",
+                    "Leave out rows with rare characters.",
+                )
+        source, target = cells
+        if targets.setdefault(source, target) != target:
+            raise TextError(
+                f"Rows {rows_of[source]} and {number} have the same source, “{shorten(source)}”, with the targets "
+                f"“{shorten(targets[source])}” and “{shorten(target)}”.",
+                "Give a source one target.",
+            )
+        rows_of.setdefault(source, number)
+    if len(targets) < MIN_PAIRS:
+        raise TextError(
+            f"This table has {len(targets)} different source{'s' * (len(targets) != 1)}; at least {MIN_PAIRS} are "
+            "needed, two to train on and one to test.",
+            "Add other pairs.",
+        )
+    return SourcesAndTargets(tuple(targets.items()), len(rows) - len(targets))
+
+
 def drop_pairs(sha: str) -> None:
     """Drop the pairs of a visitor's file."""
     _own.drop_where(lambda config: config.text == sha)
@@ -68,3 +127,19 @@ def _settings_of(pairs: tuple[Pair, ...], sha: str) -> PairsConfig:
         longest_source=max(map(len, sources)),
         longest_target=max(map(len, targets)),
     )
+
+
+def _check_sequence(number: int, column: str, cell: str) -> None:
+    """Raise TextError for a source or a target that cannot be learned from."""
+    if not cell:
+        raise TextError(f"Row {number} has no {column}.", "Write one there or delete the row.")
+    if len(cell) > MAX_CHARACTERS:
+        raise TextError(
+            f"The {column} in row {number} has {len(cell):,} characters; at most {MAX_CHARACTERS} are read.",
+            "Shorten it, or delete the row.",
+        )
+    if invisible := next((each for each in cell if not each.isprintable() and each not in JOINERS), ""):
+        raise TextError(
+            f"The {column} in row {number} has an invisible character (U+{ord(invisible):04X}).",
+            "Delete it.",
+        )

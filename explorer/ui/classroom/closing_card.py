@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer.lessons.grading import TaskResult
 from explorer.lessons.lesson import Lesson, Reason, Task
-from explorer.ui.components.base import register
+from explorer.ui.classroom.lesson_step import leave_lesson, open_step, setup_component
 from explorer.ui.document import Document
 from explorer.ui.page_sections import EXPLANATION
 from explorer.ui.result_section import result_section
@@ -18,42 +18,33 @@ from explorer.ui.state.page_states import state_kind
 from explorer.ui.state.session import page_url_params
 from explorer.web import lesson_results
 
-_setup = register("lesson_setup")
 _CHECKED = "lineage.task"  # the lesson whose task this visitor has checked, and the state of the page then
 _NO_SETUP: dict[str, Any] = {"tokens": [], "marked": [], "note": "", "networks": [], "axis": None, "edges": []}
 
 
-def draw_closing_card(
-    lesson: Lesson,
-    page: str,
-    draw_header: Callable[[Lesson, int, bool], None],
-    open_step: Callable[[str, int], None],
-    leave_lesson: Callable[[], None],
-) -> None:
-    """Draw the card above the page of the task; the page below is open."""
+def draw_closing_card(lesson: Lesson, page: str) -> None:
+    """Draw the content of the card above the page of the task; the page below is open."""
     task = lesson.task
-    with st.container(border=True, key="lesson-card"):
-        draw_header(lesson, lesson.closing, True)
-        name = f"step {lesson.name} {lesson.closing}" if not task or page == task.page else ""
-        _setup(data={"step": name, **_NO_SETUP}, key="lesson.setup")
-        with st.container(width=EXPLANATION, key="lesson-closing"):
-            st.markdown(f"#### What this lesson has shown\n\n{lesson.recap}")
-            if lesson.reason:
-                _draw_reason(lesson.name, lesson.reason)
-            if task:
-                st.markdown(f"#### Now change this yourself\n\n{task.text}")
-            if task and page == task.page:
-                _draw_task(lesson.name, task)
-            elif task and st.button("Go to the page of this task", icon=":material/arrow_forward:", key="lesson.go"):
-                open_step(lesson.name, lesson.closing)
-        with st.container(horizontal=True):
-            draw_next_lesson(lesson, open_step, leave_lesson)
-            if st.button("Previous step", icon=":material/arrow_back:", key="lesson.before"):
-                open_step(lesson.name, len(lesson.steps))
-        st.caption(sheet_links(lesson))
+    name = f"step {lesson.name} {lesson.closing}" if not task or page == task.page else ""
+    setup_component(data={"step": name, **_NO_SETUP}, key="lesson.setup")
+    with st.container(width=EXPLANATION, key="lesson-closing"):
+        st.markdown(f"#### What this lesson has shown\n\n{lesson.recap}")
+        if lesson.reason:
+            _draw_reason(lesson.name, lesson.reason)
+        if task:
+            st.markdown(f"#### Now change this yourself\n\n{task.text}")
+        if task and page == task.page:
+            _draw_task(lesson.name, task)
+        elif task and st.button("Go to the page of this task", icon=":material/arrow_forward:", key="lesson.go"):
+            open_step(lesson.name, lesson.closing)
+    with st.container(horizontal=True):
+        draw_next_lesson(lesson)
+        if st.button("Previous step", icon=":material/arrow_back:", key="lesson.before"):
+            open_step(lesson.name, len(lesson.steps))
+    st.caption(sheet_links(lesson))
 
 
-def draw_next_lesson(lesson: Lesson, open_step: Callable[[str, int], None], leave_lesson: Callable[[], None]) -> None:
+def draw_next_lesson(lesson: Lesson) -> None:
     """Draw the buttons after the last step: the next lesson, and all lessons."""
     following = lesson_results.next_lesson(lesson.name)
     if following and st.button(

@@ -23,6 +23,7 @@ from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves, Record
+from explorer.ui.page_sections import empty_panel
 from explorer.ui.state.visitor import current_visitor
 
 
@@ -142,3 +143,9 @@ def load_run_model(run: StoredRun | Record) -> load_model.LoadedModel:
     except DamagedRun:
         _broken.add(run.cache_key)
         raise
+
+
+def untrained_panel(views: Mapping[str, RunView], sentence: str, height: int) -> None:
+    """Draw `sentence` in an empty panel, or that the models are training, where that is why nothing can be shown."""
+    live = any(view.live for view in views.values())
+    empty_panel("The models are training; their results follow here." if live else sentence, height)
