@@ -1,14 +1,13 @@
 """A course at several servers: PostgreSQL, three app servers, nginx with TLS, and students in real Streamlit sessions.
 
-    python -m benchmarks.course [--part class|idle|sweep] [--students 300]
+    python -m benchmarks.course [--part class|idle|trainings] [--students 300]
 
 class: all students are in one class. They answer six questions of a lesson, and see the answer and the next step. A
     server is killed while they answer the second question, and all servers are restarted one after the other during the
     fourth.
 idle: memory of sessions that do nothing.
-sweep: 200 runs of a sweep, in worker processes of the servers or (`--executor ray`) in a Ray cluster of a head and two
-    nodes. Every 20 s a worker is killed, and two servers are killed and started again. Every run is compared with one
-    that was trained undisturbed, bit for bit.
+trainings: 100 runs of a sweep in a Ray cluster of a head and two nodes. Every ten seconds a worker, a node or a server
+    is killed. Every run is compared with one that was trained undisturbed, bit for bit.
 
 All parts share the machine with the students, whose own use of the processor is printed.
 """
@@ -33,9 +32,9 @@ import typer
 
 from benchmarks.class_link import read_class_code
 from benchmarks.load.cluster import SERVERS, Cluster, Cost, running_cluster
+from benchmarks.load.cluster_kills import make_runs, print_outcome, ray_nodes, run_disturbed, train_undisturbed
 from benchmarks.load.light_http import trusting_context
 from benchmarks.load.students import HEADERS, LOST, Attendance, Course, OpenPage, Plan
-from benchmarks.load.sweep_kills import MOST_RUNS, make_runs, print_sweep, ray_cluster, run_disturbed, train_undisturbed
 
 LESSON, STEPS = "counting", 6
 SOON = 3.0  # seconds within which the class should have what its teacher does
@@ -47,18 +46,13 @@ WARM_SESSIONS = 30
 WARM_SECONDS = 120.0  # the servers release some 220 MB each in the second minute after their start
 ARRIVAL_EVERY = 0.3  # seconds between two sessions that shall do nothing
 SETTLE_SECONDS = 20.0  # after which their pages are whole
-JOBS_AT_ONCE = 4  # trainings of a sweep that each server carries out at once
+JOBS_AT_ONCE = 12  # trainings that the cluster carries out at once
 
 
 class Part(StrEnum):
     classroom = "class"
     idle = "idle"
-    sweep = "sweep"
-
-
-class Executor(StrEnum):
-    processes = "processes"
-    ray = "ray"
+    trainings = "trainings"
 
 
 @dataclass
@@ -309,23 +303,18 @@ async def measure_memory(cluster: Cluster, sessions: int) -> None:
         print(f"    failed {count} times: {text}")
 
 
-# ---- a sweep ----
+# ---- trainings ----
 
 
-def measure_sweep(runs: int, epochs: int, executor: Executor) -> None:
-    """Train a sweep undisturbed, then over several servers that are killed, and print what is different."""
+def measure_trainings(runs: int, epochs: int) -> None:
+    """Train undisturbed, then in a cluster whose parts are killed, and print what is different."""
     sweep = make_runs(runs, epochs)
-    with contextlib.ExitStack() as stack:
-        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lineage-undisturbed-")))
-        undisturbed = train_undisturbed(sweep, home, JOBS_AT_ONCE)
-        address = executor.value
-        if executor is Executor.ray:
-            address = stack.enter_context(ray_cluster(SERVERS * JOBS_AT_ONCE))
-        settings = {"LINEAGE_EXECUTOR": address, "LINEAGE_JOBS_AT_ONCE": str(JOBS_AT_ONCE)}
-        cluster = stack.enter_context(running_cluster(**settings))
-        outcome = run_disturbed(cluster, sweep, home)
-        print_sweep(outcome, sweep, undisturbed)
-        _print_tracebacks(cluster)
+    with tempfile.TemporaryDirectory(prefix="lineage-undisturbed-") as home, ray_nodes(JOBS_AT_ONCE) as nodes:
+        undisturbed = train_undisturbed(sweep, Path(home), JOBS_AT_ONCE)
+        settings = {"LINEAGE_EXECUTOR": nodes.address, "LINEAGE_JOBS_AT_ONCE": str(JOBS_AT_ONCE)}
+        with running_cluster(**settings) as cluster:
+            print_outcome(run_disturbed(cluster, nodes, sweep, Path(home)), sweep, undisturbed)
+            _print_tracebacks(cluster)
 
 
 def _print_tracebacks(cluster: Cluster) -> None:
@@ -338,16 +327,15 @@ def main(
     students: Annotated[int, typer.Option(help="How many are in the class.")] = 300,
     questions: Annotated[int, typer.Option(help="How many questions the class answers.", min=1, max=STEPS)] = STEPS,
     arrival: Annotated[float, typer.Option(help="Seconds within which they arrive.")] = 30,
-    runs: Annotated[int, typer.Option(help="How many runs the sweep has: a multiple of 10.")] = MOST_RUNS,
-    epochs: Annotated[int, typer.Option(help="Epochs of each run of the sweep.")] = 60,
-    executor: Annotated[Executor, typer.Option(help="Where the runs of the sweep train.")] = Executor.processes,
+    runs: Annotated[int, typer.Option(help="How many trainings there are: a multiple of 10.")] = 100,
+    epochs: Annotated[int, typer.Option(help="Epochs of each training.")] = 60,
 ) -> None:
     """Measure a course at several servers."""
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
     for each in (part,) if part else Part:
         print(flush=True)
-        if each is Part.sweep:
-            measure_sweep(runs, epochs, executor)
+        if each is Part.trainings:
+            measure_trainings(runs, epochs)
             continue
         with running_cluster() as cluster:
             if each is Part.classroom:
