@@ -1,6 +1,6 @@
 """The key with which this server signs its cookies: LINEAGE_SECRET, or a random one.
 
-The random one is in a file that only this server can read, and in the database, where the key of the first server counts.
+The random one is in a file that only this server can read, and in the database: servers that share it use the same.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import NoResultFound
@@ -15,7 +14,7 @@ from explorer.errors import StoreError
 def test_a_shared_value_is_that_of_the_first(database: str) -> None:
     assert shared_values.find_or_store("name", lambda: "first") == "first"
     assert shared_values.find_or_store("name", lambda: "second") == "first"
-    shared_values.replace("name", "third")
+    run_transaction(lambda session: shared_values.write(session, "name", "third"), write=True)
     assert shared_values.find_or_store("name", lambda: "second") == "third"
 
 

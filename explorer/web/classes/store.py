@@ -273,7 +273,7 @@ def read_changes() -> None:
         return
     versions = select(ClassRow.code, ClassRow.version).where(ClassRow.code.in_([copy.code for copy in known]))
     try:
-        found = dict(transaction(lambda session: session.execute(versions).tuples().all()))
+        found = transaction(lambda session: {code: version for code, version in session.execute(versions)})
     except StoreError:  # the thread that writes who is present logs it
         return
     for copy, classroom in known.items():

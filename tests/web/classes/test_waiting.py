@@ -7,9 +7,13 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import update
 from starlette.applications import Starlette
 
-from explorer.web.classes import actions, endpoints, waiting
+from explorer.database.engine import run_transaction
+from explorer.web import transactions
+from explorer.web.classes import actions, endpoints, store, waiting
+from explorer.web.classes.tables import ClassRow
 from explorer.web.visitors import COOKIE, issue_cookie, visitor_from_cookies
 from tests.web.classes.questions import SHOWN_QUESTION, TEACHER
 
@@ -62,6 +66,33 @@ def test_a_request_waits_until_something_changes_for_the_student(monkeypatch: py
 
     asyncio.run(scenario())
     assert not waiting._waiting
+
+
+def test_a_request_waits_for_a_change_at_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints, "HOLD_SECONDS", LONG)
+    monkeypatch.setattr(store, "MAX_AGE", LONG)
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
+
+    def change(**values: object) -> None:
+        """Change the class as another server does, of which this process knows nothing."""
+        changed = update(ClassRow).where(ClassRow.code == code).values(version=ClassRow.version + 1, **values)
+        run_transaction(lambda session: session.execute(changed), write=True)
+        store.read_changes()
+
+    async def scenario() -> None:
+        (student,) = browsers(1)
+        request = asyncio.create_task(ask(student, code, (await ask(student, code))["mark"]))
+        assert await is_waiting(request)
+        await asyncio.to_thread(change, kept=1)
+        assert await is_waiting(request), "more answers are no change for a student"
+        monkeypatch.setattr(transactions, "_down_until", float("inf"))
+        await asyncio.to_thread(change, revealed=True)
+        assert await is_waiting(request), "the database does not answer"
+        transactions.reset()
+        await asyncio.to_thread(store.read_changes)
+        assert (await request)["revealed"]
+
+    asyncio.run(scenario())
 
 
 def test_the_teacher_and_an_older_mark_do_not_wait_and_nobody_forever(monkeypatch: pytest.MonkeyPatch) -> None:
