@@ -1,6 +1,6 @@
-"""Locks that keep two app servers from using one LINEAGE_HOME or one SQLite file. Terminals and notebooks are no servers.
+"""Locks that keep two app servers from using one LINEAGE_HOME or one SQLite file.
 
-Several servers may share one PostgreSQL database.
+Several servers may share a PostgreSQL database, and terminals and notebooks use the home of a server.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The predictions of visitors in lessons, in the database: private to the visitor, who finds them again.
 
 A visitor is identified by the hash of the cookie. What this process has read is also in memory, because a page needs it
-at every run. It is read again after CURRENT_SECONDS, because another server may have changed it. While the database does
-not answer, the last known prediction counts, and a new one is kept in memory only.
+at every run. It is read again after CURRENT_SECONDS, because another server may have changed it. While the database
+does not answer, the last known prediction counts, and a new one is kept in memory only.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from explorer.errors import LineageError, NotAllowed, StoreError
 from explorer.lessons.lesson import Question, Task
 from explorer.ui import visitor_text
 from explorer.ui.base_path import base_path
-from explorer.ui.classroom.lesson_card import draw_step_setup, draw_step_text, open_step, presentation_params
+from explorer.ui.classroom.lesson_step import draw_step_setup, draw_step_text, open_step, presentation_params
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
 from explorer.ui.state.page_states import reads_sentence

@@ -10,6 +10,7 @@ import streamlit as st
 
 from explorer.lessons.grading import TaskResult
 from explorer.lessons.lesson import Lesson, Reason, Task
+from explorer.ui.classroom.lesson_step import leave_lesson, open_step
 from explorer.ui.components.base import register
 from explorer.ui.document import Document
 from explorer.ui.page_sections import EXPLANATION
@@ -23,13 +24,7 @@ _CHECKED = "lineage.task"  # the lesson whose task this visitor has checked, and
 _NO_SETUP: dict[str, Any] = {"tokens": [], "marked": [], "note": "", "networks": [], "axis": None, "edges": []}
 
 
-def draw_closing_card(
-    lesson: Lesson,
-    page: str,
-    draw_header: Callable[[Lesson, int, bool], None],
-    open_step: Callable[[str, int], None],
-    leave_lesson: Callable[[], None],
-) -> None:
+def draw_closing_card(lesson: Lesson, page: str, draw_header: Callable[[Lesson, int, bool], None]) -> None:
     """Draw the card above the page of the task; the page below is open."""
     task = lesson.task
     with st.container(border=True, key="lesson-card"):
@@ -47,13 +42,13 @@ def draw_closing_card(
             elif task and st.button("Go to the page of this task", icon=":material/arrow_forward:", key="lesson.go"):
                 open_step(lesson.name, lesson.closing)
         with st.container(horizontal=True):
-            draw_next_lesson(lesson, open_step, leave_lesson)
+            draw_next_lesson(lesson)
             if st.button("Previous step", icon=":material/arrow_back:", key="lesson.before"):
                 open_step(lesson.name, len(lesson.steps))
         st.caption(sheet_links(lesson))
 
 
-def draw_next_lesson(lesson: Lesson, open_step: Callable[[str, int], None], leave_lesson: Callable[[], None]) -> None:
+def draw_next_lesson(lesson: Lesson) -> None:
     """Draw the buttons after the last step: the next lesson, and all lessons."""
     following = lesson_results.next_lesson(lesson.name)
     if following and st.button(

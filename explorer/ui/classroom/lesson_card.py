@@ -10,37 +10,18 @@ import streamlit as st
 
 from explorer.errors import InvalidSetting, LineageError
 from explorer.lessons.grading import Answer
-from explorer.lessons.lesson import Lesson, Step
-from explorer.ui.classroom import closing_card
-from explorer.ui.components.base import register
+from explorer.lessons.lesson import Lesson
+from explorer.ui.classroom import classroom_card, closing_card
+from explorer.ui.classroom.lesson_step import draw_step_setup, draw_step_text, leave_lesson, open_step
 from explorer.ui.document import Document
 from explorer.ui.page_sections import EXPLANATION, escape_markdown, explanation, show_problems
 from explorer.ui.result_section import result_section
-from explorer.ui.state.session import open_page, shared_url_params
+from explorer.ui.state.session import shared_url_params
 from explorer.ui.state.visitor import current_visitor
 from explorer.web import lesson_results, predictions
 from explorer.web.background import submit
 
-_setup = register("lesson_setup")
 ANSWER_HEIGHT = 250  # pixels reserved for the result while it is measured
-
-
-def open_step(name: str, number: int, **more_params: str) -> None:
-    """Open the page of a lesson step in its state; `more_params` are added to the URL."""
-    step = lesson_results.find_part(name, number)
-    unfold = {"unfold": step.section} if step.section else {}
-    params = {**step.state, "lesson": name, "part": str(number), **unfold, **presentation_params(), **more_params}
-    open_page(step.page, params)
-
-
-def leave_lesson() -> None:
-    """Open the list of all lessons."""
-    open_page("lessons", presentation_params())
-
-
-def presentation_params() -> dict[str, str]:
-    """Return the URL parameter that keeps a page on the projector."""
-    return {name: text for name, text in shared_url_params().items() if name == "screen"}
 
 
 def current_lesson_step() -> tuple[Lesson, int] | None:
@@ -62,7 +43,7 @@ def current_lesson_step() -> tuple[Lesson, int] | None:
 def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
     """Draw the card; return whether the page may be shown, which would reveal the answer before the prediction."""
     if number == lesson.closing:
-        closing_card.draw_closing_card(lesson, page, _draw_header, open_step, leave_lesson)
+        closing_card.draw_closing_card(lesson, page, _draw_header)
         return True
     step = lesson.steps[number - 1]
     visitor_id = current_visitor().id
@@ -91,27 +72,6 @@ def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
     return prediction is not None
 
 
-def draw_step_text(step: Step, alone: bool) -> None:
-    """Draw the title and the text of a step; with `alone` the title is the page's title."""
-    if alone:
-        st.title(step.title, anchor=False)
-        st.markdown(step.text)
-    else:
-        st.markdown(f"#### {step.title}\n\n{step.text}")
-
-
-def draw_step_setup(step: Step, name: str = "", with_axis: bool = False) -> None:
-    """Draw what the step is about; see `static/components/lesson_setup/view.js`.
-
-    name: of the step, whose title gets the keyboard focus when it is new
-    with_axis: whether the axis of the answer is drawn, too
-    """
-    data = lesson_results.setup_data(step)
-    if not with_axis:
-        data |= {"axis": None, "edges": []}
-    _setup(data={"step": name, **data}, key="lesson.setup")
-
-
 def _draw_header(lesson: Lesson, number: int, answered: bool) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         part = f"step {number} of {len(lesson.steps)}"
@@ -127,8 +87,6 @@ def _draw_header(lesson: Lesson, number: int, answered: bool) -> None:
 
 def _draw_class_button(lesson: Lesson, number: int) -> None:
     """Draw the button that gives a step to a class; at the task, one that lets a teacher's class collect sentences."""
-    from explorer.ui.classroom import classroom_card
-
     task, draw = lesson.task, partial(st.button, icon=":material/groups:", key="lesson.class", type="tertiary")
     if number != lesson.closing:
         if draw("Give it to a class"):
@@ -211,7 +169,7 @@ def _draw_navigation(lesson: Lesson, number: int, predict_again: Callable[[], No
             if lesson.closing and st.button(finish, icon=":material/arrow_forward:", key="lesson.finish"):
                 open_step(lesson.name, lesson.closing)
             if not lesson.closing:
-                closing_card.draw_next_lesson(lesson, open_step, leave_lesson)
+                closing_card.draw_next_lesson(lesson)
         if number > 1 and st.button("Previous step", icon=":material/arrow_back:", key="lesson.before"):
             open_step(lesson.name, number - 1)
         if predict_again:

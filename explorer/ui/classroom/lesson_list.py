@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.lessons.lesson import Lesson
 from explorer.ui.classroom import closing_card
-from explorer.ui.classroom.lesson_card import open_step
+from explorer.ui.classroom.lesson_step import open_step
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import escape_markdown
 from explorer.web import lesson_results

@@ -11,9 +11,10 @@ from threading import Lock
 import psutil
 from cachetools import TTLCache, cached
 
-from explorer import __version__, metrics
+from explorer import metrics
 from explorer.environment import environment
 from explorer.jobs.scheduler import service
+from explorer.program_files import VERSION
 from explorer.training.machine import machine_kind
 from explorer.web.operations import server_log
 
@@ -27,7 +28,7 @@ def read_facts() -> dict[str, object]:
     return {
         "id": server_log.SERVER,
         "name": socket.gethostname(),
-        "version": __version__,
+        "version": VERSION,
         "started": started.isoformat(timespec="seconds"),
         "presence": dict(zip(("browsers", "tabs"), service.count_presence(), strict=True)),
         "jobs": _read_jobs(),

@@ -11,9 +11,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from explorer import __version__
 from explorer.errors import StoreError
 from explorer.jobs.scheduler import JobService
+from explorer.program_files import VERSION
 from explorer.training.config import default_config, with_settings
 from explorer.web import job_endpoints
 from explorer.web.classes import actions, endpoints, store
@@ -76,7 +76,7 @@ def test_the_state_has_the_facts_of_the_server(operator: TestClient, service: Jo
     answer = operator.get("/operator/state")
     assert answer.headers["cache-control"] == "no-store"
     facts = answer.json()["server"]
-    assert (facts["id"], facts["version"]) == (server_log.SERVER, __version__) and facts["name"]
+    assert (facts["id"], facts["version"]) == (server_log.SERVER, VERSION) and facts["name"]
     assert datetime.datetime.fromisoformat(facts["started"]) < now
     assert facts["presence"] == {"browsers": 1, "tabs": 1}
     assert facts["workers"]["executor"] == "here" and facts["workers"]["most"] == 12
