@@ -43,7 +43,7 @@ function button(label, key, act, words = "") {
 }
 
 /** A table; each cell has the name of its column, which a narrow screen shows beside it. */
-function table(caption, columns, rows, empty = "", remark = "") {
+function table(caption, columns, rows, empty, remark = "") {
   const heading = node("h2", {}, caption);
   const below = remark ? node("p", { class: "soft" }, remark) : null;
   if (!rows.length) return node("section", {}, heading, node("p", { class: "soft" }, empty), below);
@@ -59,26 +59,22 @@ function table(caption, columns, rows, empty = "", remark = "") {
   return node("section", {}, heading, shown, below);
 }
 
-function serverRow({ id, name, version, started, presence, memory, disk }, now) {
-  return [
-    node("span", {}, name, node("span", { class: "id" }, id)),
-    formatAge(Date.parse(started), now),
-    `${formatUnits(presence.browsers, "browser")}, ${formatUnits(presence.tabs, "tab")}`,
-    formatBytes(memory.server),
-    `${formatBytes(disk.free)} free`,
-    version,
-  ];
-}
-
-function workerRow({ workers, jobs, memory }) {
-  return [
-    { here: "in the server", processes: "processes" }[workers.executor] ?? workers.executor,
-    workers.machine || "not known yet",
-    `${formatCount(jobs.running)} of ${formatCount(workers.most)}`,
-    formatCount(jobs.waiting),
-    jobs.started ? `${formatDuration(jobs.first_seconds)} (mean of ${formatCount(jobs.started)})` : "–",
-    workers.executor === "here" ? "–" : formatBytes(memory.workers),
-  ];
+function serverSection({ id, name, version, started, presence, memory, disk, jobs, workers }, now) {
+  const executor = { here: "in the server", processes: "processes" }[workers.executor] ?? workers.executor;
+  const facts = {
+    Name: `${name}, ${id} in the log`,
+    Version: `${version}, started ${formatAge(Date.parse(started), now)}`,
+    Visitors: `${formatUnits(presence.browsers, "browser")}, ${formatUnits(presence.tabs, "tab")}`,
+    Memory: `${formatBytes(memory.server)}${workers.executor === "here" ? "" : `, workers ${formatBytes(memory.workers)}`}`,
+    "Free disk": formatBytes(disk.free),
+    Executor: `${executor}${workers.machine && `, ${workers.machine}`}`,
+    Trainings: `${formatCount(jobs.running)} of at most ${formatCount(workers.most)} running, ${formatCount(jobs.waiting)} waiting`,
+  };
+  if (jobs.started) {
+    facts["First evaluation"] = `after ${formatDuration(jobs.first_seconds)} (mean of ${formatCount(jobs.started)})`;
+  }
+  const list = Object.entries(facts).flatMap(([fact, value]) => [node("dt", {}, fact), node("dd", {}, value)]);
+  return node("section", {}, node("h2", {}, "Server"), node("dl", {}, ...list));
 }
 
 function jobRow(job) {
@@ -127,12 +123,7 @@ function draw(place, state) {
   const key = document.activeElement?.getAttribute("data-key");
   place.replaceChildren(
     ...(state.problem ? [node("p", { role: "alert" }, state.problem)] : []),
-    table("Server", ["Server", "Started", "Visitors", "Memory", "Disk", "Version"], [serverRow(state.server, now)]),
-    table(
-      "Workers",
-      ["Executor", "Machine", "Running", "Waiting", "Time to first evaluation", "Memory"],
-      [workerRow(state.server)],
-    ),
+    serverSection(state.server, now),
     table(
       "Trainings",
       ["Model", "Settings", "State", "Step", "Time left", "Action"],
