@@ -12,7 +12,7 @@ from explorer.lessons.lesson import Question
 from explorer.web import transactions
 from explorer.web.classes import actions, store, tables
 from explorer.web.classes.classroom import PRESENCE_SECONDS, UnknownClassroom
-from explorer.web.classes.store import find_classroom
+from explorer.web.classes.store import CODE_LENGTH, CODE_LETTERS, find_classroom
 from explorer.web.visitors import Visitor
 from tests.web.classes.questions import NUMBER_QUESTION, SENTENCE_QUESTION, SHOWN_QUESTION, SHOWN_SENTENCES, TEACHER
 
@@ -37,6 +37,18 @@ def test_the_class_of_a_visitor_is_remembered() -> None:
         store.forget()  # as after a restart
     actions.end_classroom(classroom.code, TEACHER)
     assert code_of("teacher") is code_of("ada") is None
+    actions.record_answer(other.code, "ada", 1, "a")
+    store.write_presence()
+    store.remember_class("ada", classroom.code)  # as at another server, where ada has not been since
+    assert [code_of("ada") for _ in range(2)] == [None, other.code], "the class that has ended is looked up once more"
+
+
+def test_a_code_that_somebody_has_guessed_may_be_that_of_the_next_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions.secrets, "choice", lambda letters: letters[0])
+    code = CODE_LENGTH * CODE_LETTERS[0]
+    with pytest.raises(UnknownClassroom):
+        find_classroom(code)
+    assert actions.show_question("teacher", SHOWN_QUESTION).code == code
 
 
 def test_a_classroom_is_deleted_after_four_idle_hours(clock: list[float]) -> None:

@@ -53,6 +53,11 @@ def test_a_request_waits_until_something_changes_for_the_student(monkeypatch: py
         await asyncio.to_thread(actions.reveal_answer, code, TEACHER, 1)
         state = await request
         assert (state["revealed"], state["votes"][0]["given"]) == (True, ["a"])
+        request = asyncio.create_task(ask(one, code, state["mark"]))
+        assert await is_waiting(request)
+        await asyncio.to_thread(actions.remove_answers, code, TEACHER, 1, [1])
+        state = await request
+        assert state["votes"][0]["given"] == []
         assert state["mark"] != mark
         request = asyncio.create_task(ask(one, code, state["mark"]))
         assert await is_waiting(request)
@@ -64,7 +69,7 @@ def test_a_request_waits_until_something_changes_for_the_student(monkeypatch: py
         await asyncio.to_thread(actions.end_classroom, code, TEACHER)
         assert (await request)["over"]
 
-    asyncio.run(scenario())
+    asyncio.run(asyncio.wait_for(scenario(), 120))
     assert not waiting._waiting
 
 
@@ -92,7 +97,7 @@ def test_a_request_waits_for_a_change_at_another_server(monkeypatch: pytest.Monk
         await asyncio.to_thread(store.read_changes)
         assert (await request)["revealed"]
 
-    asyncio.run(scenario())
+    asyncio.run(asyncio.wait_for(scenario(), 120))
 
 
 def test_the_teacher_and_an_older_mark_do_not_wait_and_nobody_forever(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,4 +115,4 @@ def test_the_teacher_and_an_older_mark_do_not_wait_and_nobody_forever(monkeypatc
         monkeypatch.setattr(endpoints, "HOLD_SECONDS", 0.01)
         assert (await asyncio.wait_for(ask(student, code, state["mark"]), 60))["mark"] == state["mark"]
 
-    asyncio.run(scenario())
+    asyncio.run(asyncio.wait_for(scenario(), 120))
