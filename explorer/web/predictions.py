@@ -122,7 +122,9 @@ def _change(key: _Key, prediction: object | None, write: Callable[[Session], obj
     """Change a prediction in the database, or in memory only if the database does not answer."""
     try:
         transaction(write, lock=f"predictions of {key[0]}")
+        read = time.monotonic()
     except StoreError as error:
         log.warning("a prediction could not be stored: %s", error)
+        read = math.inf  # it is not read again
     with _lock:
-        _known[key] = time.monotonic(), prediction
+        _known[key] = read, prediction

@@ -222,7 +222,8 @@ def _has_ended(session: str) -> bool:
 def _end_session(cookie: str) -> None:
     """End a session of the operator at all servers, also after a restart."""
     ended = _session_hash(cookie)
-    _ended[ended] = None
+    with _ended_lock:
+        _ended[ended] = None
 
     def store(session: Session) -> None:
         now = time.time()

@@ -73,10 +73,11 @@ def test_without_a_database_the_last_known_prediction_counts(
 ) -> None:
     store_prediction("bob", "window", 1, 7)
     clock[0] += predictions.CURRENT_SECONDS
-    monkeypatch.setattr(transactions, "run_transaction", Mock(side_effect=StoreError("no")))
-    assert find_prediction("bob", "window", 1) == 7
-    assert find_prediction("ada", "window", 1) is None
-    store_prediction("ada", "window", 1, 12)
+    with monkeypatch.context() as patch:
+        patch.setattr(transactions, "run_transaction", Mock(side_effect=StoreError("no")))
+        assert find_prediction("bob", "window", 1) == 7
+        assert find_prediction("ada", "window", 1) is None
+        store_prediction("ada", "window", 1, 12)
     for _ in range(2):
-        assert find_prediction("ada", "window", 1) == 12
-        clock[0] += predictions.CURRENT_SECONDS
+        assert (find_prediction("ada", "window", 1), find_prediction("bob", "window", 1)) == (12, 7)
+        clock[0] += 2 * transactions._DOWN_SECONDS
