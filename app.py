@@ -9,7 +9,7 @@ import logging
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from explorer import __version__
-from explorer.database import engine, servers
+from explorer.database import engine, home_lock, servers
 from explorer.environment import environment
 from explorer.errors import LineageError, StoreError
 from explorer.jobs.service import service
@@ -42,7 +42,6 @@ from explorer.web.operations import (
     metrics,
     operator_endpoints,
     readiness,
-    server_facts,
     server_log,
     start_message,
     warmup,
@@ -119,14 +118,14 @@ def check_run_storage() -> None:
 
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
+    locks = ExitStack()
     try:
         environment()  # an invalid setting stops the server here instead of failing for the first visitor
         read_lessons(check_state=page_states.url_problems)  # and so does an invalid lesson
-        server_facts.register()
+        locks.enter_context(home_lock.hold())
         check_run_storage()
         servers.start(server_name(), __version__)
         signing_key()
-        visitors.read_ended_sessions()
         class_store.start()
         service.restore()
     except LineageError:
@@ -144,6 +143,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     service.close()
     class_store.stop()
     servers.stop()
+    locks.close()
 
 
 def below_base_path(*routes: BaseRoute) -> list[BaseRoute]:

@@ -99,7 +99,12 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(machine_speed, "_measure", lambda: USUAL_MACHINE)
     torch.set_num_threads(1)
     corpora.reader.set("")  # as in a terminal, where no page reads texts for its visitor
-    for name, forget in (("rate_limits", "reset"), ("classes.store", "forget"), ("predictions", "forget")):
+    for name, forget in (
+        ("rate_limits", "reset"),
+        ("classes.store", "forget"),
+        ("predictions", "forget"),
+        ("transactions", "reset"),
+    ):
         if module := sys.modules.get(f"explorer.web.{name}"):
             getattr(module, forget)()
     # Checked at each call only where the arrays are made: elsewhere it would take as long as the training itself.

@@ -12,7 +12,7 @@ import math
 import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -279,6 +279,9 @@ def _open_stored(given: str, home: Path) -> Database:
     except StoreError:
         engine.dispose()
         raise
+    if not given:
+        with suppress(OSError):
+            file.chmod(0o600)  # the key that signs cookies is in it
     return Database(engine, _idle_connection(url.database) if url.get_backend_name() == "sqlite" else None)
 
 

@@ -14,20 +14,17 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
 from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from explorer.database import notifications
-from explorer.database.engine import Base, database, is_shared, read_clock, run_transaction, sqlite_file
-from explorer.environment import environment
-from explorer.errors import InvalidSetting, LineageError, StoreError, UnknownServer
+from explorer.database.engine import Base, database, is_shared, read_clock, run_transaction
+from explorer.errors import LineageError, StoreError, UnknownServer
 from explorer.periodic_thread import PeriodicThread
 
 log = logging.getLogger(__name__)
@@ -76,7 +73,6 @@ class _Membership:
         self.returned = -math.inf  # when its row was last written although it had already counted as dead
         self.draining = False
         self.leader: Connection | None = None  # the connection that holds the lock of the leader, if this one leads
-        self.locks: list[FileLock] = []
 
 
 _this = _Membership()
@@ -145,13 +141,10 @@ def set_draining(server: str, draining: bool) -> None:
 
 
 def start(name: str, version: str) -> None:
-    """Register this process as an app server.
+    """Register this process as an app server. Raises StoreError.
 
     name, version: host and port, and the version of the program, for the operator
-
-    Raises InvalidSetting if another server uses the same LINEAGE_HOME or the same SQLite file, and StoreError.
     """
-    _this.locks = list(_hold_locks())
     _this.name, _this.version, _this.started = name, version, datetime.datetime.now(datetime.UTC)
     if is_shared():
         _renew()
@@ -171,32 +164,6 @@ def stop() -> None:
             run_transaction(lambda session: _remove(session, stopped.id))
         except StoreError as error:  # the others notice it a few seconds later
             log.warning("this server could not sign off: %s", error)
-    for lock in stopped.locks:
-        lock.release()
-
-
-def _hold_locks() -> Iterator[FileLock]:
-    """Keep other app servers from using the same LINEAGE_HOME or SQLite file. Raises InvalidSetting or StoreError."""
-    home, file = environment().home, sqlite_file()
-    yield _lock(home / "server.lock", f"LINEAGE_HOME = {home}", "a LINEAGE_HOME of its own")
-    if file and file.parent != home and file.parent.is_dir():  # the lock would create the folder of a mistyped address
-        yield _lock(file.with_suffix(".server.lock"), f"the SQLite file {file}", "a database of its own")
-
-
-def _lock(file: Path, used: str, instead: str) -> FileLock:
-    lock = FileLock(file)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise InvalidSetting(
-            f"Another server already uses {used}. Stop it, or give this server {instead}. Several servers share "
-            "classes, trainings and runs by a PostgreSQL database in LINEAGE_DATABASE_URL and by LINEAGE_RUNS, see "
-            "docs/cluster.md."
-        ) from None
-    except OSError as error:  # then nothing is stored there that another server could change
-        log.warning("%s cannot be written: %s", file.parent, error.strerror)
-    return lock
 
 
 def _renew_and_lead() -> None:

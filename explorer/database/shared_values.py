@@ -34,11 +34,6 @@ def find_or_store(name: str, make: Callable[[], str]) -> str:
     return run_transaction(store, write=True, lock="shared values")
 
 
-def replace(name: str, value: str) -> None:
-    """Store another value for this name. Raises StoreError."""
-    run_transaction(lambda session: write(session, name, value), write=True, lock="shared values")
-
-
 def read(session: Session, name: str) -> str | None:
     """Return the value of this name within a transaction; None if there is none."""
     row = session.get(_Value, name)

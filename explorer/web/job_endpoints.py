@@ -79,14 +79,14 @@ def _row(view: JobView, visitor: Visitor, waiting: int) -> dict[str, object]:
     }
 
 
-async def jobs_endpoint(request: Request) -> Response:
+def jobs_endpoint(request: Request) -> Response:
     """GET /jobs: return the rows of the jobs panel."""
     return JSONResponse(
         {"jobs": job_rows(visitor_from_cookies(request.cookies))}, headers={"Cache-Control": "no-store"}
     )
 
 
-async def command_endpoint(request: Request) -> Response:
+def command_endpoint(request: Request) -> Response:
     """POST /jobs/KEY/stop or /resume. The required header `X-Lineage` prevents cross-site form submissions."""
     visitor, run_key = visitor_from_cookies(request.cookies), request.path_params["key"]
     if "x-lineage" not in request.headers:

@@ -1,35 +1,36 @@
 """The predictions of visitors in lessons, in the database: private to the visitor, who finds them again.
 
 A visitor is identified by the hash of the cookie. What this process has read is also in memory, because a page needs it
-at every run; a notification says that it has changed, here or at another server. While the database does not answer, a
-prediction is kept in memory only.
+at every run. It is read again after CURRENT_SECONDS, because another server may have changed it. While the database
+does not answer, the last known prediction counts, and a new one is kept in memory only.
 """
 
 from __future__ import annotations
 
 import datetime
 import logging
+import math
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from cachetools import LRUCache
 from sqlalchemy import JSON, delete, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from explorer.database import notifications
 from explorer.database.engine import Base, read_clock, run_transaction
 from explorer.errors import StoreError
 from explorer.web.classes.tables import upsert
+from explorer.web.transactions import transaction
 
 log = logging.getLogger(__name__)
 NO_PREDICTION: Final = "(no guess)"  # the visitor asked for the answer without predicting
 MAX_PREDICTIONS = 50_000  # the one stored longest ago is dropped first
 MAX_DAYS = 180  # days after which a prediction is deleted
-_CHANNEL = "predictions"
+CURRENT_SECONDS = 1.0  # seconds for which what has been read counts as current
 _Key = tuple[str, str, int]  # visitor, lesson and step
-# What this process knows of each visitor, by lesson and step; None: there is no prediction in the database.
-_known: LRUCache[str, dict[tuple[str, int], object | None]] = LRUCache(10_000)
+_known: LRUCache[_Key, tuple[float, object | None]] = LRUCache(10_000)  # when it was read (`time.monotonic`), and what
 _lock = threading.Lock()
 
 
@@ -47,21 +48,23 @@ def find_prediction(visitor: str, lesson: str, step: int) -> object | None:
     """Return a visitor's prediction at a step of a lesson, or None."""
     key = visitor, lesson, step
     with _lock:
-        known = _known.setdefault(visitor, {})  # a notification replaces it, also while the database is read
-        if (lesson, step) in known:
-            return known[lesson, step]
+        entry = _known.get(key)
+    read, found = entry or (-math.inf, None)
+    if time.monotonic() - read < CURRENT_SECONDS:
+        return found
 
     def find(session: Session) -> object | None:
         row = session.get(_Prediction, key)
         return row.prediction if row else None
 
     try:
-        found = run_transaction(find)
+        found = transaction(find)
     except StoreError as error:
         log.warning("a prediction could not be read: %s", error)
-        return None
     with _lock:
-        return known.setdefault((lesson, step), found)
+        if _known.get(key) is entry:  # nothing was stored meanwhile
+            _known[key] = time.monotonic(), found
+    return found
 
 
 def store_prediction(visitor: str, lesson: str, step: int, prediction: object) -> None:
@@ -82,8 +85,6 @@ def store_class_answers(session: Session, lesson: str, step: int, answers: Mappi
         for visitor, answer in answers.items()
     ]
     upsert(session, _Prediction, rows, ("prediction", "stored"))
-    for visitor in answers:
-        notifications.publish(session, _CHANNEL, visitor)
 
 
 def delete_prediction(visitor: str, lesson: str, step: int) -> None:
@@ -105,7 +106,7 @@ def forget() -> None:
 
 
 def delete_old(session: Session) -> None:
-    """Delete predictions above the limits, as the leader of the servers does now and then."""
+    """Delete predictions above the limits, as each server does now and then."""
     oldest = read_clock(session) - datetime.timedelta(days=MAX_DAYS)
     session.execute(delete(_Prediction).where(_Prediction.stored < oldest))
     newest = select(_Prediction.stored).order_by(_Prediction.stored.desc()).offset(MAX_PREDICTIONS).limit(1)
@@ -117,27 +118,13 @@ def _columns_of(key: _Key) -> dict[str, Any]:
     return dict(zip(("visitor", "lesson", "step"), key, strict=True))
 
 
-def _change(key: _Key, prediction: object | None, write: Any) -> None:
+def _change(key: _Key, prediction: object | None, write: Callable[[Session], object]) -> None:
     """Change a prediction in the database, or in memory only if the database does not answer."""
-
-    def work(session: Session) -> None:
-        write(session)
-        notifications.publish(session, _CHANNEL, key[0])
-
     try:
-        run_transaction(work, write=True, lock=f"predictions of {key[0]}", attempts=2)
+        transaction(write, lock=f"predictions of {key[0]}")
+        read = time.monotonic()
     except StoreError as error:
         log.warning("a prediction could not be stored: %s", error)
-        with _lock:
-            _known.setdefault(key[0], {})[key[1:]] = prediction
-
-
-def _forget_visitor(visitor: str | None) -> None:
-    if visitor is None:
-        forget()
-    else:
-        with _lock:
-            _known.pop(visitor, None)
-
-
-notifications.subscribe(_CHANNEL, _forget_visitor)
+        read = math.inf  # it is not read again
+    with _lock:
+        _known[key] = read, prediction

@@ -1,6 +1,6 @@
 """The key with which this server signs its cookies: LINEAGE_SECRET, or a random one.
 
-The random one is in a file that only this server can read; servers that share a database agree on the key of the first.
+The random one is in a file that only this server can read, and in the database: servers that share it use the same.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from explorer.database import shared_values
-from explorer.database.engine import is_shared
 from explorer.environment import environment
 
 log = logging.getLogger(__name__)
@@ -20,14 +19,14 @@ FILE = "secret"  # in LINEAGE_HOME
 
 
 def signing_key() -> str:
-    """Return the secret key of this server. Raises StoreError if it is shared and the database does not answer."""
+    """Return the secret key of this server. Raises StoreError if the database does not answer to the first request."""
     settings = environment()
-    return settings.secret or (_shared_key(settings.home) if is_shared() else _stored_key(settings.home))
+    return settings.secret or _shared_key(settings.database_url, settings.home)
 
 
 @lru_cache(maxsize=8)
-def _shared_key(home: Path) -> str:
-    """Return the key in the database that several servers share."""
+def _shared_key(database_url: str, home: Path) -> str:
+    """Return the key in the database of this address; the first server stores the one in its file."""
     return shared_values.find_or_store("key that signs cookies", lambda: _stored_key(home))
 
 

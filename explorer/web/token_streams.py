@@ -23,6 +23,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -54,7 +55,7 @@ class StreamAnswer:
             return Response(status_code=204, headers=_HEADERS)  # status 204 stops an EventSource from reconnecting
         self.stop()
         stream = self.running = TokenStream(self._make)
-        visitor = visitor_from_cookies(request.cookies).id
+        visitor = (await run_in_threadpool(visitor_from_cookies, request.cookies)).id
         owner = id(self) if visitor == "nobody" else visitor
         return StreamingResponse(self._events(stream, owner), media_type="text/event-stream", headers=_HEADERS)
 

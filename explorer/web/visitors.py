@@ -6,6 +6,7 @@ other modules see only a hash of the token, so stored and listed ids cannot be u
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import hmac
@@ -13,6 +14,7 @@ import json
 import logging
 import re
 import secrets
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,14 +31,14 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from explorer.database import notifications, shared_values
-from explorer.database.engine import run_transaction
+from explorer.database import shared_values
 from explorer.environment import environment
 from explorer.errors import LineageError, StoreError, TooManyRequests
 from explorer.run_store import index
 from explorer.web import rate_limits
 from explorer.web.client_address import client_address
 from explorer.web.signing import signing_key
+from explorer.web.transactions import transaction
 
 log = logging.getLogger(__name__)
 COOKIE, OPERATOR = "lineage_visitor", "lineage_operator"
@@ -60,7 +62,7 @@ _PAGE = """<!doctype html><html lang="en"><title>Operator</title>
 <body class="lineage"><header><h1>Operator</h1><p>{words}</p>
 <nav><a href="runs">Runs</a> <a href="metrics">Metrics</a>
 <form method="post"><button class="lineage-button" name="sign-out" value="1">Sign out</button></form></nav></header>
-<main id="operator"><p>The state of the servers is being read.</p></main></body></html>"""
+<main id="operator"><p>The state of the server is being read.</p></main></body></html>"""
 
 # Values of Sec-Fetch-Dest for a page in a frame, in which the browser would not keep the operator's cookie.
 _FRAMES = ("iframe", "frame", "embed", "object")
@@ -72,7 +74,9 @@ _IN_FRAME = (
 _failures: LRUCache[str, int] = LRUCache(10_000)  # failed sign-ins by address, since the last success there
 _ended: TTLCache[str, None] = TTLCache(10_000, SESSION_SECONDS)  # signed out sessions of the operator, by their hash
 _ENDED = "signed out sessions"  # the name of the value that all servers share: the hashes, and when to forget each
-_CHANNEL = "operator"  # of notifications about a hash in it
+_ENDED_SECONDS = 2.0  # seconds after which it is read again
+_ended_lock = threading.Lock()
+_ended_due = 0.0  # when (`time.monotonic`)
 
 
 @dataclass(frozen=True)
@@ -184,12 +188,14 @@ def _operator_signer(key: str, password: str) -> TimestampSigner:
 def operator_session_end(cookies: Mapping[str, str]) -> datetime.datetime | None:
     """Return when the operator's session of these cookies ends (UTC), or None if they are not the operator's."""
     value, password = cookies.get(OPERATOR, ""), environment().operator_password
-    if not value or not password or _session_hash(value) in _ended:
+    if not value or not password:
         return None
     signer = _operator_signer(signing_key(), password)
     try:
         _, begun = signer.unsign(value.encode("utf-8", "replace"), max_age=SESSION_SECONDS, return_timestamp=True)
     except BadSignature:  # also SignatureExpired
+        return None
+    if _has_ended(_session_hash(value)):
         return None
     return begun + datetime.timedelta(seconds=SESSION_SECONDS)
 
@@ -198,34 +204,37 @@ def _session_hash(cookie: str) -> str:
     return hashlib.sha256(cookie.encode("utf-8", "replace")).hexdigest()
 
 
+def _has_ended(session: str) -> bool:
+    """Return whether the operator has ended a session, given by its hash, at this server or at another one.
+
+    While the database does not answer, the last known is used.
+    """
+    global _ended_due
+    with _ended_lock:
+        if time.monotonic() >= _ended_due:
+            _ended_due = time.monotonic() + _ENDED_SECONDS
+            with contextlib.suppress(StoreError):
+                for each in json.loads(transaction(lambda session: shared_values.read(session, _ENDED)) or "{}"):
+                    _ended[each] = None
+        return session in _ended
+
+
 def _end_session(cookie: str) -> None:
     """End a session of the operator at all servers, also after a restart."""
     ended = _session_hash(cookie)
-    _ended[ended] = None
+    with _ended_lock:
+        _ended[ended] = None
 
     def store(session: Session) -> None:
         now = time.time()
         known = json.loads(shared_values.read(session, _ENDED) or "{}")
         stored = {each: until for each, until in known.items() if until > now} | {ended: now + SESSION_SECONDS}
         shared_values.write(session, _ENDED, json.dumps(stored))
-        notifications.publish(session, _CHANNEL, ended)
 
     try:
-        run_transaction(store, write=True, lock="shared values")
+        transaction(store, lock="shared values")
     except StoreError as error:
         log.warning("the operator has signed out at this server only: %s", error)
-
-
-def read_ended_sessions(ended: str | None = None) -> None:
-    """Learn which sessions of the operator have ended: the one with this hash, or all. Raises StoreError."""
-    if ended is None:
-        for each in json.loads(run_transaction(lambda session: shared_values.read(session, _ENDED)) or "{}"):
-            _ended[each] = None
-    else:
-        _ended[ended] = None
-
-
-notifications.subscribe(_CHANNEL, read_ended_sessions)
 
 
 def format_session_end(end: datetime.datetime) -> str:
@@ -234,7 +243,7 @@ def format_session_end(end: datetime.datetime) -> str:
 
 
 async def operator_endpoint(request: Request) -> Response:
-    """GET or POST /operator: the operator signs in, sees the servers (`operator_endpoints`), and signs out.
+    """GET or POST /operator: the operator signs in, sees the server (`operator_endpoints`), and signs out.
 
     `SecurityMiddleware` refuses a POST that comes from a page of another site.
     """
@@ -245,7 +254,7 @@ async def operator_endpoint(request: Request) -> Response:
     if request.headers.get("sec-fetch-dest") in _FRAMES:
         return HTMLResponse(_SIGN_IN.format(words=_IN_FRAME, form=""), headers={"Cache-Control": "no-store"})
     fields = await _read_form(request) if request.method == "POST" else {}
-    end = operator_session_end(request.cookies)
+    end = await run_in_threadpool(operator_session_end, request.cookies)
     if "sign-out" in fields:
         if end:
             await run_in_threadpool(_end_session, request.cookies[OPERATOR])

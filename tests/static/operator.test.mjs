@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { countErrors, describeRole, formatAge, formatBytes } from "../../explorer/static/operator/page.js";
+import { countErrors, formatAge, formatBytes } from "../../explorer/static/operator/page.js";
 
 test("bytes have the unit in which they are short", () => {
   assert.deepEqual([0, 999, 1_000, 1_250_000, 77_400_000_000, 5e15].map(formatBytes), [
@@ -20,20 +20,11 @@ test("an age is never negative", () => {
   assert.match(formatAge(0, 90_000), /ago$/);
 });
 
-test("the role names what a server does beside answering", () => {
-  assert.equal(describeRole({ leads: false, draining: false }), "–");
-  assert.equal(describeRole({ leads: true, draining: true }), "leads, draining");
-});
-
-test("equal errors of one server are counted, the newest first", () => {
+test("equal errors are counted, the newest first", () => {
   const error = (time, source) => ({ time, source, exception: "KeyError" });
-  const servers = [
-    { id: "a", name: "one:1", facts: { errors: [error("2026-01-02", "page"), error("2026-01-01", "page")] } },
-    { id: "b", name: "two:1", facts: { errors: [error("2026-01-03", "page")] } },
-    { id: "c", name: "three:1", facts: {} },
-  ];
-  assert.deepEqual(countErrors(servers), [
-    { source: "page", exception: "KeyError", server: "two:1", count: 1, time: "2026-01-03" },
-    { source: "page", exception: "KeyError", server: "one:1", count: 2, time: "2026-01-02" },
+  const errors = [error("2026-01-03", "training"), error("2026-01-02", "page"), error("2026-01-01", "page")];
+  assert.deepEqual(countErrors(errors), [
+    { source: "training", exception: "KeyError", count: 1, time: "2026-01-03" },
+    { source: "page", exception: "KeyError", count: 2, time: "2026-01-02" },
   ]);
 });

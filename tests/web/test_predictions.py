@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+import time
 from unittest.mock import Mock
 
 import pytest
-from sqlalchemy.orm import Session
 
 from explorer.database.engine import run_transaction
 from explorer.errors import StoreError
-from explorer.web import predictions
+from explorer.web import predictions, transactions
 from explorer.web.predictions import NO_PREDICTION, delete_prediction, find_prediction, forget, store_prediction
 
 
@@ -47,21 +46,38 @@ def test_the_predictions_stored_longest_ago_are_deleted(monkeypatch: pytest.Monk
         assert [each for each in ("ada", "bob", "eve") if find_prediction(each, "window", 1)] == kept
 
 
-def test_a_prediction_that_another_server_stores_meanwhile_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read_then_store(work: Callable[[Session], object]) -> object:
-        found = run_transaction(work)
-        monkeypatch.setattr(predictions, "run_transaction", run_transaction)
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the time in seconds, as a list with one number that a test may change."""
+    now = [time.monotonic()]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_prediction_that_another_server_stores_is_found_after_a_second(clock: list[float]) -> None:
+    def store_elsewhere(prediction: str) -> None:
+        answers = {"ada": prediction}
+        run_transaction(lambda session: predictions.store_class_answers(session, "window", 1, answers), write=True)
+
+    assert find_prediction("ada", "window", 1) is None
+    for prediction in ("a", "b"):
+        store_elsewhere(prediction)
+        clock[0] += predictions.CURRENT_SECONDS
+        assert find_prediction("ada", "window", 1) == prediction
+    store_prediction("ada", "window", 1, "c")
+    assert find_prediction("ada", "window", 1) == "c", "one's own at once"
+
+
+def test_without_a_database_the_last_known_prediction_counts(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_prediction("bob", "window", 1, 7)
+    clock[0] += predictions.CURRENT_SECONDS
+    with monkeypatch.context() as patch:
+        patch.setattr(transactions, "run_transaction", Mock(side_effect=StoreError("no")))
+        assert find_prediction("bob", "window", 1) == 7
+        assert find_prediction("ada", "window", 1) is None
         store_prediction("ada", "window", 1, 12)
-        predictions._forget_visitor("ada")  # the notification of the other server
-        return found
-
-    monkeypatch.setattr(predictions, "run_transaction", read_then_store)
-    assert find_prediction("ada", "window", 1) is None
-    assert find_prediction("ada", "window", 1) == 12
-
-
-def test_without_a_database_a_prediction_stays_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predictions, "run_transaction", Mock(side_effect=StoreError("no")))
-    assert find_prediction("ada", "window", 1) is None
-    store_prediction("ada", "window", 1, 12)
-    assert find_prediction("ada", "window", 1) == 12
+    for _ in range(2):
+        assert (find_prediction("ada", "window", 1), find_prediction("bob", "window", 1)) == (12, 7)
+        clock[0] += 2 * transactions._DOWN_SECONDS

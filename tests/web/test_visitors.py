@@ -17,8 +17,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from explorer.database.engine import close_database
+from explorer.errors import StoreError
 from explorer.run_store import index
-from explorer.web import rate_limits, signing, visitors
+from explorer.web import rate_limits, signing, transactions, visitors
 from explorer.web.visitors import COOKIE, OPERATOR, Visitor, VisitorMiddleware, issue_cookie, visitor_from_cookies
 from tests.web.client import TestClient
 
@@ -80,6 +82,7 @@ def test_an_invalid_cookie_is_nobodys_and_is_replaced(browser: TestClient, monke
 
 @pytest.mark.parametrize("has_hard_links", [True, False])
 def test_the_key_is_made_once_and_is_private(has_hard_links: bool, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signing.shared_values, "find_or_store", lambda _, make: make())  # there is no database
     file = home / signing.FILE
     if has_hard_links:
         with ThreadPoolExecutor(8) as pool:
@@ -93,6 +96,25 @@ def test_the_key_is_made_once_and_is_private(has_hard_links: bool, home: Path, m
     assert list(home.iterdir()) == [file]
     if os.name == "posix":  # Windows has no such permissions
         assert file.stat().st_mode & 0o077 == 0
+
+
+def test_the_key_survives_a_lost_database_and_is_the_same_at_all_servers(
+    database: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signing, "_shared_key", signing._shared_key.__wrapped__)  # nothing is remembered
+    key = signing.signing_key()
+    assert (home / signing.FILE).read_text("utf-8") == key
+    (home / signing.FILE).unlink()
+    assert signing.signing_key() == key, "it is in the database"
+    if database == "postgresql":
+        monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "other"))
+    else:
+        if os.name == "posix":  # Windows has no such permissions
+            assert (home / "index.db").stat().st_mode & 0o077 == 0
+        (home / signing.FILE).write_text(key, "utf-8")
+        close_database()
+        (home / "index.db").unlink()
+    assert signing.signing_key() == key
 
 
 def test_an_unsigned_cookie_of_an_owner_is_signed(browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +201,10 @@ def test_the_operator_signs_in_and_out(database: str, browser: TestClient, monke
     for _ in range(2):
         assert not visitor_from_cookies(cookies).operator, "the old cookie is of no use either"
         visitors._ended.clear()  # as after a restart, or at another server
-        visitors.read_ended_sessions()
+        monkeypatch.setattr(visitors, "_ended_due", 0.0)
+    visitors._ended.clear()
+    monkeypatch.setattr(transactions, "run_transaction", Mock(side_effect=StoreError("no")))
+    assert visitor_from_cookies(cookies).operator, "the last known, while the database does not answer"
 
 
 def test_any_other_request_body_is_refused(browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

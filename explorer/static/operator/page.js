@@ -1,17 +1,6 @@
 /**
- * The operator's page: servers, workers, trainings, classes, disk and errors, read every three seconds from
- * operator/state, and the actions of the operator. No text of a visitor arrives here.
- *
- * @typedef {object} Server
- * @property {string} id
- * @property {string} name host and port
- * @property {string} version of the program
- * @property {string} started
- * @property {string} seen its last sign of life
- * @property {boolean} leads
- * @property {boolean} draining
- * @property {boolean} this it has answered this request
- * @property {Record<string, any>} facts see server_facts.py; one that could not be read is missing
+ * The operator's page: the server that answers (see server_facts.py), trainings, classes, disk and errors, read every
+ * three seconds from operator/state, and the actions of the operator. No text of a visitor arrives here.
  */
 import { node } from "../shared/runtime/dom.js";
 import { formatCount, formatDuration, formatNumber, formatUnits } from "../shared/runtime/format.js";
@@ -35,24 +24,17 @@ export function formatAge(time, now) {
   return seconds < 1 ? "now" : `${formatDuration(seconds)} ago`;
 }
 
-/** Count equal errors of all servers: [{source, exception, server, count, time of the last one}], the newest first. */
-export function countErrors(servers) {
+/** Count equal errors, given the newest first: [{source, exception, count, time of the last one}]. */
+export function countErrors(errors) {
   const counted = new Map();
-  for (const server of servers) {
-    for (const { time, source, exception } of server.facts.errors ?? []) {
-      const key = `${server.id}/${source}/${exception}`;
-      const entry = counted.get(key) ?? { source, exception, server: server.name, count: 0, time };
-      entry.count += 1;
-      entry.time = entry.time > time ? entry.time : time;
-      counted.set(key, entry);
-    }
+  for (const { time, source, exception } of errors) {
+    const key = `${source}/${exception}`;
+    const entry = counted.get(key) ?? { source, exception, count: 0, time };
+    entry.count += 1;
+    counted.set(key, entry);
   }
-  return [...counted.values()].sort((one, other) => (one.time < other.time ? 1 : -1));
+  return [...counted.values()];
 }
-
-/** Describe in words what a server does beside answering. */
-export const describeRole = ({ leads, draining }) =>
-  [leads ? "leads" : "", draining ? "draining" : ""].filter(Boolean).join(", ") || "–";
 
 function button(label, key, act, words = "") {
   const made = node("button", { class: "lineage-button", type: "button", "data-key": key, "aria-label": words }, label);
@@ -77,39 +59,22 @@ function table(caption, columns, rows, empty, remark = "") {
   return node("section", {}, heading, shown, below);
 }
 
-function serverRow(server, now) {
-  const { presence = {}, memory = {}, disk = {} } = server.facts;
-  const command = server.draining ? "undrain" : "drain";
-  return [
-    node("span", {}, server.name, server.this ? " (this one)" : "", node("span", { class: "id" }, server.id)),
-    formatAge(Date.parse(server.started), now),
-    formatAge(Date.parse(server.seen), now),
-    describeRole(server),
-    `${formatUnits(presence.browsers ?? 0, "browser")}, ${formatUnits(presence.tabs ?? 0, "tab")}`,
-    memory.server == null ? "–" : formatBytes(memory.server),
-    disk.free == null ? "–" : `${formatBytes(disk.free)} free`,
-    server.version,
-    button(
-      server.draining ? "Take visitors again" : "Drain",
-      `${command}/${server.id}`,
-      () => post(`operator/servers/${server.id}/${command}`),
-      `${server.draining ? "Let" : "Drain"} ${server.name}${server.draining ? " take visitors again" : ""}`,
-    ),
-  ];
-}
-
-function workerRow(server) {
-  const { workers = {}, jobs = {}, memory = {} } = server.facts;
-  const started = jobs.started ?? 0;
-  return [
-    server.name,
-    { here: "in the server", processes: "processes" }[workers.executor] ?? workers.executor ?? "–",
-    workers.machine || "not known yet",
-    `${formatCount(jobs.running ?? 0)} of ${formatCount(workers.most ?? 0)}`,
-    formatCount(jobs.waiting ?? 0),
-    started ? `${formatDuration(jobs.first_seconds)} (mean of ${formatCount(started)})` : "–",
-    workers.executor === "here" || memory.workers == null ? "–" : formatBytes(memory.workers),
-  ];
+function serverSection({ id, name, version, started, presence, memory, disk, jobs, workers }, now) {
+  const executor = { here: "in the server", processes: "processes" }[workers.executor] ?? workers.executor;
+  const facts = {
+    Name: `${name}, ${id} in the log`,
+    Version: `${version}, started ${formatAge(Date.parse(started), now)}`,
+    Visitors: `${formatUnits(presence.browsers, "browser")}, ${formatUnits(presence.tabs, "tab")}`,
+    Memory: `${formatBytes(memory.server)}${workers.executor === "here" ? "" : `, workers ${formatBytes(memory.workers)}`}`,
+    "Free disk": formatBytes(disk.free),
+    Executor: `${executor}${workers.machine && `, ${workers.machine}`}`,
+    Trainings: `${formatCount(jobs.running)} of at most ${formatCount(workers.most)} running, ${formatCount(jobs.waiting)} waiting`,
+  };
+  if (jobs.started) {
+    facts["First evaluation"] = `after ${formatDuration(jobs.first_seconds)} (mean of ${formatCount(jobs.started)})`;
+  }
+  const list = Object.entries(facts).flatMap(([fact, value]) => [node("dt", {}, fact), node("dd", {}, value)]);
+  return node("section", {}, node("h2", {}, "Server"), node("dl", {}, ...list));
 }
 
 function jobRow(job) {
@@ -158,18 +123,7 @@ function draw(place, state) {
   const key = document.activeElement?.getAttribute("data-key");
   place.replaceChildren(
     ...(state.problem ? [node("p", { role: "alert" }, state.problem)] : []),
-    table(
-      "Servers",
-      ["Server", "Started", "Last seen", "Role", "Visitors", "Memory", "Disk", "Version", "Action"],
-      state.servers.map((server) => serverRow(server, now)),
-      "No server is known.",
-    ),
-    table(
-      "Workers",
-      ["Server", "Executor", "Machine", "Running", "Waiting", "Time to first evaluation", "Memory"],
-      state.servers.map(workerRow),
-      "No server is known.",
-    ),
+    serverSection(state.server, now),
     table(
       "Trainings",
       ["Model", "Settings", "State", "Step", "Time left", "Action"],
@@ -186,15 +140,14 @@ function draw(place, state) {
     diskSection(state.disk),
     table(
       "Last errors",
-      ["Where", "Exception", "Server", "Number", "Last one"],
-      countErrors(state.servers).map((error) => [
+      ["Where", "Exception", "Number", "Last one"],
+      countErrors(state.server.errors).map((error) => [
         error.source,
         error.exception,
-        error.server,
         error.count,
         formatAge(Date.parse(error.time), now),
       ]),
-      "No error since the servers started.",
+      "No error since the server started.",
     ),
   );
   if (key) /** @type {HTMLElement} */ (place.querySelector(`[data-key="${key}"]`))?.focus();

@@ -14,7 +14,6 @@ from functools import partial
 from sqlalchemy import String, cast, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from explorer.database import notifications
 from explorer.database.engine import read_clock
 from explorer.errors import InvalidSetting, NotAllowed, shorten
 from explorer.lessons.lesson import MAX_SENTENCE
@@ -29,15 +28,15 @@ from explorer.web.classes.store import (
     MAX_CLASSROOMS,
     change_class,
     check_teacher,
+    copy_of_class,
+    end_class,
     find_classroom,
     limit_guesses,
     read_code,
     remember_class,
     see_member,
-    transaction,
 )
 from explorer.web.classes.tables import (
-    CHANNEL,
     AnswerRow,
     ClassRow,
     QuestionRow,
@@ -50,6 +49,7 @@ from explorer.web.classes.tables import (
     question_to_json,
     shown_to_json,
 )
+from explorer.web.transactions import transaction
 from explorer.web.visitors import Visitor
 
 MAX_CLASS_RECORDS = 20_000  # answers to earlier questions that one class keeps; the oldest question is dropped first
@@ -69,6 +69,7 @@ def show_question(owner: str, shown: ClassroomQuestion) -> Classroom:
         code, is_new = transaction(partial(_insert_class, owner=owner, shown=shown), lock="classes")
         if is_new:
             remember_class(owner, code)
+            copy_of_class(code).due = 0.0  # somebody may have guessed the code before
             return find_classroom(code)
 
     def show(session: Session, row: ClassRow, before: Classroom) -> None:
@@ -97,7 +98,6 @@ def _insert_class(session: Session, owner: str, shown: ClassroomQuestion) -> tup
             code=code, owner=owner, version=1, started=now, used=now, number=1, shown=shown_to_json(shown), shown_at=now
         )
     )
-    notifications.publish(session, CHANNEL, f"{code} 1 state")
     return code, True
 
 
@@ -154,7 +154,7 @@ def record_answer(code: str, visitor: str, number: int, answer: object, vote: in
             stored.second = answer
         return True
 
-    classroom = change_class(code, record, "answers")
+    classroom = change_class(code, record)
     see_member(classroom, visitor)
     return classroom
 
@@ -341,8 +341,7 @@ def end_classroom(code: str, visitor: Visitor) -> None:
     """Delete a classroom with all its answers. Raises UnknownClassroom, NotAllowed or StoreError."""
     classroom = find_classroom(code)
     check_teacher(classroom.teachers, visitor)
-    named = select(ClassRow.code).where(ClassRow.code == classroom.code)
-    transaction(lambda session: end_classes(session, named), lock=f"class {classroom.code}")
+    end_class(classroom.code)
 
 
 def _set_as_teacher(code: str, visitor: Visitor, number: int | None = None, **values: object) -> Classroom:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from explorer.errors import LineageError, NotAllowed
@@ -138,6 +138,11 @@ class Classroom:
             raise NotAllowed(
                 f"Class {self.code} is closed to newcomers. Ask your teacher to open it, then reload the page."
             )
+
+    def seen_by_students(self) -> Classroom:
+        """Return the class without what is no change for a student: answers of others, unless they are removed."""
+        removed = {visitor: each for visitor, each in self.given.items() if each.removed}
+        return replace(self, version=0, kept=0, given=removed)
 
     @cached_property
     def votes(self) -> list[dict[str, object]]:

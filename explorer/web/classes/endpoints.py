@@ -60,7 +60,7 @@ async def classroom_endpoint(request: Request) -> Response:
     measured, because the end of a measurement is announced to nobody.
     """
     code, mark = request.path_params["code"], request.query_params.get("mark")
-    with waiting.changes_of_class(code) as change:  # one that happens during the reading is not missed
+    with waiting.change_of_class(store.read_code(code)) as change:  # one that happens during the reading is not missed
         data, status = await run_in_threadpool(_read_state, request, code)
         is_known = bool(mark) and data.get("mark") == mark
         if is_known:

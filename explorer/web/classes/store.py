@@ -7,35 +7,33 @@ can let the class vote a second time after a discussion, where an answer can cha
 remove answers, whose visitors then cannot answer this question again, and close the class: nobody else can join then.
 `actions.py` has what the teacher and the students do.
 
-Each server has a copy of the classes that it is asked for. It reads a class again when another server sends a
-notification about it, and after MAX_AGE in any case; while the database does not answer, the copy stays as it is.
-All functions may be called from any thread.
+Each process has a copy of the classes that it is asked for. While somebody uses a class, one thread asks the database
+every POLL_SECONDS for its version, and reads it again if it has changed. Members are read every MAX_AGE. While the
+database does not answer, the copy stays as it is. All functions may be called from any thread.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-import math
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TypeVar
 from urllib.parse import unquote
 
 from cachetools import LRUCache, TTLCache
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from explorer.database import notifications, servers
-from explorer.database.engine import is_busy, read_clock, run_transaction
+from explorer.database.engine import read_clock, run_transaction
 from explorer.errors import NotAllowed, StoreError
 from explorer.periodic_thread import PeriodicThread
 from explorer.tasks.text import corpora
 from explorer.tokenization.words import fold_word
-from explorer.web import own_texts, predictions, rate_limits
+from explorer.web import own_texts, predictions, rate_limits, transactions
+from explorer.web.classes import waiting
 from explorer.web.classes.classroom import (
     MAX_VISITORS,
     PRESENCE_SECONDS,
@@ -45,7 +43,6 @@ from explorer.web.classes.classroom import (
     UnknownClassroom,
 )
 from explorer.web.classes.tables import (
-    CHANNEL,
     ClassOverview,
     ClassRow,
     MemberRow,
@@ -61,22 +58,19 @@ from explorer.web.classes.tables import (
     unknown_classroom,
     upsert,
 )
+from explorer.web.transactions import transaction
 from explorer.web.visitors import Visitor
 
-_T = TypeVar("_T")
 CODE_LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # letters that cannot be confused with digits
 CODE_LENGTH = 5
 MAX_CLASSROOMS = 200  # classrooms at once; the least recently used is dropped first
 MAX_MEMBERS = 5 * MAX_VISITORS  # who have joined one class; the one seen longest ago is dropped first
 MAX_AGE = 2.0  # seconds after which the copy of a class is read again in any case
-_ANSWERS_AGE = 0.3  # seconds after which it is read again if answers have arrived at other servers
+POLL_SECONDS = 0.4  # seconds between two times at which the versions of the classes in use are read
 _SEEN_SECONDS = 5.0  # seconds after which the row of a member who is still there is written again
 _WRITE_SECONDS = 1.0  # seconds between two times at which members are written
-_TIDY_SECONDS = 600.0  # seconds between two times at which the leader deletes what has ended
-_DOWN_SECONDS = 1.0  # seconds for which nothing is tried after the database did not answer
-_ATTEMPTS = 5  # of a transaction for which another one holds the lock for too long
+_TIDY_SECONDS = 600.0  # seconds between two times at which what has ended is deleted
 _CLASS_OWNER = "a class"  # owns the texts that this process has from the database; no visitor has this id
-_UNREACHABLE = "The database of this server does not answer now, so the class has to wait a moment."
 
 
 class _Copy:
@@ -90,44 +84,38 @@ class _Copy:
         self.members = Members()
         self.members_read: datetime.datetime | None = None  # by the clock of the database
         self.due = 0.0  # when to read it again (`time.monotonic`)
-        self.loaded = 0.0  # when it was read
-        self.announced = 0.0  # the newest version that a notification named; infinite for the end of the class
+        self.used = 0.0  # when somebody last asked for it
 
     def replace(self, classroom: Classroom | None) -> None:
-        """Take over what has been read or written."""
-        with _lock:  # a notification arrives before this or after it
-            self.classroom, self.is_loaded, self.loaded = classroom, True, time.monotonic()
-            if classroom is None:
-                self.announced = 0.0
-            if classroom is None or self.announced <= classroom.version:
-                self.due = self.loaded + MAX_AGE
-
-    def notify(self, version: int, what: str) -> None:
-        """Read the class again soon, because it has changed."""
-        self.announced = math.inf if what == "ended" else max(self.announced, version)
-        if what == "ended":
-            self.classroom, self.members, self.members_read = None, Members(), None
-        self.due = min(self.due, self.loaded + _ANSWERS_AGE if what == "answers" else 0.0)
+        """Take over what has been read or written; the caller holds the lock. Wake the requests that wait for it."""
+        before, self.classroom = self.classroom, classroom
+        self.is_loaded, self.due = True, time.monotonic() + MAX_AGE
+        if classroom is None:
+            self.members, self.members_read = Members(), None
+        if (before and before.seen_by_students()) != (classroom and classroom.seen_by_students()):
+            waiting.wake(self.code)
 
 
 _copies: LRUCache[str, _Copy] = LRUCache(2 * MAX_CLASSROOMS)  # by code
+_in_use: set[_Copy] = set()  # those for which somebody has asked lately
 _codes: TTLCache[str, str] = TTLCache(50_000, 60.0, lambda: time.monotonic())  # of each visitor's class, or empty
 _unwritten: set[tuple[str, str]] = set()  # code and id of the members to write
 _written: TTLCache[tuple[str, str], None] = TTLCache(50_000, _SEEN_SECONDS, lambda: time.monotonic())
 _guesses: TTLCache[tuple[str, str], None] = TTLCache(50_000, 60.0, lambda: time.monotonic())  # of `limit_guesses`
 _lock = threading.RLock()  # of all of the above
-_down_until = 0.0
 _tidied = 0.0  # when (`time.monotonic`)
 
 
 def start() -> None:
-    """Write who is present, and delete what has ended, on a thread of its own."""
-    _thread.start()
+    """Read what changes, write who is present, and delete what has ended, on threads of their own."""
+    for thread in _threads:
+        thread.start()
 
 
 def stop() -> None:
-    """End the thread, and write for a last time who is present."""
-    _thread.stop()
+    """End the threads, and write for a last time who is present."""
+    for thread in _threads:
+        thread.stop()
     with contextlib.suppress(StoreError):  # the browsers ask again, at another server
         write_presence()
 
@@ -140,11 +128,10 @@ def reset() -> None:
 
 def forget() -> None:
     """Forget the copies of this process, so that everything is read again."""
-    global _down_until
+    transactions.reset()
     with _lock:
-        for each in (_copies, _codes, _unwritten, _written, _guesses):
+        for each in (_copies, _in_use, _codes, _unwritten, _written, _guesses):
             each.clear()
-        _down_until = 0.0
 
 
 # Reading
@@ -157,6 +144,9 @@ def find_classroom(code: str) -> Classroom:
         _read_again(copy)
     if (classroom := copy.classroom) is None:
         raise unknown_classroom(code)
+    with _lock:
+        copy.used = time.monotonic()
+        _in_use.add(copy)
     return classroom
 
 
@@ -220,7 +210,11 @@ def classroom_of_visitor(visitor: Visitor) -> Classroom | None:
             code = transaction(partial(find_code_of_visitor, visitor=visitor.id))
             remember_class(visitor.id, code)
         classroom = find_classroom(code) if code else None
-    except (UnknownClassroom, StoreError):
+    except UnknownClassroom:
+        with _lock:
+            _codes.pop(visitor.id, None)
+        return None
+    except StoreError:
         return None
     return classroom if classroom and (classroom.is_led_by(visitor) or classroom.admits(visitor.id)) else None
 
@@ -268,17 +262,29 @@ def copy_of_class(code: str) -> _Copy:
         return _copies[plain]
 
 
-def read_changes(code: str) -> None:
-    """Return when the copy of this process has all changes that it has been notified of. Raises StoreError."""
-    _read_again(copy_of_class(code), wait=True)
+def read_changes() -> None:
+    """Read the classes again that somebody uses and that have changed, perhaps at another server."""
+    global _in_use
+    begin = time.monotonic() - PRESENCE_SECONDS
+    with _lock:
+        _in_use = {copy for copy in _in_use if copy.used > begin}
+        known = {copy: copy.classroom for copy in _in_use if copy.classroom}
+    if not known:
+        return
+    versions = select(ClassRow.code, ClassRow.version).where(ClassRow.code.in_([copy.code for copy in known]))
+    try:
+        found = transaction(lambda session: {code: version for code, version in session.execute(versions)})
+    except StoreError:  # the thread that writes who is present logs it
+        return
+    for copy, classroom in known.items():
+        if copy.classroom is classroom and found.get(copy.code) != classroom.version:
+            copy.due = 0.0
+            _read_again(copy)
 
 
-def _read_again(copy: _Copy, wait: bool = False) -> None:
-    """Read a class from the database. If another thread does it, only the first ones wait for it. Raises StoreError.
-
-    wait: wait for that thread in any case
-    """
-    if not copy.lock.acquire(blocking=wait or not copy.is_loaded):
+def _read_again(copy: _Copy) -> None:
+    """Read a class from the database. If another thread does it, only the first ones wait for it. Raises StoreError."""
+    if not copy.lock.acquire(blocking=not copy.is_loaded):
         return
     try:
         if time.monotonic() >= copy.due:
@@ -286,7 +292,6 @@ def _read_again(copy: _Copy, wait: bool = False) -> None:
     except StoreError:
         if not copy.is_loaded:
             raise
-        copy.due = time.monotonic() + _DOWN_SECONDS  # until then the last state
     finally:
         copy.lock.release()
 
@@ -307,35 +312,16 @@ def _read_with_members(session: Session, copy: _Copy) -> Classroom | None:
     return read_classroom(session, row, copy.classroom, copy.members)
 
 
-def transaction(work: Callable[[Session], _T], lock: str = "") -> _T:
-    """Run a function in a transaction, which writes if a lock is given. Raises StoreError.
-
-    After the database did not answer, nothing is tried for a moment: many threads would wait for it.
-    """
-    global _down_until
-    if time.monotonic() < _down_until:
-        raise StoreError(_UNREACHABLE)
-    try:
-        return run_transaction(work, bool(lock), lock, _ATTEMPTS)
-    except StoreError as error:
-        if not is_busy(error.__cause__):
-            _down_until = time.monotonic() + _DOWN_SECONDS
-        raise StoreError(_UNREACHABLE) from error
-
-
 def check_teacher(teachers: Iterable[str], visitor: Visitor) -> None:
     """Raise NotAllowed unless the visitor is one of those who control a class, by id, or the operator."""
     if not any(map(visitor.owns, teachers)):
         raise NotAllowed("Only the browser that started this class, or was given control of it, controls it.")
 
 
-def change_class(
-    code: str, change: Callable[[Session, ClassRow, Classroom], bool | None], what: str = "state"
-) -> Classroom:
+def change_class(code: str, change: Callable[[Session, ClassRow, Classroom], bool | None]) -> Classroom:
     """Change a class in one transaction, before which it has been read completely; return it as it is then.
 
     change: gets the row, whose time of use is now, and the class before the change; returns False if nothing changes
-    what: "answers" if there are only more answers, of which the other servers learn a little later, otherwise "state"
     """
     copy = copy_of_class(code)
 
@@ -349,7 +335,6 @@ def change_class(
                 return before
         row.version += 1
         session.flush()
-        notifications.publish(session, CHANNEL, f"{copy.code} {row.version} {what}")
         return read_classroom(session, row, before, copy.members)
 
     if not copy.is_loaded:
@@ -358,6 +343,15 @@ def change_class(
         classroom = transaction(work, lock=f"class {copy.code}")
         copy.replace(classroom)
         return classroom
+
+
+def end_class(code: str) -> None:
+    """Delete a class. Raises StoreError."""
+    copy = copy_of_class(code)
+    with copy.lock:
+        named = select(ClassRow.code).where(ClassRow.code == copy.code)
+        transaction(lambda session: end_classes(session, named), lock=f"class {copy.code}")
+        copy.replace(None)
 
 
 # Presence
@@ -409,21 +403,26 @@ def write_presence() -> None:
 
 
 def _work_periodically() -> None:
-    """Write who is present; as the leader, delete what has ended."""
+    """Write who is present; now and then, delete what has ended."""
     global _tidied
     write_presence()
     if time.monotonic() - _tidied > _TIDY_SECONDS:
         _tidied = time.monotonic()
         forget_texts()
-        if servers.is_leader():
-            tidy()
+        tidy()
 
 
-_thread = PeriodicThread("classes", _work_periodically, _WRITE_SECONDS, "members of classes could not be written")
+_threads = (
+    PeriodicThread("classes", _work_periodically, _WRITE_SECONDS, "members of classes could not be written"),
+    PeriodicThread("changes of classes", read_changes, POLL_SECONDS, "changes of classes could not be read"),
+)
 
 
 def tidy() -> None:
-    """Delete classes that nobody uses, members and predictions above their limits. Raises StoreError."""
+    """Delete classes that nobody uses, members and predictions above their limits. Raises StoreError.
+
+    Of several servers each does it.
+    """
 
     def delete_ended(session: Session) -> None:
         end_classes(session, select(ClassRow.code).where(ClassRow.used <= oldest_use(read_clock(session))))
@@ -478,22 +477,3 @@ def forget_texts() -> None:
 
 corpora.shared_by.append(_is_shared_with)
 corpora.shared_texts.append(_read_shared_text)
-
-
-def _read_notification(text: str | None) -> None:
-    """Read a class again that has changed; after a lost connection, all of them."""
-    with _lock:
-        if text is None:
-            _codes.clear()
-            for copy in _copies.values():
-                copy.due = 0.0
-            return
-        code, version, what = text.split()
-        if code in _copies:
-            _copies[code].notify(int(version), what)
-        if what == "ended":
-            for visitor in [visitor for visitor, known in _codes.items() if known == code]:
-                del _codes[visitor]
-
-
-notifications.subscribe(CHANNEL, _read_notification)

@@ -17,7 +17,6 @@ from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint, delete, func, 
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from explorer.database import notifications
 from explorer.database.engine import Base, read_clock
 from explorer.errors import shorten
 from explorer.lessons.lesson import Question
@@ -33,7 +32,6 @@ from explorer.web.classes.classroom import (
 )
 
 IDLE_SECONDS = 4 * 3600.0  # seconds without a request after which a classroom is dropped
-CHANNEL = "classes"  # of the notifications: code, version, and "state", "answers" or "ended"
 _ROWS_AT_ONCE = 5_000  # rows of one statement: SQLite takes 32,766 values, PostgreSQL 65,535
 
 
@@ -279,6 +277,4 @@ def find_code_of_visitor(session: Session, visitor: str) -> str:
 
 def end_classes(session: Session, codes: object) -> None:
     """Delete the classes that a query names."""
-    ended = session.scalars(delete(ClassRow).where(ClassRow.code.in_(codes)).returning(ClassRow.code)).all()  # type: ignore[arg-type]
-    for code in ended:
-        notifications.publish(session, CHANNEL, f"{code} 0 ended")
+    session.execute(delete(ClassRow).where(ClassRow.code.in_(codes)))  # type: ignore[arg-type]

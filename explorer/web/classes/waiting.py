@@ -10,51 +10,29 @@ import contextlib
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-
-from explorer.database import notifications
-from explorer.errors import LineageError
-from explorer.web.classes import store
 
 _waiting: defaultdict[str, set[tuple[asyncio.AbstractEventLoop, asyncio.Event]]] = defaultdict(set)  # by code
 _lock = threading.Lock()
-_reading = ThreadPoolExecutor(2, thread_name_prefix="changes of classes")
 
 
 @contextlib.contextmanager
-def changes_of_class(code: str) -> Iterator[asyncio.Event]:
+def change_of_class(code: str) -> Iterator[asyncio.Event]:
     """Yield an event that is set as soon as the class changes for its students; begin before the class is read."""
-    plain, entry = store.read_code(code), (asyncio.get_running_loop(), asyncio.Event())
+    entry = asyncio.get_running_loop(), asyncio.Event()
     with _lock:
-        _waiting[plain].add(entry)
+        _waiting[code].add(entry)
     try:
         yield entry[1]
     finally:
         with _lock:
-            _waiting[plain].discard(entry)
-            if not _waiting[plain]:
-                del _waiting[plain]
+            _waiting[code].discard(entry)
+            if not _waiting[code]:
+                del _waiting[code]
 
 
-def _read_notification(text: str | None) -> None:
-    """Set the events of the class that has changed; after a lost connection, all of them."""
-    code, _, what = text.split() if text is not None else ("", "", "")
-    if what == "answers":
-        return
-    with _lock:
-        codes = [each for each in _waiting if text is None or each == code]
-    for each in codes:
-        _reading.submit(_read_and_wake, each)
-
-
-def _read_and_wake(code: str) -> None:
-    """Read the class once for all who wait, so that none of them finds the earlier state."""
-    with contextlib.suppress(LineageError):  # they are told so themselves
-        store.read_changes(code)
+def wake(code: str) -> None:
+    """Let the requests that wait for a change of this class go on. It may be called from any thread."""
     with _lock:
         for loop, event in _waiting.get(code, ()):
             with contextlib.suppress(RuntimeError):  # the server has ended, and its loop is closed
                 loop.call_soon_threadsafe(event.set)
-
-
-notifications.subscribe("classes", _read_notification)  # after the store, which learns first what is to be read

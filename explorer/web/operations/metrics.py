@@ -20,7 +20,6 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from explorer.database import servers
 from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.jobs.service import service
@@ -125,10 +124,6 @@ class _ServerCollector(Collector):
         yield GaugeMetricFamily("lineage_visitors", "Browsers that have a page of this server open.", browsers)
         yield GaugeMetricFamily("lineage_tabs", "Browser tabs that have a page of this server open.", tabs)
         yield GaugeMetricFamily("lineage_connections", "Open WebSockets of pages.", _open_connections)
-        yield GaugeMetricFamily("lineage_server_leads", "1 if this server tidies up for all.", servers.is_leader())
-        yield GaugeMetricFamily(
-            "lineage_server_draining", "1 if this server takes no more trainings.", servers.is_draining()
-        )
         yield self._jobs()
         yield self._memory()
         yield GaugeMetricFamily("lineage_disk_limit_bytes", "LINEAGE_MOST_DISK.", environment().most_disk)

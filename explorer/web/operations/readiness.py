@@ -1,7 +1,7 @@
 """GET /ready: whether a proxy or a cluster should send new visitors to this server.
 
 `_stcore/health` answers as soon as the process runs. This address also needs the database, and answers with status 503
-and a sentence while the server is still importing what its pages need, and while it waits to be stopped.
+and a sentence while the server is still importing what its pages need.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from explorer.database import servers
 from explorer.database.engine import run_transaction
 from explorer.errors import LineageError
 from explorer.web.operations import warmup
@@ -30,8 +29,6 @@ async def ready_endpoint(request: Request) -> Response:
 
 
 async def _find_problem() -> str:
-    if servers.is_draining():
-        return "This server is about to be stopped and takes no new visitors.\n"
     if not warmup.is_ready():
         return "This server is still starting.\n"
     try:

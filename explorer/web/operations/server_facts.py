@@ -1,12 +1,10 @@
-"""What every server tells about itself in its row of the table of servers, for the operator's page.
-
-The facts are JSON data and are read every two seconds, so each of them takes a few milliseconds at most. None contains
-anything that a visitor has typed.
-"""
+"""What this server tells about itself on the operator's page. Nothing of it is what a visitor has typed."""
 
 from __future__ import annotations
 
+import datetime
 import shutil
+import socket
 import sys
 from threading import Lock
 
@@ -14,28 +12,31 @@ import psutil
 from cachetools import TTLCache, cached
 
 from explorer import metrics
-from explorer.database import servers
 from explorer.environment import environment
 from explorer.jobs.service import service
+from explorer.program_files import VERSION
 from explorer.training.machine import machine_kind
 from explorer.web.operations import server_log
 
-_SHOWN_ERRORS = 20  # of each server
+_SHOWN_ERRORS = 20
 
 
-def register() -> None:
-    """Let the row of this server contain its facts."""
-    servers.add_fact("presence", _read_presence)
-    servers.add_fact("jobs", _read_jobs)
-    servers.add_fact("workers", _read_workers)
-    servers.add_fact("memory", lambda: dict(zip(("server", "workers"), read_memory(), strict=True)))
-    servers.add_fact("disk", _read_disk)
-    servers.add_fact("errors", _read_errors)
-
-
-def _read_presence() -> dict[str, int]:
-    browsers, tabs = service.count_presence()
-    return {"browsers": browsers, "tabs": tabs}
+def read_facts() -> dict[str, object]:
+    """Return what the page shows of this server, as JSON data; this takes a few milliseconds."""
+    started = datetime.datetime.fromtimestamp(psutil.Process().create_time(), datetime.UTC)
+    home = environment().home
+    return {
+        "id": server_log.SERVER,
+        "name": socket.gethostname(),
+        "version": VERSION,
+        "started": started.isoformat(timespec="seconds"),
+        "presence": dict(zip(("browsers", "tabs"), service.count_presence(), strict=True)),
+        "jobs": _read_jobs(),
+        "workers": _read_workers(),
+        "memory": dict(zip(("server", "workers"), read_memory(), strict=True)),
+        "disk": {"free": shutil.disk_usage(home).free if home.is_dir() else 0},
+        "errors": _read_errors(),
+    }
 
 
 def _read_jobs() -> dict[str, float]:
@@ -55,7 +56,7 @@ def _read_workers() -> dict[str, str | int]:
     return {
         "executor": executor,
         "machine": machine,
-        "most": environment().jobs_at_once,  # a sweep adds those of all servers up
+        "most": environment().jobs_at_once,
     }
 
 
@@ -74,11 +75,6 @@ def read_memory() -> tuple[int, int]:
         except psutil.Error:  # it has ended meanwhile
             continue
     return this.memory_info().rss, workers
-
-
-def _read_disk() -> dict[str, int]:
-    home = environment().home
-    return {"free": shutil.disk_usage(home).free if home.is_dir() else 0}
 
 
 def _read_errors() -> list[dict[str, str]]:

@@ -7,6 +7,7 @@ and uvicorn, is free of the messages of exceptions (see `explorer.log_privacy`),
 from __future__ import annotations
 
 import logging
+import secrets
 import sys
 import threading
 from collections import deque
@@ -19,11 +20,11 @@ from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
 
 from explorer import log_privacy, metrics
-from explorer.database import servers
 from explorer.environment import environment
 from explorer.errors import LineageError
 
 log = logging.getLogger(__name__)
+SERVER = secrets.token_hex(8)  # names this process in its log and to the operator, another one after each start
 _REMEMBERED_ERRORS = 50
 _SOURCES = {  # what failed, by the logger that reports it; others are named by their logger
     "streamlit.error_util": "page",
@@ -86,7 +87,7 @@ def configure() -> None:
                 timestamp="time",
                 rename_fields={"levelname": "level", "name": "logger", "exc_info": "exception"},
                 reserved_attrs=[*RESERVED_ATTRS, "color_message"],  # uvicorn gives it for a terminal
-                static_fields={"server": servers.this_server()},
+                static_fields={"server": SERVER},
             )
         )
         logging.getLogger().addHandler(_json_handler)

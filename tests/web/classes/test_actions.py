@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from explorer.errors import InvalidSetting, NotAllowed
-from explorer.web import lesson_results, predictions
+from explorer.web import lesson_results, predictions, transactions
 from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import PRESENCE_SECONDS, ClassroomQuestion, UnknownClassroom
 from explorer.web.classes.store import CODE_LENGTH, CODE_LETTERS, find_classroom
@@ -194,7 +194,7 @@ def test_only_the_teacher_and_the_operator_control_a_class(monkeypatch: pytest.M
     monkeypatch.setattr(store, "MAX_AGE", 1_000.0)  # the class is not read again
     code = actions.show_question("teacher", SHOWN_QUESTION).code
     with monkeypatch.context() as patch:
-        patch.setattr(store, "run_transaction", lambda *_: pytest.fail("the class was locked"))
+        patch.setattr(transactions, "run_transaction", lambda *_: pytest.fail("the class was locked"))
         for visitor in (Visitor("ada"), Visitor("nobody"), Visitor("")):
             for control, *number in (
                 (actions.reveal_answer, 1),
@@ -253,6 +253,7 @@ def test_a_student_finds_the_answers_again_in_the_lesson_after_the_reveal() -> N
     assert predictions.find_prediction("ada", "counting", 1) is None, "it would open the page with the answer"
     actions.reveal_answer(code, TEACHER, 1)
     actions.end_classroom(code, TEACHER)
+    predictions.forget()  # as a second later
     assert [predictions.find_prediction(each, "counting", 1) for each in ("ada", "bob")] == ["collapse", "collapse"]
 
 

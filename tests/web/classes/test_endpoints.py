@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import NotAllowed, TooManyRequests
-from explorer.web import lesson_results
+from explorer.web import lesson_results, transactions
 from explorer.web.background import submit
 from explorer.web.classes import actions, endpoints, store
 from explorer.web.classes.classroom import ClassroomQuestion
@@ -98,7 +98,7 @@ def test_a_refused_request_names_the_problem(browsers: list[Browser], monkeypatc
     student.client.cookies.clear()
     without_cookie = student.post("answer", given="a")
     assert "cookies" in without_cookie.json()["problem"]
-    monkeypatch.setattr(store, "_down_until", float("inf"))  # the database does not answer
+    monkeypatch.setattr(transactions, "_down_until", float("inf"))  # the database does not answer
     stranger.code = "FGHJK"
     for status, response in [*refused, (403, without_cookie), (503, teacher.post("show")), (503, stranger.get())]:
         assert response.status_code == status and response.json()["problem"].endswith("."), response.text

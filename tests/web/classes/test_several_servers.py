@@ -1,4 +1,4 @@
-"""A class whose members are at two servers of one database, which learn of each other's changes by notifications."""
+"""A class whose members are at two servers of one database, which read each other's changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cachetools import LRUCache, TTLCache
 
-from explorer.database import engine, notifications
+from explorer.database import engine
 from explorer.database.engine import run_transaction
 from explorer.errors import LineageError, NotAllowed
 from explorer.tasks.text import corpora
@@ -18,7 +18,6 @@ from explorer.tasks.text.config import TextConfig
 from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import UnknownClassroom
 from explorer.web.classes.store import find_classroom
-from explorer.web.classes.tables import CHANNEL
 from tests.web.classes.questions import SHOWN_QUESTION, TEACHER
 
 TEXT = "To be, or not to be, that is the question.\n" * 9
@@ -26,23 +25,19 @@ TEXT = "To be, or not to be, that is the question.\n" * 9
 
 @pytest.fixture
 def other(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
-    """Return a context in which this process is another server, with copies of its own; only notifications renew them.
+    """Return a context in which this process is another server with copies of its own, read by `read_changes` only.
 
-    `tests/database/test_servers.py` has real servers.
+    `tests/deploy/test_several_servers.py` has real servers.
     """
     monkeypatch.setattr(store, "MAX_AGE", 1_000.0)
-    memory: dict[str, Any] = {"_copies": LRUCache(9), "_codes": TTLCache(9, 60.0), "_unwritten": set()}
-    memory["_written"] = TTLCache(9, 5.0)
-    unread: list[str] = []
-    monkeypatch.setitem(notifications._callbacks, CHANNEL, [*notifications._callbacks[CHANNEL], unread.append])
+    memory: dict[str, Any] = {"_copies": LRUCache(9), "_in_use": set(), "_codes": TTLCache(9, 60.0)}
+    memory |= {"_unwritten": set(), "_written": TTLCache(9, 5.0)}
 
     def change_server() -> None:
         for name, value in memory.items():
             memory[name] = getattr(store, name)
             setattr(store, name, value)
-        for text in unread:
-            store._read_notification(text)
-        unread.clear()
+        store.read_changes()
 
     @contextmanager
     def be_other() -> Iterator[None]:
@@ -62,9 +57,7 @@ def test_a_class_at_two_servers_works_as_one(other: Callable[[], AbstractContext
         for visitor in ("bob", "eve", "joe"):
             actions.record_answer(code, visitor, 1, "a")
         store.write_presence()
-    store.copy_of_class(code).due -= store._ANSWERS_AGE  # answers of other servers are read a little later
     assert len(find_classroom(code).answers) == 3
-    store.forget()  # members are read every two seconds, which this test has switched off
     assert find_classroom(code).present == 4
     for change, name, value in (
         (lambda: actions.remove_answers(code, TEACHER, 1, [2]), "votes", [{"answered": 2, "size": 4, "given": []}]),

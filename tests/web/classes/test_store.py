@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -12,9 +9,10 @@ import pytest
 from explorer.database.engine import close_database
 from explorer.errors import NotAllowed, StoreError
 from explorer.lessons.lesson import Question
+from explorer.web import transactions
 from explorer.web.classes import actions, store, tables
-from explorer.web.classes.classroom import PRESENCE_SECONDS, Classroom, UnknownClassroom
-from explorer.web.classes.store import find_classroom
+from explorer.web.classes.classroom import PRESENCE_SECONDS, UnknownClassroom
+from explorer.web.classes.store import CODE_LENGTH, CODE_LETTERS, find_classroom
 from explorer.web.visitors import Visitor
 from tests.web.classes.questions import NUMBER_QUESTION, SENTENCE_QUESTION, SHOWN_QUESTION, SHOWN_SENTENCES, TEACHER
 
@@ -39,6 +37,18 @@ def test_the_class_of_a_visitor_is_remembered() -> None:
         store.forget()  # as after a restart
     actions.end_classroom(classroom.code, TEACHER)
     assert code_of("teacher") is code_of("ada") is None
+    actions.record_answer(other.code, "ada", 1, "a")
+    store.write_presence()
+    store.remember_class("ada", classroom.code)  # as at another server, where ada has not been since
+    assert [code_of("ada") for _ in range(2)] == [None, other.code], "the class that has ended is looked up once more"
+
+
+def test_a_code_that_somebody_has_guessed_may_be_that_of_the_next_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions.secrets, "choice", lambda letters: letters[0])
+    code = CODE_LENGTH * CODE_LETTERS[0]
+    with pytest.raises(UnknownClassroom):
+        find_classroom(code)
+    assert actions.show_question("teacher", SHOWN_QUESTION).code == code
 
 
 def test_a_classroom_is_deleted_after_four_idle_hours(clock: list[float]) -> None:
@@ -56,7 +66,7 @@ def test_a_classroom_is_deleted_after_four_idle_hours(clock: list[float]) -> Non
     assert store.classroom_of_teacher("two") == find_classroom(polled.code)
     store.tidy()
     clock[0] = 0.0  # as if no time had passed
-    assert store.classroom_of_teacher("one") is None, "the leader has deleted it"
+    assert store.classroom_of_teacher("one") is None, "it is deleted"
     assert store.classroom_of_teacher("two")
 
 
@@ -67,6 +77,7 @@ def test_above_the_limit_the_least_recently_used_classroom_is_deleted(monkeypatc
     store.write_presence()
     find_classroom(second)  # a look at a classroom is no use of it
     last = actions.show_question("one more", SHOWN_QUESTION).code
+    store.read_changes()
     with pytest.raises(UnknownClassroom):
         find_classroom(second)
     actions.show_question("teacher 2", SHOWN_QUESTION)  # no new classroom
@@ -134,23 +145,18 @@ def test_a_stored_question_is_read_also_without_the_fields_that_are_newer() -> N
     assert read(old) == NUMBER_QUESTION
 
 
-def test_a_class_that_ends_while_it_is_read_is_gone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_classes_that_somebody_uses_are_read(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Mock(side_effect=transactions.transaction)
     code = actions.show_question("teacher", SHOWN_QUESTION).code
-    read = store._read_with_members
-
-    def read_and_end(*arguments: Any, **more: Any) -> Classroom | None:
-        found = read(*arguments, **more)
-        monkeypatch.setattr(store, "_read_with_members", read)
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(actions.end_classroom, code, TEACHER).result()
-        return found
-
-    monkeypatch.setattr(store, "_read_with_members", read_and_end)
-    store.copy_of_class(code).due = 0.0
-    with contextlib.suppress(UnknownClassroom):
-        find_classroom(code)  # the reading began before the end
-    with pytest.raises(UnknownClassroom):
-        find_classroom(code)
+    monkeypatch.setattr(store, "transaction", asked)
+    for seconds, count in ((0.0, 1), (PRESENCE_SECONDS - 1, 2), (2.0, 2)):
+        clock[0] += seconds
+        store.read_changes()
+        assert asked.call_count == count
+    find_classroom(code)
+    asked.reset_mock()
+    store.read_changes()
+    assert asked.call_count == 1
 
 
 def test_without_a_database_the_last_state_is_shown_and_changes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +164,7 @@ def test_without_a_database_the_last_state_is_shown_and_changes_are_refused(monk
     code = actions.show_question("teacher", SHOWN_QUESTION).code
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "run_transaction", Mock(side_effect=StoreError("no")))
+        patch.setattr(transactions, "run_transaction", Mock(side_effect=StoreError("no")))
         assert find_classroom(code).number == 1
         for attempt in (
             lambda: actions.record_answer(code, "ada", 1, "a"),
@@ -167,7 +173,7 @@ def test_without_a_database_the_last_state_is_shown_and_changes_are_refused(monk
         ):
             with pytest.raises(StoreError, match="does not answer"):
                 attempt()
-    monkeypatch.setattr(store, "_down_until", 0.0)
+    transactions.reset()
     assert actions.record_answer(code, "ada", 1, "a").answers == {"ada": "a"}
     with pytest.raises(UnknownClassroom):
         find_classroom("ABCDE")

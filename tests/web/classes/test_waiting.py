@@ -7,9 +7,13 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import update
 from starlette.applications import Starlette
 
-from explorer.web.classes import actions, endpoints, waiting
+from explorer.database.engine import run_transaction
+from explorer.web import transactions
+from explorer.web.classes import actions, endpoints, store, waiting
+from explorer.web.classes.tables import ClassRow
 from explorer.web.visitors import COOKIE, issue_cookie, visitor_from_cookies
 from tests.web.classes.questions import SHOWN_QUESTION, TEACHER
 
@@ -49,6 +53,11 @@ def test_a_request_waits_until_something_changes_for_the_student(monkeypatch: py
         await asyncio.to_thread(actions.reveal_answer, code, TEACHER, 1)
         state = await request
         assert (state["revealed"], state["votes"][0]["given"]) == (True, ["a"])
+        request = asyncio.create_task(ask(one, code, state["mark"]))
+        assert await is_waiting(request)
+        await asyncio.to_thread(actions.remove_answers, code, TEACHER, 1, [1])
+        state = await request
+        assert state["votes"][0]["given"] == []
         assert state["mark"] != mark
         request = asyncio.create_task(ask(one, code, state["mark"]))
         assert await is_waiting(request)
@@ -60,8 +69,35 @@ def test_a_request_waits_until_something_changes_for_the_student(monkeypatch: py
         await asyncio.to_thread(actions.end_classroom, code, TEACHER)
         assert (await request)["over"]
 
-    asyncio.run(scenario())
+    asyncio.run(asyncio.wait_for(scenario(), 120))
     assert not waiting._waiting
+
+
+def test_a_request_waits_for_a_change_at_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoints, "HOLD_SECONDS", LONG)
+    monkeypatch.setattr(store, "MAX_AGE", LONG)
+    code = actions.show_question("teacher", SHOWN_QUESTION).code
+
+    def change(**values: object) -> None:
+        """Change the class as another server does, of which this process knows nothing."""
+        changed = update(ClassRow).where(ClassRow.code == code).values(version=ClassRow.version + 1, **values)
+        run_transaction(lambda session: session.execute(changed), write=True)
+        store.read_changes()
+
+    async def scenario() -> None:
+        (student,) = browsers(1)
+        request = asyncio.create_task(ask(student, code, (await ask(student, code))["mark"]))
+        assert await is_waiting(request)
+        await asyncio.to_thread(change, kept=1)
+        assert await is_waiting(request), "more answers are no change for a student"
+        monkeypatch.setattr(transactions, "_down_until", float("inf"))
+        await asyncio.to_thread(change, revealed=True)
+        assert await is_waiting(request), "the database does not answer"
+        transactions.reset()
+        await asyncio.to_thread(store.read_changes)
+        assert (await request)["revealed"]
+
+    asyncio.run(asyncio.wait_for(scenario(), 120))
 
 
 def test_the_teacher_and_an_older_mark_do_not_wait_and_nobody_forever(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,4 +115,4 @@ def test_the_teacher_and_an_older_mark_do_not_wait_and_nobody_forever(monkeypatc
         monkeypatch.setattr(endpoints, "HOLD_SECONDS", 0.01)
         assert (await asyncio.wait_for(ask(student, code, state["mark"]), 60))["mark"] == state["mark"]
 
-    asyncio.run(scenario())
+    asyncio.run(asyncio.wait_for(scenario(), 120))

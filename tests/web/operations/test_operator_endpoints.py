@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from explorer.database import servers
 from explorer.errors import StoreError
 from explorer.jobs.service import JobService
+from explorer.program_files import VERSION
 from explorer.training.config import default_config, with_settings
 from explorer.web import job_endpoints
 from explorer.web.classes import actions, endpoints, store
 from explorer.web.classes.classroom import ClassroomQuestion
-from explorer.web.operations import operator_endpoints, readiness, server_facts, server_log
+from explorer.web.operations import operator_endpoints, server_facts, server_log
 from explorer.web.operations.server_log import LoggedError
 from explorer.web.visitors import operator_endpoint
 from tests.web.client import COMMAND, TestClient
@@ -38,23 +38,19 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[JobService]:
 
 
 @pytest.fixture
-def visitor(service: JobService, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+def visitor(service: JobService, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A browser of somebody who has not signed in, at a server that runs."""
     monkeypatch.setenv("LINEAGE_OPERATOR_PASSWORD", PASSWORD)
     store.reset()
     server_log.reset()
-    server_facts.register()
     server_facts.read_memory.cache_clear()
-    servers.start("host:8501", "1.2.3")
     routes = [
         Route("/operator", operator_endpoint, methods=["GET", "POST"]),
         *operator_endpoints.ROUTES,
         *job_endpoints.ROUTES,
         *endpoints.ROUTES,
-        *readiness.ROUTES,
     ]
     yield TestClient(Starlette(routes=routes))
-    servers.stop()
     store.reset()
     server_log.reset()
 
@@ -71,21 +67,17 @@ def test_only_the_operator_sees_the_page_and_its_data(visitor: TestClient) -> No
     answer = visitor.get("/operator/state")
     assert answer.status_code == 403
     assert answer.json() == {"problem": "Only the operator sees this. Sign in at /operator."}
-    command = visitor.post(f"/operator/servers/{servers.this_server()}/drain", headers=COMMAND)
-    assert command.status_code == 403
-    assert not servers.is_draining()
 
 
 def test_the_state_has_the_facts_of_the_server(operator: TestClient, service: JobService, monkeypatch: Patch) -> None:
     service.tab_opened("ada")
-    started = servers.living()[0].started
-    server_log._errors.extend(LoggedError(started, "page", f"KeyError{i}") for i in range(21))
+    now = datetime.datetime.now(datetime.UTC)
+    server_log._errors.extend(LoggedError(now, "page", f"KeyError{i}") for i in range(21))
     answer = operator.get("/operator/state")
     assert answer.headers["cache-control"] == "no-store"
-    (server,) = answer.json()["servers"]
-    assert (server["name"], server["version"], server["this"], server["leads"]) == ("host:8501", "1.2.3", True, True)
-    assert server["started"].endswith("Z")
-    facts = server["facts"]
+    facts = answer.json()["server"]
+    assert (facts["id"], facts["version"]) == (server_log.SERVER, VERSION) and facts["name"]
+    assert datetime.datetime.fromisoformat(facts["started"]) < now
     assert facts["presence"] == {"browsers": 1, "tabs": 1}
     assert facts["workers"]["executor"] == "here" and facts["workers"]["most"] == 12
     assert facts["memory"]["server"] > 10_000_000 and facts["memory"]["workers"] >= 0
@@ -97,14 +89,14 @@ def test_the_state_has_the_facts_of_the_server(operator: TestClient, service: Jo
     monkeypatch.setattr(operator_endpoints.index, "used_bytes", failing)
     state = operator.get("/operator/state").json()
     assert state["problem"] == "The database does not answer."
-    assert len(state["servers"]) == 1 and "used" not in state["disk"]
+    assert state["server"]["id"] == server_log.SERVER and "used" not in state["disk"]
 
 
 def test_the_operator_stops_a_training_of_somebody_else(operator: TestClient, service: JobService) -> None:
     job = service.submit(with_settings(default_config("negation", "rnn"), {"epochs": 400, "replicas": 1}), "ada")
     state = operator.get("/operator/state").json()
     assert [row["key"] for row in state["jobs"]] == [job.key]
-    jobs = state["servers"][0]["facts"]["jobs"]
+    jobs = state["server"]["jobs"]
     assert jobs["waiting"] + jobs["running"] == 1
     assert operator.post(f"/jobs/{job.key}/stop", headers=COMMAND).status_code == 204
     while not job.view().done:
@@ -112,8 +104,7 @@ def test_the_operator_stops_a_training_of_somebody_else(operator: TestClient, se
     assert operator.get("/operator/state").json()["jobs"] == []
 
 
-def test_the_operator_ends_a_class_and_sees_no_answer(operator: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(servers._facts, "visitors", lambda: ["a visitor"])
+def test_the_operator_ends_a_class_and_sees_no_answer(operator: TestClient) -> None:
     classroom = actions.show_question("teacher", ClassroomQuestion("negation", {"sentence": TYPED}))
     store.record_presence(classroom, "a visitor")
     store.write_presence()
@@ -125,19 +116,3 @@ def test_the_operator_ends_a_class_and_sees_no_answer(operator: TestClient, monk
     ended = operator.post(f"/class/{classroom.code}/end", headers=COMMAND, json={"number": 1})
     assert ended.json()["over"] is True
     assert operator.get("/operator/state").json()["classes"] == []
-
-
-def test_a_draining_server_is_not_ready_until_it_takes_visitors_again(operator: TestClient) -> None:
-    this = servers.this_server()
-    refused = [(403, operator.post(f"/operator/servers/{this}/drain"))]
-    for path in (f"{this}/stop", "unknown/drain", "unknown/undrain"):
-        refused.append((404, operator.post(f"/operator/servers/{path}", headers=COMMAND)))
-    for status, answer in refused:
-        assert answer.status_code == status and answer.json()["problem"].endswith(".")
-    assert operator.get("/ready").status_code == 200
-    assert operator.post(f"/operator/servers/{this}/drain", headers=COMMAND).status_code == 204
-    assert operator.get("/operator/state").json()["servers"][0]["draining"] is True
-    ready = operator.get("/ready")
-    assert (ready.status_code, ready.text) == (503, "This server is about to be stopped and takes no new visitors.\n")
-    assert operator.post(f"/operator/servers/{this}/undrain", headers=COMMAND).status_code == 204
-    assert operator.get("/ready").status_code == 200
