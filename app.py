@@ -23,13 +23,15 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from explorer import __version__
+from explorer.cluster import object_storage  # noqa: F401  # LINEAGE_RUNS may be a URL
 from explorer.database import engine, servers
-from explorer.environment import environment
+from explorer.environment import environment, vanished_settings
 from explorer.errors import LineageError, StoreError
 from explorer.jobs.scheduler import service
 from explorer.labs.depth import stack_measurements
 from explorer.lessons.parse import read_lessons
 from explorer.program_files import STATIC_FILES
+from explorer.run_store import storage
 from explorer.sweeps.driver import sweep_driver
 from explorer.ui.base_path import base_path
 from explorer.ui.state import page_states
@@ -90,12 +92,7 @@ def announce_start() -> None:
 
 def place_of_runs() -> str:
     """Return where the runs are stored: LINEAGE_RUNS without credentials, or else LINEAGE_HOME."""
-    if environment().run_storage:
-        from explorer.run_store import storage  # imports SQLAlchemy, which the first page must not wait for
-
-        if place := storage.current():
-            return place.address
-    return str(environment().home)
+    return storage.current().address
 
 
 def server_name() -> str:
@@ -121,6 +118,8 @@ def check_run_storage() -> None:
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     try:
         environment()  # an invalid setting stops the server here instead of failing for the first visitor
+        for sentence in vanished_settings():
+            log.warning("%s", sentence)
         read_lessons(check_state=page_states.url_problems)  # and so does an invalid lesson
         server_facts.register()
         check_run_storage()
@@ -135,10 +134,6 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     warmup.start(prefetch=[stack_measurements.prefetch_default_stacks])
     announce_start()
     sweep_driver.start()
-    if environment().run_storage:
-        from explorer.run_store import upkeep
-
-        upkeep.start()
     yield {}
     sweep_driver.close()
     service.close()

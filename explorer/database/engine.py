@@ -110,9 +110,6 @@ class Database:
     skipped_folders: dict[tuple[bool, str], int] = field(
         default_factory=dict
     )  # unreadable folders, with the time of their card
-    stored_runs: dict[str, int] = field(default_factory=dict)  # with LINEAGE_RUNS: the rows of runs, and their versions
-    card_marks: dict[str, str] = field(default_factory=dict)  # with LINEAGE_RUNS: the cards that were compared
-    checked_included: bool = False  # with LINEAGE_RUNS: whether the rows of the included runs were compared
 
     def close(self) -> None:
         self.engine.dispose()

@@ -33,7 +33,8 @@ from sqlalchemy.orm import Session, undefer
 
 from explorer.database import notifications, servers
 from explorer.database.engine import is_shared, run_transaction
-from explorer.errors import LineageError, RunError, StoreError
+from explorer.environment import environment
+from explorer.errors import LineageError, StoreError
 from explorer.jobs.job import Job, JobView, Ownership, is_complete, later_step
 from explorer.jobs.job_rows import (
     ACTIVE,
@@ -50,7 +51,7 @@ from explorer.jobs.job_rows import (
     update_row,
     view_values,
 )
-from explorer.run_store import local_copies, storage
+from explorer.run_store import storage
 from explorer.training.config import parse_config
 from explorer.training.record import Curves
 
@@ -110,8 +111,8 @@ class SharedOwnership(Ownership):
         if not self.held or not servers.is_living() or (began < self._upload_after and not at_once):
             return
         try:
-            storage.save_checkpoint(self._job.key, folder)
-            self.uploaded = storage.current() is not None
+            storage.current().save_checkpoint(self._job.key, folder)
+            self.uploaded = keeps_checkpoints()
         except (LineageError, OSError) as error:
             log.warning("the checkpoint of %s could not be uploaded: %s", self._job.key, error)
         now = time.monotonic()
@@ -147,6 +148,11 @@ def ownership(job: Job) -> SharedOwnership:
 def is_possible() -> bool:
     """Return whether this process shares its trainings with others: it is a server of a shared database."""
     return servers.is_registered() and is_shared()
+
+
+def keeps_checkpoints() -> bool:
+    """Return whether other servers find the checkpoints of this one: LINEAGE_RUNS is object storage."""
+    return bool(environment().run_storage) and environment().shared_folder is None
 
 
 class SharedJobs:
@@ -284,13 +290,9 @@ class SharedJobs:
 
     def _fetch_files(self, job: Job, is_new: bool) -> None:
         """Fetch what a training starts from. Raises LineageError or OSError if the storage does not answer."""
-        branch = job.view().config.branch
-        for run_key in (job.key, branch.parent) if branch else (job.key,):
-            with contextlib.suppress(RunError):  # if it is needed, the training fails with its message
-                local_copies.update(run_key, patient=True)
         if job.resume_record is None:
             if not is_new and not is_complete(job.folder):
-                storage.load_checkpoint(job.key, job.folder)
+                storage.current().load_checkpoint(job.key, job.folder)
             job.find_resume_record()
 
     def confirm(self, job: Job) -> bool:
@@ -354,16 +356,13 @@ class SharedJobs:
             job.resume_record = None
             if own.uploaded:
                 job.delete_folder()
-        elif own.uploaded or own.claims > 1:
-            with contextlib.suppress(LineageError, OSError):  # `Storage.tidy` deletes it otherwise
-                storage.delete_checkpoint(job.key)
         self.sync_soon()
 
     def _resumes_only_here(self, job: Job) -> bool:
         """Return whether a paused job has its checkpoint on this server alone, and this server goes on."""
         if self._closing.is_set() or servers.is_draining():
             return False
-        return storage.current() is None or job.resume_record is not None
+        return not keeps_checkpoints() or job.resume_record is not None
 
     def _lose(self, job: Job, claims: int) -> None:
         """Note that another server has claimed a job that this server trains, as the row says.

@@ -61,10 +61,10 @@ def _prepare_for_first_visitor() -> None:
     import plotly.graph_objects as go
 
     from explorer.jobs.machine_speed import machine_speed
-    from explorer.run_store import operations, store
+    from explorer.run_store import operations, storage
 
     machine_speed()  # measured while nothing else runs
-    store.recover_after_crash()
+    storage.current().recover()
     operations.empty_trash()  # no browser tab is left that could restore a deleted run
     go.Figure()  # the first figure loads plotly's validators
     gc.freeze()  # loaded modules stay: exclude them from later collections
@@ -72,10 +72,11 @@ def _prepare_for_first_visitor() -> None:
 
 def _prepare_for_later_visitors(prefetch: Sequence[Callable[[], object]]) -> None:
     from explorer.jobs.scheduler import service
-    from explorer.run_store import index
+    from explorer.run_store import index, operations
     from explorer.training.config import default_config, with_settings
     from explorer.training.recorder import record_run
 
+    operations.move_runs_of_home()
     index.refresh()
     service.prepare()
     # The first training step of a process imports the compiler of torch.
