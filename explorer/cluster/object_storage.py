@@ -27,6 +27,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from explorer.cluster import old_layout
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.run_store import storage, store
@@ -40,7 +41,6 @@ _S3_OPTIONS: dict[str, Any] = {
     "use_listings_cache": False,  # other servers change what is listed
     "config_kwargs": {"connect_timeout": 5, "read_timeout": 15, "retries": {"total_max_attempts": 2}},
 }
-_RUN_FILE = re.compile(r"(config|card|tokenizer)\.json|events\.parquet|(snapshots|optimiser)/[0-9]{8}\.safetensors")
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ class ObjectStorage:
         if not self._id:
             path, new = self._path(storage.ID_FILE), f"{uuid.uuid4().hex}\n".encode()
             with self._answering(writes=True):
+                old_layout.convert(self._files, self._root)
                 if not self._files.exists(path):
                     try:
                         self._files.pipe_file(path, new, mode="create")  # one of two servers wins
@@ -141,7 +142,7 @@ class ObjectStorage:
         self._upload(folder, f"jobs/{key}")
 
     def load_checkpoint(self, key: str, folder: Path) -> bool:
-        names = [name for name in self._find(f"jobs/{key}") if _RUN_FILE.fullmatch(name)]
+        names = [name for name in self._find(f"jobs/{key}") if storage.RUN_FILE.fullmatch(name)]
         if "card.json" not in names:
             return False
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -196,7 +197,11 @@ class ObjectStorage:
 
     def _upload(self, folder: Path, path: str) -> None:
         """Replace the files of a run by those of a folder."""
-        names = [name for each in folder.rglob("*") if _RUN_FILE.fullmatch(name := each.relative_to(folder).as_posix())]
+        names = [
+            name
+            for each in folder.rglob("*")
+            if storage.RUN_FILE.fullmatch(name := each.relative_to(folder).as_posix())
+        ]
         before = self._find(path)
         with self._answering(writes=True):
             for part in ([name for name in names if name != "card.json"], ["card.json"]):
@@ -319,9 +324,17 @@ def _time(facts: Mapping[str, Any]) -> float:
 
 def open_shared(url: str) -> storage.RunStorage:
     """Return the storage of a value of LINEAGE_RUNS. Raises InvalidSetting or StoreError."""
-    if folder := environment().shared_folder:
-        return storage.FolderStorage(folder, is_shared=True)
-    return _open_url(url)
+    if (folder := environment().shared_folder) is None:
+        return _open_url(url)
+    place = storage.FolderStorage(folder, is_shared=True)
+    if (folder / "cards").is_dir():
+        import fsspec
+
+        with place.lock():
+            old_layout.convert(fsspec.filesystem("file"), str(folder))
+        with contextlib.suppress(OSError):  # something in it could not be read
+            (folder / "cards").rmdir()
+    return place
 
 
 def _open_url(url: str) -> ObjectStorage:

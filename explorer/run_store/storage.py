@@ -16,6 +16,7 @@ import errno
 import json
 import logging
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 ID_FILE = ".lineage-store"
 HELP = "Give a folder that exists, such as /mnt/runs, or the URL of an object storage, such as s3://BUCKET/PREFIX."
+RUN_FILE = re.compile(r"(config|card|tokenizer)\.json|events\.parquet|(snapshots|optimiser)/[0-9]{8}\.safetensors")
 LEFTOVER_SECONDS = 3_600.0  # after which an incomplete run is the leftover of a crash, and nobody is writing it
 TRASH_SECONDS = 86_400.0  # after which a deleted run of several servers can no longer be restored
 _LOCK_SECONDS = 30.0  # that a process waits for another one that changes runs
