@@ -26,6 +26,7 @@ from explorer.cli import (
 )
 from explorer.cli.examples import EXAMPLES, PROGRAM
 from explorer.cli.program import EXIT_CODES, Command, Group, format_examples, run_program
+from explorer.cluster import object_storage  # noqa: F401  # LINEAGE_RUNS may be a URL
 
 app = typer.Typer(
     help=__doc__,

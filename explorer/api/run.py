@@ -20,6 +20,7 @@ from explorer.api.arguments import (
 )
 from explorer.api.output_files import write_new_file
 from explorer.catalogue import model_row, task_row
+from explorer.cluster import object_storage  # noqa: F401  # LINEAGE_RUNS may be a URL
 from explorer.csv_files import to_csv_file
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, StoreError, shorten

@@ -16,7 +16,7 @@ from explorer.database.engine import run_transaction
 from explorer.environment import environment
 from explorer.errors import NotAllowed, StoreError
 from explorer.jobs.job_rows import JobRow, decode_curves, encode_curves
-from explorer.run_store import local_copies, operations, storage, store
+from explorer.run_store import operations, storage, store
 from explorer.training.config import RunConfig, key
 from explorer.training.recorder import record_run
 from tests import needs, postgres
@@ -51,7 +51,6 @@ def start(
     for server in started:
         server.end()
     storage._open.cache_clear()
-    local_copies.reset()
 
 
 def row(config: RunConfig) -> JobRow:
@@ -68,7 +67,6 @@ def assert_trained_once(config: RunConfig) -> None:
     (_,) = (
         environment().home.parent / "runs" / "runs" / key(config)
     ).iterdir()  # each time its files have another name
-    local_copies.reset()
     db.database().refreshed_at = float("-inf")  # as after two seconds
     assert_records_equal(store.find(key(config)).record(), record_run(config), from_disk=True)
 
