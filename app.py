@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from explorer import __version__
-from explorer.cluster import object_storage  # noqa: F401  # LINEAGE_RUNS may be a URL
+from explorer.cluster import earlier_runs, object_storage  # noqa: F401  # LINEAGE_RUNS may be a URL
 from explorer.database import engine, servers
 from explorer.environment import environment, vanished_settings
 from explorer.errors import LineageError, StoreError
@@ -131,7 +131,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     except LineageError:
         sys.tracebacklimit = 0  # its sentence says what to change
         raise
-    warmup.start(prefetch=[stack_measurements.prefetch_default_stacks])
+    warmup.start(prefetch=[stack_measurements.prefetch_default_stacks, earlier_runs.move_runs_of_home])
     announce_start()
     sweep_driver.start()
     yield {}

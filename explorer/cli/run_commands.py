@@ -15,6 +15,7 @@ from explorer.cli import completion
 from explorer.cli.common import Force, Json, Run, check_names, check_new_file, stored_run, write_new_file
 from explorer.cli.program import print_json, program_name
 from explorer.cli.tables import print_columns, print_wrapped
+from explorer.cluster import earlier_runs
 from explorer.environment import environment
 from explorer.errors import InvalidSetting
 from explorer.export import notebook
@@ -220,7 +221,7 @@ def reindex(as_json: Json = False) -> None:
     that are not in LINEAGE_RUNS yet are moved there.
     """
     index.reindex()
-    operations.move_runs_of_home()
+    earlier_runs.move_runs_of_home()
     count = index.reindex()
     if as_json:
         print_json({"kind": "reindexed", "runs": count})

@@ -18,24 +18,24 @@ import shutil
 import tempfile
 import threading
 import time
-import urllib.parse
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from explorer.cluster import old_layout
+from cachetools import TTLCache, cachedmethod
+
+from explorer.cluster import earlier_runs
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.run_store import storage, store
-from explorer.training.config import KEY
 
 log = logging.getLogger(__name__)
 _PAUSE_SECONDS = 5.0  # after the storage did not answer, until it is asked again
-_LISTING_SECONDS = 2.0  # that a listing is used for: pages look for many runs at once
+_LISTING_SECONDS = 2.0  # for which a listing is used again: pages look for many runs at once
 _CHECKPOINT_SECONDS = 30 * 86_400.0  # after which nobody continues a training
 _S3_OPTIONS: dict[str, Any] = {
     "use_listings_cache": False,  # other servers change what is listed
@@ -47,7 +47,7 @@ _S3_OPTIONS: dict[str, Any] = {
 class ObjectFolder:
     """The files of one run in object storage; see `RemoteFolder`."""
 
-    place: ObjectStorage
+    storage: ObjectStorage
     path: str  # below the prefix
 
     @property
@@ -55,60 +55,60 @@ class ObjectFolder:
         return PurePosixPath(self.path).name
 
     def __str__(self) -> str:
-        return f"{self.place.address}/{self.path}"
+        return f"{self.storage.address}/{self.path}"
 
     def __truediv__(self, name: str) -> Path:
-        return self.place.fetch(self.path, name)
+        return self.storage.fetch(self.path, name)
 
     def glob(self, pattern: str) -> list[PurePosixPath]:
-        return [PurePosixPath(name) for name in self.place.files(self.path) if fnmatch.fnmatch(name, pattern)]
+        return [PurePosixPath(name) for name in self.storage.find_run(self.path) if fnmatch.fnmatch(name, pattern)]
 
     def size(self) -> int:
-        return sum(int(each["size"]) for each in self.place.files(self.path).values())
+        return sum(int(facts["size"]) for facts in self.storage.find_run(self.path).values())
 
 
-class ObjectStorage:
-    """See `RunStorage`."""
+class ObjectStorage(storage.RunStorage):
+    """Runs in an fsspec file system; `secrets` are parts of its URL that must not be shown."""
 
     refresh_seconds = 60.0
 
-    def __init__(self, files: Any, root: str, address: str, hidden: list[str]) -> None:
+    def __init__(self, files: Any, root: str, address: str, secrets: list[str]) -> None:
         self.address, self.jobs = address, environment().home / "cluster-jobs"
-        self._files, self._root, self._hidden = files, root, hidden
+        self._files, self._prefix, self._secrets = files, root, secrets
         self._id, self._asked_again_at = "", -math.inf
-        self._listings: dict[str, tuple[float, Any]] = {}
-        self._fetched: dict[str, tuple[str, Path]] = {}  # what a file looked like when it was fetched, and its copy
-        self._fetching = threading.RLock()  # the cache of fsspec is for one thread at a time
+        self._listings: TTLCache[Any, Any] = TTLCache(20_000, _LISTING_SECONDS)
+        self._listing = threading.RLock()
+        self._fetched: dict[str, tuple[str, Path]] = {}  # the versions of files that were fetched, and their copies
+        self._fetching = threading.Lock()  # the cache of fsspec is for one thread at a time
 
     def id(self) -> str:
         if not self._id:
             path, new = self._path(storage.ID_FILE), f"{uuid.uuid4().hex}\n".encode()
             with self._answering(writes=True):
-                old_layout.convert(self._files, self._root)
+                earlier_runs.convert(self._files, self._prefix)
                 if not self._files.exists(path):
                     try:
-                        self._files.pipe_file(path, new, mode="create")  # one of two servers wins
+                        self._files.pipe_file(path, new, mode="create")
                     except FileExistsError:
-                        pass
+                        pass  # another server was quicker
                     except (NotImplementedError, TypeError):  # a storage without conditional writes
                         self._files.pipe_file(path, new)
                 self._id = self._files.cat_file(path).decode().strip()
         return self._id
 
-    def lock(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        yield  # object storage has no locks
 
     def folder(self, key: str, deleted: bool = False) -> ObjectFolder:
         return ObjectFolder(self, f"{'trash' if deleted else 'runs'}/{key}")
 
     def changes(self) -> dict[str, int]:
-        runs = self._find_folders("runs")
-        for key, files in runs.items():
-            self._listings[f"runs/{key}"] = time.monotonic(), files
-        return {key: _number(files["card.json"]) for key, files in runs.items() if "card.json" in files}
+        self._forget()
+        return {key: _number(files) for key, files in self._find_runs("runs").items() if "card.json" in files}
 
     def changed(self, key: str) -> int:
-        return _number(self.files(f"runs/{key}").get("card.json", {}))
+        return _number(self.find_run(f"runs/{key}"))
 
     def install(self, folder: Path, key: str) -> None:
         self._upload(folder, f"runs/{key}")
@@ -118,7 +118,7 @@ class ObjectStorage:
     def write_card(self, key: str, content: bytes) -> None:
         with self._answering(writes=True):
             self._files.pipe_file(self._path(f"runs/{key}/card.json"), content)
-        self._listings.clear()
+        self._forget()
 
     def delete(self, key: str) -> None:
         self._move(f"runs/{key}", f"trash/{key}")
@@ -133,7 +133,7 @@ class ObjectStorage:
         self._delete_old("trash", storage.TRASH_SECONDS)
 
     def recover(self) -> None:
-        self._delete_old("runs", storage.LEFTOVER_SECONDS, without_card=True)
+        self._delete_old("runs", storage.LEFTOVER_SECONDS, keep_complete=True)
         self._delete_old("jobs", _CHECKPOINT_SECONDS)
         with self._fetching:
             self._cache.clear_expired_cache()  # what was not fetched for a week
@@ -143,47 +143,41 @@ class ObjectStorage:
 
     def load_checkpoint(self, key: str, folder: Path) -> bool:
         names = [name for name in self._find(f"jobs/{key}") if storage.RUN_FILE.fullmatch(name)]
-        if "card.json" not in names:
-            return False
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-") as work:
             new = Path(work) / "run"
             with self._answering():
-                self._files.get([self._path(f"jobs/{key}/{name}") for name in names], [str(new / n) for n in names])
+                self._files.get([self._path(f"jobs/{key}/{n}") for n in names], [str(new / n) for n in names])
             try:
                 if store.load(new).key != key:
                     return False
-            except LineageError as error:
-                log.warning("the checkpoint of %s in %s cannot be used: %s", key, self.address, error)
+            except LineageError as error:  # there is none, or a damaged one
+                log.info("there is no checkpoint of %s in %s: %s", key, self.address, error)
                 return False
             if (folder / "job.json").is_file():
                 shutil.copy(folder / "job.json", new)
             storage.replace_folder(new, folder)
         return True
 
-    def files(self, path: str) -> dict[str, Any]:
-        """Return the files of a run by their names, without one request for each run that does not exist."""
+    def find_run(self, path: str) -> dict[str, Any]:
+        """Return the facts about each file of a run by its name, without a request for each run that does not exist."""
         kind, _, key = path.partition("/")
-        if key not in self._remember(kind, lambda: self._list_names(kind)):
-            return {}
-        return dict(self._remember(path, lambda: self._find(path)))
+        return self._find(path) if key in self._list(kind) else {}
 
     def fetch(self, path: str, name: str) -> Path:
         """Return the local copy of a file of a run; it does not exist if the file does not."""
         missing = Path(self._cache.storage[-1]) / "missing"
-        found, full = self.files(path).get(name), self._path(f"{path}/{name}")
-        if found is None:
+        if not (facts := self.find_run(path).get(name)):
             return missing
-        with self._fetching:
-            mark, copy = self._fetched.get(full, ("", missing))
-            if mark != _mark(found) or not copy.is_file():
-                try:
-                    with self._answering(), self._cache.open(full) as file:
-                        copy = Path(file.name)
-                except FileNotFoundError:  # deleted meanwhile
-                    return missing
-                self._fetched[full] = _mark(found), copy
-        return copy
+        full, version = self._path(f"{path}/{name}"), _version(facts)
+        with self._fetching, contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+            before, copy = self._fetched.get(full, ("", missing))
+            if before != version or not copy.is_file():
+                with self._answering(), self._cache.open(full) as file:
+                    copy = Path(file.name)
+                self._fetched[full] = version, copy
+            return copy
+        return missing
 
     @cached_property
     def _cache(self) -> Any:
@@ -191,90 +185,86 @@ class ObjectStorage:
 
         server = hashlib.sha256(f"{environment().home} {self.address}".encode()).hexdigest()[:12]
         folder = environment().cache / "runs" / server  # two processes that fill one folder would disturb each other
-        return fsspec.filesystem(
-            "filecache", fs=self._files, cache_storage=str(folder), check_files=True, skip_instance_cache=True
-        )
+        options = {"fs": self._files, "cache_storage": str(folder), "check_files": True, "skip_instance_cache": True}
+        return fsspec.filesystem("filecache", **options)
 
     def _upload(self, folder: Path, path: str) -> None:
         """Replace the files of a run by those of a folder."""
-        names = [
-            name
-            for each in folder.rglob("*")
-            if storage.RUN_FILE.fullmatch(name := each.relative_to(folder).as_posix())
-        ]
-        before = self._find(path)
+        names = [file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()]
+        names = sorted(filter(storage.RUN_FILE.fullmatch, names), key="card.json".__eq__)
+        old = [self._path(f"{path}/{name}") for name in self._find(path) if name not in names]
         with self._answering(writes=True):
-            for part in ([name for name in names if name != "card.json"], ["card.json"]):
+            for part in (names[:-1], names[-1:]):
                 self._files.put([str(folder / name) for name in part], [self._path(f"{path}/{name}") for name in part])
-            if old := [self._path(f"{path}/{name}") for name in before if name not in names]:
+            if old:
                 self._files.rm(old)
-        self._listings.clear()
+        self._forget()
 
     def _move(self, source: str, target: str) -> None:
         self._delete(target)
-        names = sorted(self._find(source), key="card.json".__eq__)  # the card is the last
         with self._answering(writes=True):
-            for name in names:
+            for name in sorted(self._find(source), key="card.json".__eq__):
                 self._files.cp_file(self._path(f"{source}/{name}"), self._path(f"{target}/{name}"))
         self._delete(source)
 
     def _delete(self, path: str) -> None:
-        names = self._find(path)
+        self._forget()
+        names = sorted(self._find(path), key="card.json".__ne__)
         with self._answering(writes=True), contextlib.suppress(FileNotFoundError):
-            if "card.json" in names:
-                self._files.rm_file(self._path(f"{path}/card.json"))
-            if others := [self._path(f"{path}/{name}") for name in names if name != "card.json"]:
-                self._files.rm(others)
-        self._listings.clear()
+            for part in (names[:1], names[1:]):
+                if part:
+                    self._files.rm([self._path(f"{path}/{name}") for name in part])
+        self._forget()
 
-    def _delete_old(self, kind: str, seconds: float, without_card: bool = False) -> None:
-        """Delete runs of which nothing has changed for a time; `without_card`: only incomplete ones."""
-        for key, files in self._find_folders(kind).items():
-            changes = [_time(each) for each in files.values()]
-            if max(changes) < time.time() - seconds and not (without_card and "card.json" in files):
+    def _delete_old(self, kind: str, seconds: float, keep_complete: bool = False) -> None:
+        """Delete runs in which nothing has changed for a time."""
+        for key, files in self._find_runs(kind).items():
+            changed = max(map(_time, files.values()))
+            if changed < time.time() - seconds and not (keep_complete and "card.json" in files):
                 self._delete(f"{kind}/{key}")
 
-    def _find_folders(self, kind: str) -> dict[str, dict[str, Any]]:
-        """Return the files of all runs by their key and their name."""
+    def _find_runs(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Return the facts about each file of all runs, by key and name."""
         found: dict[str, dict[str, Any]] = {}
         for path, facts in self._find(kind).items():
             key, _, name = path.partition("/")
-            if KEY.fullmatch(key) and name:
+            if storage.KEY.fullmatch(key) and name:
                 found.setdefault(key, {})[name] = facts
         return found
 
+    @cachedmethod(attrgetter("_listings"), lock=attrgetter("_listing"))
     def _find(self, path: str) -> dict[str, Any]:
-        """Return all files below a path, by their path below it."""
+        """Return the facts about each file below a path, by its path below it."""
         with self._answering():
             self._files.invalidate_cache()
             top = self._path(path).strip("/")
             found = self._files.find(top, detail=True)
             return {name.strip("/")[len(top) + 1 :]: facts for name, facts in found.items()}
 
-    def _list_names(self, path: str) -> set[str]:
-        with self._answering():
+    @cachedmethod(attrgetter("_listings"), lock=attrgetter("_listing"), key=lambda _, path: ("list", path))
+    def _list(self, path: str) -> set[str]:
+        """Return the names of the folders and files in a folder."""
+        with self._answering(), contextlib.suppress(FileNotFoundError):
             self._files.invalidate_cache()
-            try:
-                return {PurePosixPath(name).name for name in self._files.ls(self._path(path), detail=False)}
-            except FileNotFoundError:
-                return set()
+            return {PurePosixPath(name).name for name in self._files.ls(self._path(path), detail=False)}
+        return set()
 
-    def _remember(self, path: str, look: Callable[[], Any]) -> Any:
-        """Return what a function has found within the last seconds, or call it."""
-        moment, found = self._listings.get(path, (-math.inf, None))
-        if time.monotonic() - moment > _LISTING_SECONDS:
-            moment, found = time.monotonic(), look()
-            self._listings[path] = moment, found
-        return found
+    def _forget(self) -> None:
+        with self._listing:
+            self._listings.clear()
 
     def _path(self, name: str) -> str:
-        return f"{self._root}/{name}" if self._root else f"/{name}"
+        return f"{self._prefix}/{name}" if self._prefix else f"/{name}"
 
     @contextlib.contextmanager
     def _answering(self, writes: bool = False) -> Iterator[None]:
         """Raise StoreError for every error, except FileNotFoundError for a file that is missing."""
+        silent = StoreError(
+            f"The run storage {self.address} does not answer, or refuses access. Nothing is lost; try again in a moment. Its operator "
+            "finds the reason in the log."
+        )
         if time.monotonic() < self._asked_again_at:
-            raise self._unreachable()
+            raise silent
         try:
             yield
         except LineageError:
@@ -288,32 +278,22 @@ class ObjectStorage:
             ) from None
         except Exception as error:  # each kind of storage has errors of its own
             text = str(error)
-            for secret in self._hidden:
+            for secret in self._secrets:
                 text = text.replace(secret, "…")
             log.warning("the storage of the runs, %s: %s: %s", self.address, type(error).__name__, shorten(text, 300))
-            if isinstance(error, PermissionError) or "Credentials" in type(error).__name__:  # of botocore
-                raise StoreError(
-                    f"The run storage {self.address} refuses access. Its operator finds the reason in the log."
-                ) from None
             self._asked_again_at = time.monotonic() + _PAUSE_SECONDS
-            raise self._unreachable() from None
-
-    def _unreachable(self) -> StoreError:
-        return StoreError(
-            f"The run storage {shorten(self.address, 100)} does not answer. Nothing is lost; try again in a moment. "
-            "Its operator finds the reason in the log."
-        )
+            raise silent from None
 
 
-def _mark(facts: Mapping[str, Any]) -> str:
+def _version(facts: Mapping[str, Any]) -> str:
     """Return a text that differs after a change of a listed file."""
     marks = (facts.get(name) for name in ("ETag", "etag", "mtime", "modified", "created", "LastModified"))
     return f"{next((str(mark) for mark in marks if mark), '')} {facts.get('size')}"
 
 
-def _number(facts: Mapping[str, Any]) -> int:
-    """Return a number of 63 bits that differs after a change of a listed file."""
-    return int.from_bytes(hashlib.sha256(_mark(facts).encode()).digest()[:8]) >> 1
+def _number(files: Mapping[str, Any]) -> int:
+    """Return a number of 63 bits that differs after a change of the card of a run."""
+    return int.from_bytes(hashlib.sha256(_version(files.get("card.json", {})).encode()).digest()[:8]) >> 1
 
 
 def _time(facts: Mapping[str, Any]) -> float:
@@ -324,53 +304,45 @@ def _time(facts: Mapping[str, Any]) -> float:
 
 def open_shared(url: str) -> storage.RunStorage:
     """Return the storage of a value of LINEAGE_RUNS. Raises InvalidSetting or StoreError."""
-    if (folder := environment().shared_folder) is None:
-        return _open_url(url)
-    place = storage.FolderStorage(folder, is_shared=True)
-    if (folder / "cards").is_dir():
-        import fsspec
+    if folder := environment().shared_folder:
+        place = storage.RunStorage(folder, is_shared=True)
+        if (folder / "cards").is_dir():
+            import fsspec
 
-        with place.lock():
-            old_layout.convert(fsspec.filesystem("file"), str(folder))
-        with contextlib.suppress(OSError):  # something in it could not be read
-            (folder / "cards").rmdir()
-    return place
+            with place.lock():
+                earlier_runs.convert(fsspec.filesystem("file"), str(folder))
+            with contextlib.suppress(OSError):  # something in it could not be read
+                (folder / "cards").rmdir()
+        return place
+    return _open_url(url)
 
 
 def _open_url(url: str) -> ObjectStorage:
     """Return the storage of an fsspec URL. Nothing is read yet. Raises InvalidSetting."""
     import fsspec
 
-    shown = shorten(re.sub("(?<=://).*@", "", url.split("?")[0]), 100)
-    if "::" in url:
-        raise InvalidSetting(f"LINEAGE_RUNS = {shown} is not possible. {storage.HELP}")
+    user, query = url.partition("://")[2].rpartition("@")[0], url.partition("?")[2]
+    shown = shorten(url.split("?")[0].replace(f"{user}@", ""), 100)
     is_s3 = fsspec.utils.get_protocol(url) in ("s3", "s3a")
+    refused = f"LINEAGE_RUNS = {shown} is not possible"
     try:
+        if "::" in url:
+            raise ValueError("a chain of file systems")
         files, root = fsspec.core.url_to_fs(url, **(_S3_OPTIONS if is_s3 else {}))
     except ImportError:
-        package = "Install s3fs." if is_s3 else "Install the package that fsspec names for it."
-        raise InvalidSetting(f"LINEAGE_RUNS = {shown} needs a package that is not installed. {package}") from None
+        package = "s3fs" if is_s3 else "the package that fsspec names for it"
+        raise InvalidSetting(f"{refused} without a package that is not installed. Install {package}.") from None
     except Exception as error:  # each kind of storage has errors of its own
         log.warning("LINEAGE_RUNS: %s", type(error).__name__)  # its text may contain a password
-        raise InvalidSetting(f"LINEAGE_RUNS = {shown} is not possible. {storage.HELP}") from None
+        raise InvalidSetting(f"{refused}. {storage.HELP}") from None
     root = str(root).strip("/")
-    if any(character in root for character in "*?["):
-        raise InvalidSetting(f"LINEAGE_RUNS = {shown} is not possible: a prefix has no *, ? or [. {storage.HELP}")
+    if re.search(r"[*?[]", root):
+        raise InvalidSetting(f"{refused}: a prefix has no *, ? or [. {storage.HELP}")
     if is_s3:
         if re.search("^$|[@:]", root.split("/")[0]):
-            raise InvalidSetting(f"LINEAGE_RUNS = {shown} names no bucket. {storage.HELP}")
+            raise InvalidSetting(f"{refused}: it names no bucket. {storage.HELP}")
         files.retries = 1  # s3fs would repeat five times what already has a limit of time and a second attempt
-    return ObjectStorage(files, root, shown, _credentials(url))
-
-
-def _credentials(url: str) -> list[str]:
-    """Return the parts of a URL that must not be shown."""
-    try:
-        parts = urllib.parse.urlsplit(url)
-        found = [parts.password, parts.username, parts.netloc.rpartition("@")[0], parts.query]
-    except ValueError:
-        return []
-    return [part for part in found if part]
+    return ObjectStorage(files, root, shown, [part for part in (user, *user.split(":"), query) if part])
 
 
 storage.register(open_shared)

@@ -239,8 +239,7 @@ def reindex() -> int:
     The database becomes the index of these runs, if it was that of others.
     """
     with _refreshing:
-        if own := _store_id():
-            run_transaction(lambda session: _take_database(session, own), write=True)
+        check_store(take=True)
         database().skipped_folders.clear()
         entries = _read_entries({folder: changed for folder, (changed, _) in _included_runs().items()} | _stored_runs())
         run_transaction(lambda session: _replace_rows(session, entries, None), write=True)
@@ -292,35 +291,31 @@ class ForeignDatabase(StoreError):
     """The database is the index of the runs of another home or storage."""
 
 
-def check_store() -> None:
-    """Raise ForeignDatabase if the database is the index of other runs. A database that is nobody's is taken."""
-    own = _store_id()
-    if not own:
+def check_store(take: bool = False) -> None:
+    """Raise ForeignDatabase if the database is the index of other runs. A database that is nobody's is taken.
+
+    take: make it the index of these runs in any case, as is one in a file of LINEAGE_HOME; rows of others are deleted
+    """
+    if not (own := _store_id()):
         return
+
+    def find_owner(session: Session) -> str | None:
+        found = shared_values.read(session, _STORE)
+        if found == own or (found and not take and environment().database_url):
+            return found
+        if found:
+            session.execute(delete(_Run).where(_Run.shipped.is_(False)))
+        shared_values.write(session, _STORE, own)
+        return own
+
     found = run_transaction(lambda session: shared_values.read(session, _STORE))
-    if found is None or (found != own and not environment().database_url):
-        run_transaction(lambda session: _take_database(session, own, only_free=True), write=True)
-        found = run_transaction(lambda session: shared_values.read(session, _STORE))
-    if found != own:
+    if found != own and run_transaction(find_owner, write=True) != own:
         raise ForeignDatabase(
             "The database of LINEAGE_DATABASE_URL is the index of other runs than those in "
             f"{shorten(storage.current().address, 100)}. If servers share it, give all of them the same LINEAGE_RUNS; "
             "otherwise give this one a database of its own. Or run `lineage reindex`, which makes it the index of "
             "these runs."
         )
-
-
-def _take_database(session: Session, own: str, only_free: bool = False) -> None:
-    """Remember that this database is the index of these runs, and delete the rows of others.
-
-    only_free: not if it is that of other runs, unless it is a file of this home, which no other server uses
-    """
-    found = shared_values.read(session, _STORE)
-    if found == own or (found and only_free and environment().database_url):
-        return
-    if found:
-        session.execute(delete(_Run).where(_Run.shipped.is_(False)))
-    shared_values.write(session, _STORE, own)
 
 
 def _store_id() -> str:

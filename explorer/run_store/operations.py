@@ -8,7 +8,6 @@ A lock serializes all operations.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,7 +39,7 @@ def add_run(folder: Path, check: Callable[[], None] = lambda: None) -> StoredRun
         run_key = store.load(folder).key
         with changing_runs():
             stored = storage.current().folder(run_key)
-            _free_disk_space(store.folder_size(folder), run_key)
+            free_disk_space(store.folder_size(folder), run_key)
             check()
             store.keep_entered_on(folder, stored)
             storage.current().install(folder, run_key)
@@ -49,42 +48,36 @@ def add_run(folder: Path, check: Callable[[], None] = lambda: None) -> StoredRun
             return kept
 
 
-def move_runs_of_home() -> None:
-    """Move the runs in LINEAGE_HOME into the storage of LINEAGE_RUNS, if this is elsewhere.
-
-    They are from the time before LINEAGE_RUNS was set, or a terminal trained them while the storage did not answer. A
-    finished run in the storage is not replaced by a stopped one, and what is being trained is not moved. Copies that
-    earlier versions of this program have made are deleted. Raises StoreError.
-    """
-    for file in sorted((environment().home / "runs").glob("*/config.json")):
-        folder = file.parent
-        if not KEY.fullmatch(folder.name) or storage.current().folder(folder.name) == folder:
-            continue
-        with _report_disk_errors("A run could not be stored"):
-            try:
-                if (folder / ".copy.json").is_file():
-                    store.remove_folder(folder)
-                    continue
-                card = store.load(folder).card
-                if card.state == "running" and folder.stat().st_mtime > time.time() - storage.LEFTOVER_SECONDS:
-                    continue
-                stored = storage.current().folder(card.key)
-                is_finished = store.is_stored(card.key) and store.load(stored).card.finished
-                if is_finished and not card.finished:
-                    store.remove_folder(folder)
-                else:
-                    add_run(folder)
-            except RunError as error:
-                log.warning("the run in %s is not moved into LINEAGE_RUNS: %s", folder, error)
-
-
-def free_disk_space(need: int) -> list[str]:
+def free_disk_space(need: int, replaced: str = "") -> list[str]:
     """Delete the oldest runs of visitors until `need` bytes fit, and return their keys.
+
+    replaced: the key of a run whose space counts as free, and which is not deleted
 
     Pinned runs and the operator's runs are kept. Raises StoreError, and deletes nothing, if that is not enough.
     """
     with changing_runs(), _report_disk_errors("Old runs could not be deleted"):
-        return _free_disk_space(need)
+        limit = environment().most_disk
+        used = _used_bytes()
+        if replaced:
+            used -= store.folder_size(storage.current().folder(replaced))
+        if used + need <= limit:
+            return []
+        own = index.search(index.Query(shipped=False, order="created", limit=2**31 - 1))
+        free, chosen = 0, []
+        for entry in own:
+            if used + need - free > limit and entry.owner and not entry.pinned and entry.key != replaced:
+                free += entry.bytes
+                chosen.append(entry.key)
+        if used + need - free > limit:
+            raise StoreError(
+                f"There is no space for {need:,} more bytes: stored runs take {used:,} of {limit:,}. "
+                "Delete runs, or unpin some."
+            ).for_operator("The limit is LINEAGE_MOST_DISK.")
+        for key in chosen:
+            storage.current().erase(key)
+            log.info("run %s was deleted to free space", key)
+            _remove_from_index(key)
+        return chosen
 
 
 def edit_card(
@@ -142,7 +135,7 @@ def restore_runs(keys: Iterable[str], visitor: str, operator: bool) -> None:
                 raise StoreError(
                     f"Run {key} was trained again in the meantime. Delete the new run to restore the old one."
                 )
-        _free_disk_space(sum(store.folder_size(storage.current().folder(key, deleted=True)) for key in keys))
+        free_disk_space(sum(store.folder_size(storage.current().folder(key, deleted=True)) for key in keys))
         for key in keys:
             storage.current().restore(key)
             _update_index(lambda key=key: index.add_run(store.load(storage.current().folder(key))))  # type: ignore[misc]
@@ -195,32 +188,6 @@ def _check_may_change(key: str, visitor: str, operator: bool, deleted: bool = Fa
         raise NotAllowed(
             f"Run {key} belongs to another visitor: only its owner or the operator may change or delete it."
         )
-
-
-def _free_disk_space(need: int, replaced: str = "") -> list[str]:
-    """See `free_disk_space`; the space of the run `replaced` counts as free, and it is not deleted."""
-    limit = environment().most_disk
-    used = _used_bytes()
-    if replaced:
-        used -= store.folder_size(storage.current().folder(replaced))
-    if used + need <= limit:
-        return []
-    own = index.search(index.Query(shipped=False, order="created", limit=2**31 - 1))
-    free, chosen = 0, []
-    for entry in own:
-        if used + need - free > limit and entry.owner and not entry.pinned and entry.key != replaced:
-            free += entry.bytes
-            chosen.append(entry.key)
-    if used + need - free > limit:
-        raise StoreError(
-            f"There is no space for {need:,} more bytes: stored runs take {used:,} of {limit:,}. "
-            "Delete runs, or unpin some."
-        ).for_operator("The limit is LINEAGE_MOST_DISK.")
-    for key in chosen:
-        storage.current().erase(key)
-        log.info("run %s was deleted to free space", key)
-        _remove_from_index(key)
-    return chosen
 
 
 def _used_bytes() -> int:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from explorer.atomic_files import sync_folder, write_file
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError, shorten
-from explorer.training.config import KEY
+from explorer.training.config import KEY as KEY
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -64,66 +64,24 @@ class RemoteFolder(Hashable, Protocol):
 RunFolder: TypeAlias = Path | RemoteFolder
 
 
-class RunStorage(Protocol):
-    """All stored runs. Every method may be called from any thread, and raises StoreError or OSError."""
+class RunStorage:
+    """All stored runs, in folders on a disk. Storage of another kind is a subclass that replaces every public method.
 
-    address: str  # shown to users, without credentials
-    jobs: Path  # the folder of the unfinished trainings of several servers; with object storage, of this server
-    refresh_seconds: float  # after which the index looks for changes
+    is_shared: whether the folder is that of LINEAGE_RUNS
+
+    Every method may be called from any thread, and raises StoreError or OSError.
+    """
+
+    refresh_seconds = 2.0  # after which the index looks for changes
+
+    def __init__(self, root: Path, is_shared: bool) -> None:
+        self.address = str(root)  # shown to users, without credentials
+        self.jobs = root / "jobs"  # the folder of the unfinished trainings of several servers
+        self._root, self._is_shared, self._id = root, is_shared, ""
+        self._runs, self._trash = root / "runs", root / "trash"
 
     def id(self) -> str:
         """Return the id of this storage, which is created if there is none."""
-
-    def lock(self) -> AbstractContextManager[None]:
-        """Exclude other processes that change runs, if this is possible. See `changing_runs`."""
-
-    def folder(self, key: str, deleted: bool = False) -> RunFolder:
-        """Return the folder of a run, or of a deleted one; there need not be such a run."""
-
-    def changes(self) -> dict[str, int]:
-        """Return the keys of all runs, each with a number that differs after a change of its card."""
-
-    def changed(self, key: str) -> int:
-        """Return the number of `changes` for one run. Raises FileNotFoundError if it is not there."""
-
-    def install(self, folder: Path, key: str) -> None:
-        """Move a complete run folder of this machine into the storage, where it replaces an older run."""
-
-    def write_card(self, key: str, content: bytes) -> None:
-        """Replace the card of a run."""
-
-    def delete(self, key: str) -> None:
-        """Move a run to the trash, where it replaces an older one."""
-
-    def restore(self, key: str) -> None:
-        """Move a run back from the trash."""
-
-    def erase(self, key: str, deleted: bool = False) -> None:
-        """Delete a run, or a deleted one, for good, if there is one."""
-
-    def empty_trash(self) -> None:
-        """Delete the runs in the trash for good; with LINEAGE_RUNS, those that have been there for a day."""
-
-    def recover(self) -> None:
-        """Clean up after crashes. Leftovers younger than an hour are kept: a process may still be writing them."""
-
-    def save_checkpoint(self, key: str, folder: Path) -> None:
-        """Keep the files of an unfinished training where every server finds them; nothing to do if `jobs` is shared."""
-
-    def load_checkpoint(self, key: str, folder: Path) -> bool:
-        """Replace the files of an unfinished training by those of `save_checkpoint`; return False if there are none."""
-
-
-class FolderStorage:
-    """Runs in a folder on a disk; `is_shared`: it is that of LINEAGE_RUNS."""
-
-    refresh_seconds = 2.0
-
-    def __init__(self, root: Path, is_shared: bool) -> None:
-        self.address, self._root, self._is_shared, self._id = str(root), root, is_shared, ""
-        self._runs, self._trash, self.jobs = root / "runs", root / "trash", root / "jobs"
-
-    def id(self) -> str:
         if not self._id:
             file = self._root / ID_FILE
             with _lock, self.lock():
@@ -132,14 +90,9 @@ class FolderStorage:
                 self._id = file.read_text("utf-8").strip()
         return self._id
 
-    @cached_property
-    def _file_lock(self) -> FileLock:
-        from filelock import FileLock
-
-        return FileLock(self._root / "runs.lock", thread_local=False)
-
     @contextmanager
     def lock(self) -> Iterator[None]:
+        """Exclude other processes that change runs, if this is possible. See `changing_runs`."""
         from filelock import Timeout
 
         if self._is_shared and not self._root.is_dir():
@@ -159,10 +112,18 @@ class FolderStorage:
         with held:
             yield
 
-    def folder(self, key: str, deleted: bool = False) -> Path:
+    @cached_property
+    def _file_lock(self) -> FileLock:
+        from filelock import FileLock
+
+        return FileLock(self._root / "runs.lock", thread_local=False)
+
+    def folder(self, key: str, deleted: bool = False) -> RunFolder:
+        """Return the folder of a run, or of a deleted one; there need not be such a run."""
         return (self._trash if deleted else self._runs) / key
 
     def changes(self) -> dict[str, int]:
+        """Return the keys of all runs, each with a number that differs after a change of its card."""
         self._check_mounted()
         found = {}
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # there are no runs yet
@@ -172,10 +133,12 @@ class FolderStorage:
         return found
 
     def changed(self, key: str) -> int:
+        """Return the number of `changes` for one run."""
         # A string: to make a Path for each of thousands of runs is slow.
         return os.stat(f"{self.address}/runs/{key}/card.json").st_mtime_ns
 
     def install(self, folder: Path, key: str) -> None:
+        """Move a complete run folder of this machine into the storage, where it replaces an older run."""
         self._check_mounted()
         self._runs.mkdir(parents=True, exist_ok=True)
         try:
@@ -190,22 +153,27 @@ class FolderStorage:
             shutil.rmtree(folder)
 
     def write_card(self, key: str, content: bytes) -> None:
+        """Replace the card of a run."""
         write_file(self._runs / key / "card.json", content)
 
     def delete(self, key: str) -> None:
+        """Move a run to the trash, where it replaces an older one."""
         self._trash.mkdir(parents=True, exist_ok=True)
         os.utime(self._runs / key)  # since when it is in the trash
         replace_folder(self._runs / key, self._trash / key)
 
     def restore(self, key: str) -> None:
+        """Move a run back from the trash."""
         self._runs.mkdir(parents=True, exist_ok=True)
         replace_folder(self._trash / key, self._runs / key)
 
     def erase(self, key: str, deleted: bool = False) -> None:
-        if (folder := self.folder(key, deleted)).is_dir():
+        """Delete a run, or a deleted one, for good, if there is one."""
+        if isinstance(folder := self.folder(key, deleted), Path) and folder.is_dir():
             remove_folder(folder)
 
     def empty_trash(self) -> None:
+        """Delete the runs in the trash for good; with LINEAGE_RUNS, those that have been there for a day."""
         if not self._is_shared and self._trash.is_dir():
             remove_folder(self._trash)
         for folder in self._trash.glob("[!.]*"):
@@ -213,13 +181,15 @@ class FolderStorage:
                 remove_folder(folder)
 
     def recover(self) -> None:
-        past = time.time() - LEFTOVER_SECONDS
-        leftovers = (*self._runs.glob(".old-*"), *self._runs.glob(".writing-*"), *self._trash.glob(".old-*"))
-        for left in (*leftovers, *environment().home.glob(".importing-*")):
+        """Clean up after crashes. Leftovers younger than an hour are kept: a process may still be writing them."""
+        for left in (
+            *(left for folder in (self._runs, self._trash) for left in folder.glob(".*-*")),
+            *environment().home.glob(".importing-*"),
+        ):
             try:
-                if left.stat().st_mtime > past:
+                if left.stat().st_mtime > time.time() - LEFTOVER_SECONDS:
                     continue
-                if left.parent == self._runs and (left / "run" / "card.json").is_file() and left.match(".old-*"):
+                if left.match("runs/.old-*") and (left / "run" / "card.json").is_file():
                     key = json.loads((left / "run" / "card.json").read_text("utf-8"))["key"]
                     if KEY.fullmatch(key) and not (self._runs / key).exists():  # a crash between two renames
                         (left / "run").rename(self._runs / key)
@@ -228,20 +198,19 @@ class FolderStorage:
                 log.exception("%s was left by a crash and cannot be cleaned up", left)
 
     def save_checkpoint(self, key: str, folder: Path) -> None:
-        pass
+        """Keep the files of an unfinished training where every server finds them; nothing to do if `jobs` is shared."""
 
     def load_checkpoint(self, key: str, folder: Path) -> bool:
+        """Replace the files of an unfinished training by those of `save_checkpoint`; return False if there are none."""
         return False
 
     def _check_mounted(self) -> None:
         """Raise StoreError if LINEAGE_RUNS has other content than before: all runs would seem to be gone."""
         if not self._is_shared:
             return
-        known = self.id()
-        try:
+        known, found = self.id(), ""
+        with contextlib.suppress(OSError):
             found = (self._root / ID_FILE).read_text("utf-8").strip()
-        except OSError:
-            found = ""
         if found != known:
             raise StoreError(
                 f"{shorten(self.address, 100)} no longer contains the runs that were there. Mount it again, or restart "
@@ -253,7 +222,7 @@ def _open_folder(url: str) -> RunStorage:
     """Return the storage of LINEAGE_RUNS, if it is a folder. Raises InvalidSetting."""
     if (folder := environment().shared_folder) is None:
         raise InvalidSetting(f"LINEAGE_RUNS = {shorten(url.split('://')[0], 30)}://… is not possible. {HELP}")
-    return FolderStorage(folder, is_shared=True)
+    return RunStorage(folder, is_shared=True)
 
 
 _lock = threading.RLock()
@@ -275,7 +244,7 @@ def current() -> RunStorage:
 
 @lru_cache(maxsize=8)
 def _open(url: str, home: Path) -> RunStorage:
-    return _open_shared(url) if url else FolderStorage(home, is_shared=False)
+    return _open_shared(url) if url else RunStorage(home, is_shared=False)
 
 
 @contextmanager

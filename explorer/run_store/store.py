@@ -46,7 +46,7 @@ from explorer.atomic_files import json_bytes as json_bytes
 from explorer.atomic_files import write_file as write_file
 from explorer.catalogue import task_row
 from explorer.environment import environment
-from explorer.errors import DamagedRun, LineageError, UnknownRun, shorten
+from explorer.errors import DamagedRun, LineageError, RunError, StoreError, UnknownRun, shorten
 from explorer.program_files import PRETRAINED as PRETRAINED
 from explorer.run_store import packed_weights, storage
 from explorer.run_store.curves_table import from_table, read_table, table_bytes, to_table
@@ -224,7 +224,7 @@ def write_run(record: Record, folder: Path, owner: str = "") -> None:
         name=_name_of(record.config),
     )
     with contextlib.suppress(LineageError):  # there is no card, or a damaged one
-        card = keep_entered(card, _read_card(folder)).model_copy(update={"owner": owner} if owner else {})
+        card = _keep_entered(card, _read_card(folder)).model_copy(update={"owner": owner} if owner else {})
     for step, kept in record.snapshots.items():
         _write_once(folder / "snapshots" / _step_file(step), partial(save, dict(kept.weights)))
         if kept.optimiser:
@@ -286,14 +286,13 @@ def keep_entered_on(folder: Path, before: RunFolder) -> None:
     """Write what users have entered on the card of a run on that of a folder which replaces it."""
     if (before / "card.json").is_file():
         try:
-            card = keep_entered(_read_card(folder), _read_card(before))
+            card = _keep_entered(_read_card(folder), _read_card(before))
             write_file(folder / "card.json", json_bytes(card.model_dump()))
-        except LineageError:
+        except RunError:
             log.warning("the card of %s could not be read; its name, tags and note are lost", before)
 
 
-def keep_entered(new: Card, before: Card) -> Card:
-    """Return the card of a run that was trained again, with what users have entered on the one before."""
+def _keep_entered(new: Card, before: Card) -> Card:
     return new.model_copy(update={name: getattr(before, name) for name in ("name", "tags", "note", "pinned", "owner")})
 
 
@@ -339,6 +338,8 @@ def _load(folder: RunFolder, changed: tuple[int, int] | None) -> StoredRun:
         within = config.first_step <= card.step <= config.steps
         if not within or (curves.first, curves.step) != (config.first_step, card.step):
             raise DamagedRun(f"its curves do not reach step {card.step:,}. Train it again.")
+    except StoreError:
+        raise
     except LineageError as error:
         raise DamagedRun(f"{damaged}: {error}") from error
     except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError, pa.ArrowException) as error:
@@ -352,6 +353,8 @@ def read_config_and_card(folder: RunFolder) -> tuple[RunConfig, Card]:
     try:
         config = parse_config(json.loads((folder / "config.json").read_text("utf-8")))
         card = _read_card(folder)
+    except StoreError:
+        raise
     except LineageError as error:
         raise DamagedRun(f"{damaged}: {error}") from error
     except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError) as error:

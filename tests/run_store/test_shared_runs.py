@@ -20,7 +20,7 @@ import pytest
 from filelock import FileLock
 from safetensors.numpy import load_file, save_file
 
-from explorer.cluster import object_storage
+from explorer.cluster import earlier_runs, object_storage
 from explorer.cluster.object_storage import ObjectStorage
 from explorer.database import engine as db
 from explorer.environment import environment
@@ -230,12 +230,12 @@ def test_runs_of_the_home_are_moved_into_the_storage(any_server: UseServer, monk
         store.write_run(dataclasses.replace(record_of_seed(seed), state=state), home / key_of(seed), "bob")
     (home / key_of(3) / ".copy.json").write_text("{}")  # a copy of earlier versions
     finished = store_run(1)
-    operations.move_runs_of_home()
+    earlier_runs.move_runs_of_home()
     assert indexed_keys() == sorted([key_of(0), finished.key])
     assert store.find(finished.key).card == finished.card
     assert {folder.name for folder in home.iterdir()} == {key_of(2)}, "it may still be trained"
     os.utime(home / key_of(2), (0, 0))
-    operations.move_runs_of_home()
+    earlier_runs.move_runs_of_home()
     any_server("b")
     assert indexed_keys() == sorted(key_of(seed) for seed in range(3))
 
@@ -300,7 +300,9 @@ def test_a_storage_that_does_not_answer_is_one_sentence(bucket: UseServer, monke
             lambda: operations.delete_runs([run.key], "ada", False),
             index.refresh,
         ):
-            with pytest.raises(StoreError, match=r"^The run storage s3://\S+ does not answer\. Nothing is lost"):
+            with pytest.raises(
+                StoreError, match=r"^The run storage s3://\S+ does not answer, or refuses access\. Nothing is lost"
+            ):
                 operation()
         assert store.find_by_config(run.config) is None
         assert store.load(folder).weights()

@@ -72,11 +72,10 @@ def _prepare_for_first_visitor() -> None:
 
 def _prepare_for_later_visitors(prefetch: Sequence[Callable[[], object]]) -> None:
     from explorer.jobs.scheduler import service
-    from explorer.run_store import index, operations
+    from explorer.run_store import index
     from explorer.training.config import default_config, with_settings
     from explorer.training.recorder import record_run
 
-    operations.move_runs_of_home()
     index.refresh()
     service.prepare()
     # The first training step of a process imports the compiler of torch.

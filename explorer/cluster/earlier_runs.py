@@ -1,4 +1,4 @@
-"""The layout that LINEAGE_RUNS had at first, and its conversion, on any fsspec file system.
+"""Runs from before: those that are in LINEAGE_HOME, and those in the layout that LINEAGE_RUNS had at first.
 
 cards/KEY.json             the card and the configuration of a run, and the names of its files
 runs/KEY/VERSION/…         these files
@@ -12,12 +12,16 @@ import io
 import json
 import logging
 import re
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
 from explorer.atomic_files import json_bytes
+from explorer.environment import environment
+from explorer.errors import RunError
+from explorer.run_store import operations, storage, store
 from explorer.run_store.storage import RUN_FILE
 from explorer.training.config import KEY
 
@@ -25,11 +29,34 @@ log = logging.getLogger(__name__)
 _VERSION = re.compile("[0-9a-f]{32}")
 
 
-def convert(files: Any, root: str) -> None:
-    """Convert what there is of the old layout in a folder. The next call goes on with what is interrupted.
+def move_runs_of_home() -> None:
+    """Move the runs in LINEAGE_HOME into the storage of LINEAGE_RUNS, if this is elsewhere.
 
-    Runs and trainings that cannot be read stay as they are.
+    They are from the time before LINEAGE_RUNS was set, or a terminal trained them while the storage did not answer. A
+    finished run in the storage is not replaced by a stopped one, and what is being trained is not moved. Copies that
+    earlier versions of this program have made are deleted. Raises StoreError.
     """
+    for file in sorted((environment().home / "runs").glob("*/config.json")):
+        folder, stored = file.parent, storage.current().folder(file.parent.name)
+        if not KEY.fullmatch(folder.name) or folder == stored:
+            continue
+        try:
+            if (folder / ".copy.json").is_file():
+                storage.remove_folder(folder)
+                continue
+            card = store.load(folder).card
+            if card.state == "running" and folder.stat().st_mtime > time.time() - storage.LEFTOVER_SECONDS:
+                continue
+            if not card.finished and store.is_stored(card.key) and store.load(stored).card.finished:
+                storage.remove_folder(folder)
+            else:
+                operations.add_run(folder)
+        except (RunError, OSError) as error:
+            log.warning("the run in %s is not moved into LINEAGE_RUNS: %s", folder, error)
+
+
+def convert(files: Any, root: str) -> None:
+    """Convert what there is of the old layout in a folder. What cannot be read stays as it is."""
     for kind, target in (("cards", "runs"), ("trash", "trash"), ("checkpoints", "jobs")):
         for path, key in _files_of_keys(files, f"{root}/{kind}"):
             try:
