@@ -260,8 +260,8 @@ class ObjectStorage(storage.RunStorage):
     def _answering(self, writes: bool = False) -> Iterator[None]:
         """Raise StoreError for every error, except FileNotFoundError for a file that is missing."""
         silent = StoreError(
-            f"The run storage {self.address} does not answer, or refuses access. Nothing is lost; try again in a moment. Its operator "
-            "finds the reason in the log."
+            f"The run storage {self.address} does not answer, or refuses access. Nothing is lost; try again in a "
+            "moment. Its operator finds the reason in the log."
         )
         if time.monotonic() < self._asked_again_at:
             raise silent

@@ -241,7 +241,8 @@ def reindex() -> int:
     with _refreshing:
         check_store(take=True)
         database().skipped_folders.clear()
-        entries = _read_entries({folder: changed for folder, (changed, _) in _included_runs().items()} | _stored_runs())
+        found = {(False, key): changed for key, changed in storage.current().changes().items()}
+        entries = _read_entries(found | {folder: changed for folder, (changed, _) in _included_runs().items()})
         run_transaction(lambda session: _replace_rows(session, entries, None), write=True)
         database().refreshed_at = time.monotonic()
         return len(entries)
@@ -256,7 +257,8 @@ def refresh() -> None:
         check_store()
         columns = (_Run.shipped, _Run.folder, _Run.changed, _Run.key, _Run.created)
         rows = run_transaction(lambda session: session.execute(select(*columns)).all())
-        included, found = _included_runs(), _stored_runs()
+        found = {(False, key): changed for key, changed in storage.current().changes().items()}
+        included = _included_runs()
         newest = max((created for _, created in included.values()), default=_NEVER)
         if is_shared() and any(row.shipped and row.created > newest for row in rows):
             rows = [row for row in rows if not row.shipped]
@@ -333,7 +335,7 @@ def _store_id() -> str:
 
 
 def _read_refreshed(read: Callable[[Session], _T]) -> _T:
-    """Run a reading transaction on an index that was refreshed within _REFRESH_SECONDS."""
+    """Run a reading transaction on an index that was refreshed a short time ago."""
     for _ in range(2):
         _refresh_if_old()
         before = database()
@@ -406,10 +408,6 @@ def _replace_rows(session: Session, entries: Iterable[Entry], old: Iterable[_Fol
     for shipped, folder in places or ():
         session.execute(delete(_Run).where(_Run.shipped.is_(shipped), _Run.folder == folder))
     session.add_all(map(_as_row, entries))
-
-
-def _stored_runs() -> dict[_Folder, int]:
-    return {(False, key): changed for key, changed in storage.current().changes().items()}
 
 
 def _included_runs() -> dict[_Folder, tuple[int, datetime.datetime]]:

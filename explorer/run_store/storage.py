@@ -24,17 +24,14 @@ import time
 import uuid
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from explorer.atomic_files import sync_folder, write_file
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError, shorten
 from explorer.training.config import KEY as KEY
-
-if TYPE_CHECKING:
-    from filelock import FileLock
 
 log = logging.getLogger(__name__)
 ID_FILE = ".lineage-store"
@@ -93,7 +90,7 @@ class RunStorage:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Exclude other processes that change runs, if this is possible. See `changing_runs`."""
-        from filelock import Timeout
+        from filelock import FileLock, Timeout
 
         if self._is_shared and not self._root.is_dir():
             raise StoreError(
@@ -101,7 +98,8 @@ class RunStorage:
             )
         held: AbstractContextManager[object] = nullcontext()
         try:
-            held = self._file_lock.acquire(_LOCK_SECONDS)
+            # A singleton, so that the thread that holds it can take it again.
+            held = FileLock(self._root / "runs.lock", _LOCK_SECONDS, thread_local=False, is_singleton=True).acquire()
         except Timeout:
             raise StoreError(
                 "Runs cannot be changed now, because another process changes them for a long time. Try again in a "
@@ -111,12 +109,6 @@ class RunStorage:
             pass  # a folder that cannot be written, or that knows no locks
         with held:
             yield
-
-    @cached_property
-    def _file_lock(self) -> FileLock:
-        from filelock import FileLock
-
-        return FileLock(self._root / "runs.lock", thread_local=False)
 
     def folder(self, key: str, deleted: bool = False) -> RunFolder:
         """Return the folder of a run, or of a deleted one; there need not be such a run."""

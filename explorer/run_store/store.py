@@ -46,7 +46,7 @@ from explorer.atomic_files import json_bytes as json_bytes
 from explorer.atomic_files import write_file as write_file
 from explorer.catalogue import task_row
 from explorer.environment import environment
-from explorer.errors import DamagedRun, LineageError, RunError, StoreError, UnknownRun, shorten
+from explorer.errors import DamagedRun, InvalidSetting, LineageError, RunError, UnknownRun, shorten
 from explorer.program_files import PRETRAINED as PRETRAINED
 from explorer.run_store import packed_weights, storage
 from explorer.run_store.curves_table import from_table, read_table, table_bytes, to_table
@@ -255,7 +255,8 @@ def pack_run(run: StoredRun, snapshots: Mapping[int, Mapping[str, ndarray]]) -> 
     The weights are in one compressed file, or in that of another run beside it if they are equal. States of the
     optimizer are deleted.
     """
-    folder, content = Path(str(run.folder)), packed_weights.write(snapshots)
+    folder, content = run.folder, packed_weights.write(snapshots)
+    assert isinstance(folder, Path)
     own, elsewhere = folder / packed_weights.FILE, folder / _SAME_WEIGHTS
     checksum = hashlib.sha256(content).hexdigest()
     others = (file for file in sorted(folder.parent.glob(f"*/{packed_weights.FILE}")) if file != own)
@@ -338,9 +339,7 @@ def _load(folder: RunFolder, changed: tuple[int, int] | None) -> StoredRun:
         within = config.first_step <= card.step <= config.steps
         if not within or (curves.first, curves.step) != (config.first_step, card.step):
             raise DamagedRun(f"its curves do not reach step {card.step:,}. Train it again.")
-    except StoreError:
-        raise
-    except LineageError as error:
+    except (InvalidSetting, RunError) as error:
         raise DamagedRun(f"{damaged}: {error}") from error
     except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError, pa.ArrowException) as error:
         raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
@@ -353,9 +352,7 @@ def read_config_and_card(folder: RunFolder) -> tuple[RunConfig, Card]:
     try:
         config = parse_config(json.loads((folder / "config.json").read_text("utf-8")))
         card = _read_card(folder)
-    except StoreError:
-        raise
-    except LineageError as error:
+    except (InvalidSetting, RunError) as error:
         raise DamagedRun(f"{damaged}: {error}") from error
     except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
         raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
