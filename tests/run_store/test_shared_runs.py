@@ -10,7 +10,6 @@ import shutil
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -63,9 +62,9 @@ def bucket(tmp_path: Path, monkeypatch: Patch) -> UseServer:
     return servers("s3", "", tmp_path, monkeypatch)
 
 
-@pytest.fixture(params=["s3 sqlite", "s3 postgresql", "folder sqlite", "folder postgresql"])
+@pytest.fixture(params=["folder sqlite", "folder postgresql", "s3 sqlite", "s3 postgresql"])
 def any_server(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: Patch) -> UseServer:
-    """Like `server`, with each kind of storage and a database of their own or a common one."""
+    """Like `server`, with each kind of storage, and with databases of their own or a common one."""
     kind, database = request.param.split()
     if database == "postgresql" and postgres.missing():
         pytest.skip(needs.NO_POSTGRESQL)
@@ -160,15 +159,6 @@ def test_a_finished_run_replaces_a_stopped_one_and_keeps_what_users_entered(any_
     found = store.find(stopped.key)
     assert (found.card.state, found.card.name, found.card.owner) == ("finished", "Mine", "ada")
     assert found.curves.losses.tobytes() == stopped.curves.losses.tobytes()
-
-
-def test_servers_that_store_the_same_run_at_once_store_one(any_server: UseServer) -> None:
-    first, second = write_finished_job(0), environment().jobs / "second"
-    store.write_run(record_of_seed(0), second, "bob")
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(operations.add_run, [first, second]))
-    any_server("b")
-    assert indexed_keys() == [key_of(0)] and store.find(key_of(0)).weights()
 
 
 def test_a_refresh_leaves_rows_that_another_server_has_changed_meanwhile(any_server: UseServer) -> None:
@@ -285,6 +275,23 @@ def test_a_file_of_object_storage_is_fetched_once_and_again_after_a_change(
     assert bytes_of(store.find(run.key).weights()) != fetched
 
 
+def test_runs_that_do_not_exist_cost_one_request_together(bucket: UseServer, monkeypatch: Patch) -> None:
+    store_run(0)
+    place: Any = storage.current()
+    wait()
+    for name in ("find", "ls", "info"):
+        monkeypatch.setattr(place._files, name, Mock(wraps=getattr(place._files, name)), raising=False)
+    assert not any(store.find_by_config(record_of_seed(seed).config) for seed in range(1, 9))
+    assert (place._files.ls.call_count, place._files.find.call_count, place._files.info.call_count) == (1, 0, 0)
+
+
+def test_object_storage_replaces_every_operation_on_folders() -> None:
+    operations_on_folders = {
+        name for name, each in vars(storage.RunStorage).items() if callable(each) and name[0] != "_"
+    }
+    assert methods <= vars(ObjectStorage).keys()
+
+
 def test_a_storage_that_does_not_answer_is_one_sentence(bucket: UseServer, monkeypatch: Patch) -> None:
     run, other = store_run(0), store_run(1)
     place = storage.current()
@@ -310,6 +317,12 @@ def test_a_storage_that_does_not_answer_is_one_sentence(bucket: UseServer, monke
     with pytest.raises(StoreError, match="does not answer"):
         store.find(run.key)  # it is not asked again for some seconds
     place._asked_again_at = 0.0
+    wait()
+    with monkeypatch.context() as patched:  # the files cannot be read, which says nothing about the run
+        index.remove_run(run.key)
+        patched.setattr(place, "fetch", Mock(side_effect=StoreError("It does not answer.")))
+        with pytest.raises(StoreError):
+            index.refresh()
     operations.add_run(folder)
     assert indexed_keys() == sorted([run.key, other.key, key_of(2)])
 
