@@ -6,7 +6,6 @@ Start it with `streamlit run app.py`.
 from __future__ import annotations
 
 import logging
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
@@ -22,14 +21,15 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from explorer import __version__
-from explorer.database import engine, home_lock, servers
-from explorer.environment import environment
+from explorer.cluster import earlier_runs
+from explorer.database import engine, home_lock
+from explorer.environment import environment, vanished_settings
 from explorer.errors import LineageError, StoreError
 from explorer.jobs.service import service
 from explorer.labs.depth import stack_measurements
 from explorer.lessons.parse import read_lessons
 from explorer.program_files import STATIC_FILES
+from explorer.run_store import storage
 from explorer.sweeps.driver import sweep_driver
 from explorer.ui.base_path import base_path
 from explorer.ui.state import page_states
@@ -89,17 +89,7 @@ def announce_start() -> None:
 
 def place_of_runs() -> str:
     """Return where the runs are stored: LINEAGE_RUNS without credentials, or else LINEAGE_HOME."""
-    if environment().run_storage:
-        from explorer.run_store import storage  # imports SQLAlchemy, which the first page must not wait for
-
-        if place := storage.current():
-            return place.address
-    return str(environment().home)
-
-
-def server_name() -> str:
-    """Return the host and port of this server, as the operator sees them."""
-    return f"{socket.gethostname()}:{st.get_option('server.port')}"
+    return storage.current().address
 
 
 def check_run_storage() -> None:
@@ -121,28 +111,24 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     locks = ExitStack()
     try:
         environment()  # an invalid setting stops the server here instead of failing for the first visitor
+        for sentence in vanished_settings():
+            log.warning("%s", sentence)
         read_lessons(check_state=page_states.url_problems)  # and so does an invalid lesson
         locks.enter_context(home_lock.hold())
         check_run_storage()
-        servers.start(server_name(), __version__)
         signing_key()
         class_store.start()
         service.restore()
     except LineageError:
         sys.tracebacklimit = 0  # its sentence says what to change
         raise
-    warmup.start(prefetch=[stack_measurements.prefetch_default_stacks])
+    warmup.start(prefetch=[stack_measurements.prefetch_default_stacks, earlier_runs.move_runs_of_home])
     announce_start()
     sweep_driver.start()
-    if environment().run_storage:
-        from explorer.run_store import upkeep
-
-        upkeep.start()
     yield {}
     sweep_driver.close()
     service.close()
     class_store.stop()
-    servers.stop()
     locks.close()
 
 

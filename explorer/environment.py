@@ -28,6 +28,10 @@ _SECRET_NAMES = (
     "LINEAGE_RUNS",
     "LINEAGE_METRICS_TOKEN",
 )
+# Settings that vanished, each with the sentence that the server logs if it is still set:
+_VANISHED = {
+    "LINEAGE_MOST_COPIES": "servers no longer keep copies of the runs in LINEAGE_RUNS.",
+}
 _MODEL = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?(@[A-Za-z0-9][\w.-]{0,99})?", re.ASCII)
 _EXECUTOR = re.compile(r"here|processes|ray(://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?)?")
 _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]{1,2})?|mps")
@@ -128,7 +132,6 @@ class Environment(pydantic_settings.BaseSettings):
 
     # The store.
     most_disk: Annotated[int, pydantic.Field(ge=1)] = 2_000_000_000  # bytes of all stored runs
-    most_copies: Annotated[int, pydantic.Field(ge=1)] = 2_000_000_000  # bytes of local copies of runs in `run_storage`
     most_upload: Annotated[int, pydantic.Field(ge=1)] = 50_000_000  # bytes of an imported run, unpacked
 
     # Real pretrained models, see docs/real-models.md.
@@ -149,9 +152,15 @@ class Environment(pydantic_settings.BaseSettings):
         return min(self.most_memory, self.memory_of_jobs)
 
     @property
+    def shared_folder(self) -> Path | None:
+        """The folder that `run_storage` names; None if it names none, or object storage."""
+        folder = self.run_storage.removeprefix("file://")
+        return Path(folder) if folder and "://" not in folder else None
+
+    @property
     def runs(self) -> Path:
-        """The folder of this machine's own runs; with `run_storage`, of its local copies of them."""
-        return self.home / "runs"
+        """The folder of the stored runs; with object storage, of those that are not there yet."""
+        return (self.shared_folder or self.home) / "runs"
 
     @property
     def jobs(self) -> Path:
@@ -171,7 +180,12 @@ class Environment(pydantic_settings.BaseSettings):
     @property
     def trash(self) -> Path:
         """The folder of deleted runs that can still be restored."""
-        return self.home / "trash"
+        return (self.shared_folder or self.home) / "trash"
+
+
+def vanished_settings() -> list[str]:
+    """Return a sentence for each variable that is set and has no effect any more."""
+    return [f"{name} has no effect any more: {why} Unset it." for name, why in _VANISHED.items() if name in os.environ]
 
 
 def environment() -> Environment:

@@ -131,8 +131,9 @@ class Run:
 
     @property
     def folder(self) -> Path | None:
-        """The folder in which the run is stored; None for a run in memory."""
-        return self.source.folder if isinstance(self.source, StoredRun) else None
+        """The folder in which the run is stored; None for a run in memory or in object storage."""
+        folder = self.source.folder if isinstance(self.source, StoredRun) else None
+        return folder if isinstance(folder, Path) else None
 
     # ---- Measurements ----
 
@@ -509,14 +510,14 @@ class Run:
     def url(self, server: str = "http://localhost:8501") -> str:
         """Return the address of the stored run in the app, which runs at `server`. Raises InvalidSetting in memory."""
         require_text(server, "The address of the server")
-        if self.folder is None:
+        if isinstance(self.source, Record):
             raise InvalidSetting("This run is in memory, so the app does not have it. Store it with run.save() first.")
         return f"{server.rstrip('/')}/runs?run={self.key}"
 
     # ---- Display ----
 
     def __repr__(self) -> str:
-        where = "in memory" if self.folder is None else str(self.folder)
+        where = "in memory" if isinstance(self.source, Record) else str(self.source.folder)
         lines = [f"{self.name} ({self.key}), {self._progress()}, {where}"]
         return "\n".join([*lines, *(f"  {name:24} {value}" for name, value in self._summary().items())])
 

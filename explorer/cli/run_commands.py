@@ -16,6 +16,7 @@ from explorer.cli.common import Force, Json, Run, check_new_file, stored_run, wr
 from explorer.cli.program import print_json, program_name
 from explorer.cli.setting_rows import check_names
 from explorer.cli.tables import print_columns, print_wrapped
+from explorer.cluster import earlier_runs
 from explorer.environment import environment
 from explorer.errors import InvalidSetting
 from explorer.export import notebook
@@ -95,8 +96,12 @@ def list_runs(
         print_columns(("RUN", "STATE", "RESULT", "TITLE"), [_row(entry) for entry in shown])
         print()
     count = f"{len(shown):,} of {len(found):,} runs" if len(shown) < len(found) else _count(len(found))
-    shared = storage.current()
-    place = f"The runs are in {shared.address}" if shared else f"The runs of this machine are in {environment().runs}"
+    shared = environment().run_storage
+    place = (
+        f"The runs are in {storage.current().address}"
+        if shared
+        else f"The runs of this machine are in {environment().runs}"
+    )
     print_wrapped(f"{count}. {place}.")
 
 
@@ -214,11 +219,11 @@ def reindex(as_json: Json = False) -> None:
     """Rebuild the index of the runs from their folders, or from LINEAGE_RUNS.
 
     The database then lists these runs, also if it listed those of another home or storage before. Runs of this machine
-    that are not in LINEAGE_RUNS yet are copied there.
+    that are not in LINEAGE_RUNS yet are moved there.
     """
+    index.reindex()
+    earlier_runs.move_runs_of_home()
     count = index.reindex()
-    if operations.upload_runs():
-        count = index.reindex()
     if as_json:
         print_json({"kind": "reindexed", "runs": count})
         return

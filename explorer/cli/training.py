@@ -29,14 +29,13 @@ from explorer.cli.common import (
 from explorer.cli.program import SIGNAL_EXIT, print_json, program_name
 from explorer.cli.progress import show_progress
 from explorer.cli.setting_rows import preset_config
-from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.experiments import pretraining, trimming
 from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
 from explorer.inspection import evaluate
 from explorer.jobs import disk_space, limits
 from explorer.jobs.time_budget import fit_to_seconds
-from explorer.run_store import operations, store
+from explorer.run_store import operations, storage, store
 from explorer.tasks.text.config import TextConfig
 from explorer.training import events, objective, recorder
 from explorer.training.comparability import describe_tokens, loss_context
@@ -188,7 +187,8 @@ def _show_existing(
 
 def _resume_command(run: store.StoredRun, corpus: str | None) -> str:
     """Return the command that continues a run; `corpus`: the file, as it was given, that a run on an own text reads."""
-    name = run.key if run.folder == store.run_folder(run.config) else shlex.quote(str(run.folder))
+    elsewhere = isinstance(run.folder, Path) and run.folder != store.run_folder(run.config)
+    name = shlex.quote(str(run.folder)) if elsewhere else run.key
     text = f" --corpus {shlex.quote(corpus)}" if corpus and run.config.own_text else ""
     return f"{program_name()} train --resume {name}{text}"
 
@@ -207,7 +207,8 @@ def _resume(name: str, corpus: str | None, as_json: bool) -> None:
         raise InvalidSetting(f"Run {run.key} diverged and cannot be continued. Train it with another learning rate.")
     if run.card.step not in run.checkpoint_steps():
         raise InvalidSetting(f"Run {run.key} has no optimizer state to continue from. Train it again with --force.")
-    _train_and_save(run.config, run.folder, as_json, before=run.record(), corpus=corpus)
+    folder = run.folder if isinstance(run.folder, Path) else store.run_folder(run.config)
+    _train_and_save(run.config, folder, as_json, before=run.record(), corpus=corpus)
 
 
 def pretrain(
@@ -402,15 +403,15 @@ def _save(record: Record, folder: Path) -> store.StoredRun:
         saved = store.save_run(record, folder)
     except OSError as error:
         raise _unwritable(folder, error) from error
-    if environment().run_storage and folder == store.run_folder(record.config):
+    stored = storage.current().folder(saved.key)
+    if folder == store.run_folder(record.config) != stored:  # LINEAGE_RUNS is object storage
         try:
-            operations.upload_runs()
+            return operations.add_run(folder)
         except StoreError as error:  # a result of an hour is not lost because a server is down
             message = (
-                f"{error} The run is stored on this machine. To copy it into LINEAGE_RUNS: {program_name()} reindex"
+                f"{error} The run is stored on this machine. To move it into LINEAGE_RUNS: {program_name()} reindex"
             )
             typer.echo(message, err=True)
-        return store.load(folder)
     return saved
 
 

@@ -10,11 +10,9 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from explorer.cluster.connection import actor_options, last_line, placement, take_over
-from explorer.cluster.job_files import jobs_folder
 from explorer.cluster.training import Report, Training, Wishes
 from explorer.environment import environment
 from explorer.errors import LineageError
@@ -23,6 +21,7 @@ from explorer.jobs.job import Job, JobView, read_job_file
 from explorer.jobs.remembered import RememberedJobs
 from explorer.jobs.scheduler import LocalScheduler
 from explorer.jobs.service import JobService
+from explorer.run_store import storage
 from explorer.sweeps.driver import SweepDriver
 from explorer.training.config import parse_config, to_json
 
@@ -142,27 +141,28 @@ class Controller:
         self._id = secrets.token_hex(8)
         self._lock = threading.Lock()
         self._marks: dict[str, tuple[JobView, int]] = {}  # the last view of each job, and a random number for it
-        folder = jobs_folder()
+        place = storage.current()
 
         def make_scheduler(jobs: RememberedJobs) -> _ActorScheduler:
             self._scheduler = _ActorScheduler(self._id, settings, version, jobs)
             return self._scheduler
 
-        self._service = JobService(make_scheduler, folder)
+        self._service = JobService(make_scheduler, place.jobs)
         self._service.prepare()
-        for file in sorted(folder.glob("[!.]*/job.json")):
-            self._restore(file.parent)
+        for run_key in place.unfinished():
+            self._restore(place, run_key)
         self._driver = SweepDriver(self._service)
         self._driver.start()
 
-    def _restore(self, folder: Path) -> None:
-        """Submit the job of a folder again; its actor may still train it."""
+    def _restore(self, place: storage.RunStorage, run_key: str) -> None:
+        """Submit a job again; its actor may still train it."""
         try:
-            job = read_job_file(folder)
+            place.load_job(run_key)
+            job = read_job_file(place.jobs / run_key)
             for visitor in (job.starter, *job.requesters):
                 self._service.submit(job.view().config, visitor, job.until)
         except (OSError, ValueError, KeyError, TypeError, LineageError) as error:
-            log.warning("the job in %s cannot be restored: %s", folder, error)
+            log.warning("the job of run %s cannot be restored: %s", run_key, error)
 
     def submit(self, config: dict[str, object], visitors: list[str], until: int) -> tuple[str, int] | str:
         """Train a configuration, or join its job; return its identity, or why it is not trained.

@@ -7,15 +7,15 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from explorer.cluster.connection import take_over
-from explorer.cluster.job_files import JobFiles
 from explorer.environment import environment
 from explorer.errors import LineageError, StoreError
 from explorer.jobs.executor import InProcessExecutor
 from explorer.jobs.job import Job, JobView, is_complete, read_job_file
 from explorer.jobs.worker_training import import_everything, limit_process
-from explorer.run_store import store
+from explorer.run_store import storage, store
 from explorer.training.config import key, parse_config
 
 _STORE_SECONDS = 5.0  # between two attempts to store a run for which there was no room
@@ -78,15 +78,15 @@ class Training:
         context = ray.get_runtime_context()
         self._actor = context.current_actor
         configuration = parse_config(config)
-        self._files = JobFiles(key(configuration))
-        self._files.load()
+        run_key, place = key(configuration), storage.current()
+        place.load_job(run_key)
         try:
-            self._job = read_job_file(self._files.folder)
+            self._job = read_job_file(place.jobs / run_key)
         except (OSError, ValueError, KeyError, TypeError, LineageError):
-            self._job = Job(configuration, starter, folder=self._files.folder.parent)
+            self._job = Job(configuration, starter, folder=place.jobs)
             if context.was_current_actor_reconstructed and store.find_by_config(configuration):
                 self._job.publish(state="finished", step=configuration.steps, saved=True)  # it had stored its run
-        self._job.keep_folder = self._files.save
+        self._job.keep_folder = partial(place.save_job, run_key)
         self._ended, self._submission = False, submission
         threading.Thread(target=self._train, name="training", daemon=True).start()
 
@@ -99,7 +99,7 @@ class Training:
             self._job.store_again()
             time.sleep(_STORE_SECONDS if self._job.unstored else 0.0)
         if self._job.view().done:
-            self._files.delete()
+            storage.current().delete_job(self._job.key)
         self._ended = True
         time.sleep(_LAST_SECONDS)  # nobody has asked: whoever starts this training again gets a new actor
         import ray

@@ -11,7 +11,7 @@ import logging
 import math
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -39,6 +39,7 @@ from sqlalchemy import (
     make_url,
     select,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session
@@ -49,6 +50,7 @@ from explorer.errors import InvalidSetting, StoreError, shorten
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _LOCK_TIMEOUT = 2.0  # seconds to wait for another transaction
+_ROWS_AT_ONCE = 5_000  # rows of one statement: SQLite takes 32,766 values, PostgreSQL 65,535
 _MOST_OPENED = 8  # databases of one process; a server has one
 _WRITE_LOCK_ID = 0x11EA6E  # the advisory locks of writers to a PostgreSQL database
 # Of a connection to PostgreSQL: each end notices within 20 s that the other machine is gone, and within 10 s that a
@@ -110,9 +112,6 @@ class Database:
     skipped_folders: dict[tuple[bool, str], int] = field(
         default_factory=dict
     )  # unreadable folders, with the time of their card
-    stored_runs: dict[str, int] = field(default_factory=dict)  # with LINEAGE_RUNS: the rows of runs, and their versions
-    card_marks: dict[str, str] = field(default_factory=dict)  # with LINEAGE_RUNS: the cards that were compared
-    checked_included: bool = False  # with LINEAGE_RUNS: whether the rows of the included runs were compared
 
     def close(self) -> None:
         self.engine.dispose()
@@ -165,14 +164,17 @@ def _attempt_transaction(work: Callable[[Session], _T], write: bool, lock: str) 
         with session.begin():
             session.connection(execution_options={"write_lock": lock if write else None})
             result = work(session)
-        for call in session.info.pop("after_commit", []):
-            call()
         return result
 
 
-def after_commit(session: Session, call: Callable[[], None]) -> None:
-    """Call a function as soon as the transaction of this session has been committed."""
-    session.info.setdefault("after_commit", []).append(call)
+def upsert(session: Session, table: type[Base], rows: Sequence[Mapping[str, object]], changed: tuple[str, ...]) -> None:
+    """Insert rows; of those that are there already, set the columns named in `changed`."""
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    keys = [column.name for column in table.__table__.primary_key]
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        insert = dialect.insert(table).values(rows[first : first + _ROWS_AT_ONCE])
+        changes = {name: insert.excluded[name] for name in changed}
+        session.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
 def is_shared() -> bool:

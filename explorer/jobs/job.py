@@ -28,7 +28,7 @@ from explorer.jobs import disk_space
 from explorer.jobs.cost import estimate_cost
 from explorer.jobs.executor import Executor, WorkerLost
 from explorer.jobs.order import Order
-from explorer.run_store import operations, store
+from explorer.run_store import operations, storage, store
 from explorer.run_store.store import describe_disk_error
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
@@ -381,7 +381,7 @@ class Job:
     def find_resume_record(self) -> None:
         """Find the record to resume from: a checkpoint of this job, or a stopped run in the store; and publish it."""
         config = self._view.config
-        for folder in (self.folder, store.run_folder(config)):
+        for folder in (self.folder, storage.current().folder(key(config))):
             try:
                 run = store.load(folder)
                 usable = run.config == config and run.card.state != "diverged"

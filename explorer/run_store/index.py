@@ -4,10 +4,9 @@ The folders are authoritative: the index can be deleted at any time and is rebui
 database (see `database/engine.py`). Every function may be called from any thread and raises StoreError while the
 database does not answer.
 
-A database is the index of the runs in one place, whose id it remembers: of one LINEAGE_HOME or, with LINEAGE_RUNS, of
-one storage, with any number of servers. Without LINEAGE_RUNS, `refresh` compares the rows with the folders. With
-it, a server has only some of the runs in a folder; rows then follow the operations that change the storage, and
-`compare_with_storage` repairs them.
+A database is the index of one storage (`storage.py`), whose id it remembers, with any number of servers. Each of them
+compares the rows with the cards in the storage now and then (`refresh`), and only replaces rows as it has read them
+before: what another server has added or changed meanwhile stays.
 """
 
 from __future__ import annotations
@@ -21,37 +20,31 @@ import math
 import os
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from cachetools import LRUCache
 from sqlalchemy import BigInteger, ColumnElement, ForeignKeyConstraint, delete, func, select
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from explorer.database import shared_values
-from explorer.database.engine import Base, database, lock, run_transaction, to_utc
+from explorer.database.engine import Base, database, is_shared, run_transaction, to_utc
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, RunError, StoreError, shorten
 from explorer.run_store import storage, store
-from explorer.run_store.change_lock import changing_runs
-from explorer.run_store.places import Folder
-from explorer.run_store.storage import SharedRun
-from explorer.training.config import KEY, RunConfig, changed_settings, to_json
+from explorer.training.config import RunConfig, changed_settings, to_json
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _Folder: TypeAlias = tuple[bool, str]  # whether it is shipped, and its folder name
-_REFRESH_SECONDS = 2.0  # seconds after a refresh until the next search refreshes again
 _ROWS_AT_ONCE = 500  # of a query that names their folders
 _SEPARATOR = "\x1f"  # separates the texts of `words`, and occurs in none of them
-_AT_ONCE = 20  # cards that are compared while other servers wait
-_STORE, _INCLUDED = "run_store", "included_runs"  # names of shared values
-_ID_FILE = ".lineage-store"  # in LINEAGE_HOME, if its runs are listed in a database elsewhere
+_STORE = "run_store"  # the name of a shared value
+_NEVER = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+_refreshing = threading.RLock()
 
 
 class _Version(NamedTuple):
@@ -86,7 +79,7 @@ class Entry:
     pinned: bool
     parent: str  # key of the run that this one branched off; empty if none
     bytes: int
-    changed: int  # when the card was written, in nanoseconds; with LINEAGE_RUNS, a fingerprint of the card
+    changed: int  # a number that differs after a change of the card
     accuracy: float | None  # the mean of `exact_accuracy`
     metrics: dict[str, dict[str, Any]]  # by name: "mean" and "values", as on the card
     settings: dict[str, Any]  # differences from the default configuration, as `with_settings` takes them
@@ -226,22 +219,18 @@ def used_bytes() -> int:
     return int(_read_refreshed(lambda session: session.scalar(total)) or 0)
 
 
-def add_run(run: store.StoredRun | SharedRun) -> None:
-    """Add a run, or replace its row."""
-    with lock:
-        check_store()
-        entry = _shared_entry(run) if isinstance(run, SharedRun) else _read_entry(run.folder)
-        run_transaction(lambda session: _replace_rows(session, [entry], [(entry.shipped, entry.folder)]), write=True)
-        if isinstance(run, SharedRun):
-            database().stored_runs[run.key] = run.changed
+def add_run(run: store.StoredRun) -> None:
+    """Add a stored run, or replace its row."""
+    check_store()
+    changed = storage.current().changed(run.key)  # before the card is read: a later change is noticed next time
+    entry = _read_entry(run.folder, changed)
+    run_transaction(lambda session: _replace_rows(session, [entry], [(entry.shipped, entry.folder)]), write=True)
 
 
 def remove_run(key: str) -> None:
     """Remove one of this machine's own runs from the index."""
-    with lock:
-        check_store()
-        run_transaction(lambda session: _replace_rows(session, [], [(False, key)]), write=True)
-        database().stored_runs.pop(key, None)
+    check_store()
+    run_transaction(lambda session: _replace_rows(session, [], [(False, key)]), write=True)
 
 
 def reindex() -> int:
@@ -249,200 +238,104 @@ def reindex() -> int:
 
     The database becomes the index of these runs, if it was that of others.
     """
-    with lock:
-        if own := _store_id():
-            run_transaction(lambda session: _take_database(session, own), write=True)
-        if storage.current() is None:
-            database().skipped_folders.clear()
-            entries = _read_entries(_card_times())
-            run_transaction(lambda session: _replace_rows(session, entries, None), write=True)
-            database().refreshed_at = time.monotonic()
-            return len(entries)
-        database().card_marks.clear()
-        database().checked_included = False
-    compare_with_storage(again=True)
-    with lock:
-        refresh()
-        return run_transaction(lambda session: session.scalar(select(func.count()).select_from(_Run)) or 0)
+    with _refreshing:
+        check_store(take=True)
+        database().skipped_folders.clear()
+        found = {(False, key): changed for key, changed in storage.current().changes().items()}
+        entries = _read_entries(found | {folder: changed for folder, (changed, _) in _included_runs().items()})
+        run_transaction(lambda session: _replace_rows(session, entries, None), write=True)
+        database().refreshed_at = time.monotonic()
+        return len(entries)
 
 
 def refresh() -> None:
-    """Update the index after changes on disk: folder names and card times are compared, only new folders are read.
+    """Update the index after changes in the storage: names and versions of cards are compared, only new ones are read.
 
-    With LINEAGE_RUNS only what other servers have changed in the index is read.
+    The rows of the included runs are left to the newest version of this program that uses the database.
     """
-    with lock:
+    with _refreshing:
         check_store()
-        rows = run_transaction(
-            lambda session: session.execute(select(_Run.shipped, _Run.folder, _Run.changed, _Run.key)).all()
-        )
-        if storage.current():
-            if not database().checked_included:
-                _compare_included_runs()
-            database().stored_runs = {key: changed for shipped, _, changed, key in rows if not shipped}
-            database().refreshed_at = time.monotonic()
-            return
-        card_times = _card_times()
-        indexed = {(shipped, folder): changed for shipped, folder, changed, _ in rows}
+        columns = (_Run.shipped, _Run.folder, _Run.changed, _Run.key, _Run.created)
+        rows = run_transaction(lambda session: session.execute(select(*columns)).all())
+        found = {(False, key): changed for key, changed in storage.current().changes().items()}
+        included = _included_runs()
+        newest = max((created for _, created in included.values()), default=_NEVER)
+        if is_shared() and any(row.shipped and row.created > newest for row in rows):
+            rows = [row for row in rows if not row.shipped]
+        else:
+            found |= {folder: changed for folder, (changed, _) in included.items()}
+        indexed = {(row.shipped, row.folder): row.changed for row in rows}
         skipped = database().skipped_folders
-        changed_folders = {
-            place: changed
-            for place, changed in card_times.items()
-            if indexed.get(place) != changed and skipped.get(place) != changed
+        changed = {
+            folder: version
+            for folder, version in found.items()
+            if indexed.get(folder) != version and skipped.get(folder) != version
         }
-        taken_keys = {(key, shipped) for shipped, folder, _, key in rows if (shipped, folder) in card_times}
-        taken_keys -= {(key, shipped) for shipped, folder, _, key in rows if (shipped, folder) in changed_folders}
-        entries = _read_entries(changed_folders, taken_keys)
-        outdated = [
-            *(place for place in indexed if place not in card_times),
-            *changed_folders,
-        ]  # another process may have added some of them
+        taken = {(row.key, row.shipped) for row in rows if (row.shipped, row.folder) in found.keys() - changed.keys()}
+        entries = _read_entries(changed, taken)
+        outdated = {folder: indexed.get(folder) for folder in (*(indexed.keys() - found.keys()), *changed)}
         if outdated:
-            run_transaction(lambda session: _replace_rows(session, entries, outdated), write=True)
+            run_transaction(lambda session: _replace_seen_rows(session, entries, outdated), write=True)
         database().refreshed_at = time.monotonic()
 
 
-def stored_runs() -> Mapping[str, int]:
-    """Return the keys of the runs in LINEAGE_RUNS by the index, each with a number that differs after a change."""
-    _refresh_if_old()
-    return database().stored_runs
+def _replace_seen_rows(session: Session, entries: list[Entry], seen: Mapping[_Folder, int | None]) -> None:
+    """Replace the rows of some folders, except those that differ from what this server has seen of them."""
+    now = {
+        (row.shipped, row.folder): row.changed
+        for row in session.execute(select(_Run.shipped, _Run.folder, _Run.changed))
+    }
+    same = {folder for folder, changed in seen.items() if now.get(folder) == changed}
+    _replace_rows(session, [entry for entry in entries if (entry.shipped, entry.folder) in same], same)
 
 
 class ForeignDatabase(StoreError):
     """The database is the index of the runs of another home or storage."""
 
 
-def check_store() -> None:
-    """Raise ForeignDatabase if the database is the index of other runs. A database that is nobody's is taken."""
-    own = _store_id()
-    if not own:
+def check_store(take: bool = False) -> None:
+    """Raise ForeignDatabase if the database is the index of other runs. A database that is nobody's is taken.
+
+    take: make it the index of these runs in any case, as is one in a file of LINEAGE_HOME; rows of others are deleted
+    """
+    if not (own := _store_id()):
         return
+
+    def find_owner(session: Session) -> str | None:
+        found = shared_values.read(session, _STORE)
+        if found == own or (found and not take and environment().database_url):
+            return found
+        if found:
+            session.execute(delete(_Run).where(_Run.shipped.is_(False)))
+        shared_values.write(session, _STORE, own)
+        return own
+
     found = run_transaction(lambda session: shared_values.read(session, _STORE))
-    if found is None or (found != own and not environment().database_url):
-        run_transaction(lambda session: _take_database(session, own, only_free=True), write=True)
-        found = run_transaction(lambda session: shared_values.read(session, _STORE))
-    if found != own:
-        shared = storage.current()
-        place = shared.address if shared else str(environment().runs)
+    if found != own and run_transaction(find_owner, write=True) != own:
         raise ForeignDatabase(
-            f"The database of LINEAGE_DATABASE_URL is the index of other runs than those in {shorten(place, 100)}. If "
-            "servers share it, give all of them the same LINEAGE_RUNS; otherwise give this one a database of its own. "
-            "Or run `lineage reindex`, which makes it the index of these runs."
+            "The database of LINEAGE_DATABASE_URL is the index of other runs than those in "
+            f"{shorten(storage.current().address, 100)}. If servers share it, give all of them the same LINEAGE_RUNS; "
+            "otherwise give this one a database of its own. Or run `lineage reindex`, which makes it the index of "
+            "these runs."
         )
 
 
-def _take_database(session: Session, own: str, only_free: bool = False) -> None:
-    """Remember that this database is the index of these runs, and delete the rows of others.
-
-    only_free: not if it is that of other runs, unless it is a file of this home, which no other server uses
-    """
-    found = shared_values.read(session, _STORE)
-    if found == own or (found and only_free and environment().database_url):
-        return
-    if found:
-        session.execute(delete(_Run).where(_Run.shipped.is_(False)))
-    shared_values.write(session, _STORE, own)
-
-
-def compare_with_storage(again: bool = False) -> None:
-    """Correct the rows of runs by the cards in LINEAGE_RUNS; only cards that have changed since the last comparison are
-    read, or all of them (`again`).
-
-    A row is struck only if its card is gone. A card that cannot be read is logged, and its row stays.
-    """
-    shared = storage.current()
-    if shared is None:
-        return
-    shared.verify()  # otherwise all runs would seem to be gone where the shared folder is not mounted
-    marks = shared.keys()
-    with lock:
-        refresh()
-        rows, before = dict(database().stored_runs), database().card_marks
-    differing = [key for key, mark in marks.items() if again or key not in rows or before.get(key) != mark]
-    differing += [key for key in rows if key not in marks]
-    with ThreadPoolExecutor(8, thread_name_prefix="cards") as pool:
-        for start in range(0, len(differing), _AT_ONCE):
-            keys = differing[start : start + _AT_ONCE]
-            with changing_runs():  # so that no run is stored or deleted between the card and its row
-                for key, run in zip(keys, pool.map(partial(_read_card, shared), keys), strict=True):
-                    row = database().stored_runs.get(key)
-                    if run == "gone" and row is not None:
-                        remove_run(key)
-                    elif isinstance(run, SharedRun) and (again or run.changed != row):
-                        _add_readable(run)
-    with lock:
-        database().card_marks = marks
-
-
-def _read_card(shared: storage.Storage, key: str) -> SharedRun | Literal["gone", "damaged"]:
-    try:
-        return shared.find(key) or "gone"
-    except RunError as error:
-        log.warning("the card of run %s cannot be read, and the run is not listed: %s", key, error)
-        return "damaged"
-
-
-def _add_readable(run: SharedRun) -> None:
-    try:
-        add_run(run)
-    except RunError as error:
-        log.warning("run %s cannot be read and is not listed: %s", run.key, error)
-
-
 def _store_id() -> str:
-    """Return the id of the place of the runs, which is created if there is none; empty if the database belongs to it
-    in any case. Raises StoreError.
-    """
-    if not environment().run_storage and not environment().database_url:
+    """Return the id of the storage; empty if the database belongs to it in any case. Raises StoreError."""
+    settings = environment()
+    if not settings.run_storage and not settings.database_url:
         return ""  # a file beside the runs
-    if found := storage.current():
-        return found.id()
-    home = environment().home
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        if not (home / _ID_FILE).is_file():
-            Folder(home).create(_ID_FILE, f"{uuid.uuid4().hex}\n".encode())
-        return (home / _ID_FILE).read_text("utf-8").strip()
-    except (OSError, StoreError) as error:  # a home that cannot be written has no runs that another one could strike
-        log.warning("%s cannot be written: %s", home, error)
-        return ""
-
-
-def _compare_included_runs() -> None:
-    """Make the rows of the included runs those of this program, unless they are those of a program with newer ones.
-
-    Two versions that run at the same time thereby do not strike each other's rows in turn.
-    """
-    folders = [folder for shipped, folder in _card_times() if shipped]
-    digest, newest = hashlib.sha256(), ""
-    for folder in folders:
-        try:
-            content = (_root_folder(True) / folder / "card.json").read_bytes()
-            newest = max(newest, str(json.loads(content)["created"]))
-        except (OSError, ValueError, KeyError, TypeError):
-            log.exception("the included run %s cannot be read", folder)
-        else:
-            digest.update(folder.encode() + content)
-    own = [newest, digest.hexdigest()]
-
-    def is_outdated(session: Session) -> bool:
-        found = json.loads(shared_values.read(session, _INCLUDED) or '["", ""]')
-        return bool(found != own and found[0] <= own[0])
-
-    def replace_included(session: Session, entries: list[Entry]) -> None:
-        if is_outdated(session):  # otherwise another server was quicker
-            session.execute(delete(_Run).where(_Run.shipped.is_(True)))
-            _replace_rows(session, entries, [])
-            shared_values.write(session, _INCLUDED, json.dumps(own))
-
-    if run_transaction(is_outdated):
-        entries = _read_entries({(True, folder): 0 for folder in folders})
-        run_transaction(lambda session: replace_included(session, entries), write=True)
-    database().checked_included = True
+        return storage.current().id()
+    except OSError as error:
+        if settings.run_storage:
+            raise StoreError(f"The runs in {storage.current().address} cannot be read: {error.strerror}.") from error
+        log.warning("%s cannot be written: %s", settings.home, error)
+        return ""  # a home that cannot be written has no runs that another one could strike
 
 
 def _read_refreshed(read: Callable[[Session], _T]) -> _T:
-    """Run a reading transaction on an index that was refreshed within _REFRESH_SECONDS."""
+    """Run a reading transaction on an index that was refreshed a short time ago."""
     for _ in range(2):
         _refresh_if_old()
         before = database()
@@ -453,10 +346,23 @@ def _read_refreshed(read: Callable[[Session], _T]) -> _T:
 
 
 def _refresh_if_old() -> None:
-    if time.monotonic() - database().refreshed_at > _REFRESH_SECONDS:
-        with lock:
-            if time.monotonic() - database().refreshed_at > _REFRESH_SECONDS:
-                refresh()  # otherwise another thread has refreshed meanwhile
+    """Refresh the index if that has not been done for a while. Whoever finds another thread at it does not wait, except
+    for the first time.
+    """
+    before = database().refreshed_at
+    if time.monotonic() - before <= storage.current().refresh_seconds:
+        return
+    if _refreshing.acquire(blocking=before == -math.inf):
+        try:
+            if database().refreshed_at == before:  # otherwise another thread has refreshed meanwhile
+                refresh()
+        except ForeignDatabase:
+            raise
+        except StoreError as error:
+            log.warning("the list of runs may be outdated: %s", error)
+            database().refreshed_at = time.monotonic()
+        finally:
+            _refreshing.release()
 
 
 def _conditions(query: Query) -> Iterator[ColumnElement[bool]]:
@@ -504,26 +410,25 @@ def _replace_rows(session: Session, entries: Iterable[Entry], old: Iterable[_Fol
     session.add_all(map(_as_row, entries))
 
 
-def _root_folder(shipped: bool) -> Path:
-    return store.PRETRAINED if shipped else environment().runs
-
-
-def _card_times() -> dict[_Folder, int]:
-    """Return every run folder that has a card, with the modification time of the card in nanoseconds."""
+def _included_runs() -> dict[_Folder, tuple[int, datetime.datetime]]:
+    """Return every folder of an included run that has a card, with the facts of `_read_included_card`."""
     found = {}
-    for shipped in (False, True):
-        place = str(_root_folder(shipped))  # a string: a Path for each of thousands of runs is slow
-        try:
-            names = sorted(os.listdir(place))
-        except OSError:
-            continue  # there are no runs yet
-        for name in names:
-            if (not name.startswith(".")) if shipped else KEY.fullmatch(name):
-                try:
-                    found[shipped, name] = os.stat(f"{place}/{name}/card.json").st_mtime_ns
-                except OSError:
-                    continue  # not a run, or deleted meanwhile
+    for name in sorted(os.listdir(store.PRETRAINED)) if store.PRETRAINED.is_dir() else ():
+        file = f"{store.PRETRAINED}/{name}/card.json"  # a string: a Path for each of hundreds of runs is slow
+        if not name.startswith(".") and os.path.isfile(file):
+            found[True, name] = _read_included_card(file, os.stat(file).st_mtime_ns)
     return found
+
+
+@lru_cache(maxsize=2_000)
+def _read_included_card(file: str, written: int) -> tuple[int, datetime.datetime]:
+    """Return a number that differs for another card and is the same on every machine, and when the run was made."""
+    content = Path(file).read_bytes()
+    try:
+        created = to_utc(datetime.datetime.fromisoformat(json.loads(content)["created"]))
+    except (ValueError, KeyError, TypeError, OverflowError):
+        created = _NEVER  # it is not listed
+    return int.from_bytes(hashlib.sha256(content).digest()[:8]) >> 1, created
 
 
 def _read_entries(folders: dict[_Folder, int], taken: Iterable[tuple[str, bool]] = ()) -> list[Entry]:
@@ -531,7 +436,7 @@ def _read_entries(folders: dict[_Folder, int], taken: Iterable[tuple[str, bool]]
     entries, taken = [], set(taken)
     for (shipped, name), changed in folders.items():
         try:
-            entry = _read_entry(_root_folder(shipped) / name)
+            entry = _read_entry(store.PRETRAINED / name if shipped else storage.current().folder(name), changed)
             if (entry.key, entry.shipped) in taken:
                 raise DamagedRun(f"The run in {name} is a duplicate of the run in another folder.")
         except RunError as error:
@@ -543,14 +448,11 @@ def _read_entries(folders: dict[_Folder, int], taken: Iterable[tuple[str, bool]]
     return entries
 
 
-def _read_entry(folder: Path) -> Entry:
+def _read_entry(folder: store.RunFolder, changed: int) -> Entry:
     """Read the entry of one run folder. Raises UnknownRun or DamagedRun."""
+    shipped = isinstance(folder, Path) and folder.parent == store.PRETRAINED
     try:
-        changed = (
-            (folder / "card.json").stat().st_mtime_ns
-        )  # before reading, so that a later change is noticed next time
-        shipped = folder.parent == store.PRETRAINED
-        if shipped:  # a new home would otherwise read the curves of hundreds of runs before its first page
+        if shipped or not isinstance(folder, Path):  # the curves of hundreds of runs would take long
             config, card = store.read_config_and_card(folder)
         else:
             run = store.load(folder)
@@ -562,15 +464,6 @@ def _read_entry(folder: Path) -> Entry:
     if not shipped and card.key != folder.name:
         raise DamagedRun(f"The run in {folder.name} has the key {card.key}.")
     return _make_entry(config, card, folder.name, shipped, size, changed, created)
-
-
-def _shared_entry(run: SharedRun) -> Entry:
-    """Return the entry of a run in LINEAGE_RUNS. Raises DamagedRun."""
-    try:
-        created = to_utc(datetime.datetime.fromisoformat(run.card.created))
-    except (ValueError, OverflowError) as error:
-        raise DamagedRun(f"The run {run.key} cannot be read: {shorten(error, 200)}.") from error
-    return _make_entry(run.config, run.card, run.key, False, run.bytes, run.changed, created)
 
 
 def _make_entry(

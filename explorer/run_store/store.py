@@ -11,12 +11,10 @@
     card.json                         results (parameters, seconds, metrics, versions) and what users entered (name,
                                       tags, note)
 
-With LINEAGE_RUNS the runs lie in a storage of several servers, and `LINEAGE_HOME/runs` has copies (`storage.py`).
-
 `pretrained/NAME` (compressed, without optimiser/), `LINEAGE_HOME/runs/KEY` and the checkpoint of a running training,
-`LINEAGE_HOME/jobs/KEY`, have this format. The card is written last and names the step up to which the other files
-are valid. Every file is written under a temporary name, synced, then renamed, so a folder is readable after a crash
-at any moment.
+`LINEAGE_HOME/jobs/KEY`, have this format; `storage.py` says where the stored runs lie with LINEAGE_RUNS. The card is
+written last and names the step up to which the other files are valid. Every file is written under a temporary name,
+synced, then renamed, so a folder is readable after a crash at any moment.
 """
 
 from __future__ import annotations
@@ -28,12 +26,11 @@ import json
 import logging
 import shutil
 import tempfile
-import time
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -46,14 +43,17 @@ from safetensors.numpy import load_file, save
 from explorer.atomic_files import describe_disk_error as describe_disk_error
 from explorer.atomic_files import is_disk_full as is_disk_full
 from explorer.atomic_files import json_bytes as json_bytes
-from explorer.atomic_files import sync_folder
 from explorer.atomic_files import write_file as write_file
 from explorer.catalogue import task_row
 from explorer.environment import environment
-from explorer.errors import DamagedRun, LineageError, UnknownRun, shorten
+from explorer.errors import DamagedRun, InvalidSetting, LineageError, RunError, UnknownRun, shorten
 from explorer.program_files import PRETRAINED as PRETRAINED
-from explorer.run_store import packed_weights
+from explorer.run_store import packed_weights, storage
 from explorer.run_store.curves_table import from_table, read_table, table_bytes, to_table
+from explorer.run_store.storage import RunFolder as RunFolder
+from explorer.run_store.storage import folder_size as folder_size
+from explorer.run_store.storage import remove_folder as remove_folder
+from explorer.run_store.storage import replace_folder
 from explorer.tasks.text import corpora
 from explorer.training.config import KEY, RunConfig, changed_settings, key, parse_config, to_json
 from explorer.training.record import Curves, Record, RunState, Snapshot
@@ -107,9 +107,9 @@ class Card(pydantic.BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A loaded run folder; weights are read from disk on request."""
+    """A loaded run folder; weights are read on request."""
 
-    folder: Path
+    folder: RunFolder
     config: RunConfig
     card: Card
     curves: Curves
@@ -127,19 +127,17 @@ class StoredRun:
     @property
     def shipped(self) -> bool:
         """Whether the run is included with the program, and therefore read-only."""
-        return self.folder.parent == PRETRAINED
+        return isinstance(self.folder, Path) and self.folder.parent == PRETRAINED
 
     def snapshot_steps(self) -> list[int]:
         """Return the steps whose weights are stored. Raises DamagedRun, and StoreError as `load` does."""
-        _update_copy(self.folder)  # it may have been deleted to free space
         if packed := self._packed_weights():
             return [step for step in packed_weights.steps(packed) if step <= self.card.step]
-        return _steps_in(self.folder / "snapshots", self.card.step)
+        return _steps_in(self.folder.glob("snapshots/*.safetensors"), self.card.step)
 
     def checkpoint_steps(self) -> list[int]:
         """Return the steps from which training can resume. Raises StoreError as `load` does."""
-        _update_copy(self.folder)
-        return _steps_in(self.folder / "optimiser", self.card.step)
+        return _steps_in(self.folder.glob("optimiser/*.safetensors"), self.card.step)
 
     def weights(self, step: int | None = None) -> dict[str, ndarray]:
         """Return the weights after a step (default: the last), each (replicas, ...). Raises DamagedRun."""
@@ -170,7 +168,7 @@ class StoredRun:
 
     def _tensors(self, what: str, step: int) -> dict[str, ndarray]:
         try:
-            return dict(load_file(self.folder / what / _step_file(step)))
+            return dict(load_file(self.folder / f"{what}/{_step_file(step)}"))
         except (OSError, SafetensorError) as error:
             raise self._unreadable_weights() from error
 
@@ -181,7 +179,7 @@ class StoredRun:
             return own if own.is_file() else None
         try:
             same = _SameWeights.model_validate_json(elsewhere.read_text("utf-8"))
-            file = self.folder.parent / Path(same.run).name / packed_weights.FILE
+            file = own.parent.parent / Path(same.run).name / packed_weights.FILE
             if _sha256(file) != same.sha256:
                 raise ValueError(f"{file} has other weights than before")
         except (OSError, ValueError) as error:
@@ -226,7 +224,7 @@ def write_run(record: Record, folder: Path, owner: str = "") -> None:
         name=_name_of(record.config),
     )
     with contextlib.suppress(LineageError):  # there is no card, or a damaged one
-        card = keep_entered(card, _read_card(folder)).model_copy(update={"owner": owner} if owner else {})
+        card = _keep_entered(card, _read_card(folder)).model_copy(update={"owner": owner} if owner else {})
     for step, kept in record.snapshots.items():
         _write_once(folder / "snapshots" / _step_file(step), partial(save, dict(kept.weights)))
         if kept.optimiser:
@@ -252,12 +250,13 @@ def _name_of(config: RunConfig) -> str:
 
 
 def pack_run(run: StoredRun, snapshots: Mapping[int, Mapping[str, ndarray]]) -> StoredRun:
-    """Write a run again as the included runs are stored, with these weights by step, and return it.
+    """Write a run on this machine again as the included runs are stored, with these weights by step, and return it.
 
     The weights are in one compressed file, or in that of another run beside it if they are equal. States of the
     optimizer are deleted.
     """
     folder, content = run.folder, packed_weights.write(snapshots)
+    assert isinstance(folder, Path)
     own, elsewhere = folder / packed_weights.FILE, folder / _SAME_WEIGHTS
     checksum = hashlib.sha256(content).hexdigest()
     others = (file for file in sorted(folder.parent.glob(f"*/{packed_weights.FILE}")) if file != own)
@@ -279,53 +278,23 @@ def install_run(folder: Path, place: Path) -> StoredRun:
     card.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
-    if (place / "card.json").is_file():
-        try:
-            card = keep_entered(_read_card(folder), _read_card(place))
-            write_file(folder / "card.json", json_bytes(card.model_dump()))
-        except LineageError:
-            log.warning("the card of %s could not be read; its name, tags and note are lost", place)
+    keep_entered_on(folder, place)
     replace_folder(folder, place)
     return load(place)
 
 
-def keep_entered(new: Card, before: Card) -> Card:
-    """Return the card of a run that was trained again, with what users have entered on the one before."""
+def keep_entered_on(folder: Path, before: RunFolder) -> None:
+    """Write what users have entered on the card of a run on that of a folder which replaces it."""
+    if (before / "card.json").is_file():
+        try:
+            card = _keep_entered(_read_card(folder), _read_card(before))
+            write_file(folder / "card.json", json_bytes(card.model_dump()))
+        except RunError:
+            log.warning("the card of %s could not be read; its name, tags and note are lost", before)
+
+
+def _keep_entered(new: Card, before: Card) -> Card:
     return new.model_copy(update={name: getattr(before, name) for name in ("name", "tags", "note", "pinned", "owner")})
-
-
-def replace_folder(folder: Path, place: Path) -> None:
-    """Move a complete run folder to its place, where it replaces an older one."""
-    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".old-") as old:
-        before_it = Path(old) / "run"
-        if place.exists():
-            place.rename(before_it)
-        try:
-            folder.rename(place)
-        except OSError:
-            if before_it.exists():
-                before_it.rename(place)
-            raise
-    sync_folder(place.parent)
-
-
-def recover_after_crash() -> None:
-    """Clean up after a crash between two renames: move a replaced run back if the new one is missing, delete the rest.
-
-    Leftovers younger than an hour are kept, because a process may still be writing them.
-    """
-    runs, past = environment().runs, time.time() - 3_600
-    for left in [*runs.glob(".old-*"), *runs.glob(".writing-*"), *environment().home.glob(".importing-*")]:
-        try:
-            if left.stat().st_mtime > past:
-                continue
-            if left.name.startswith(".old-") and (left / "run" / "card.json").is_file():
-                place = runs / _read_card(left / "run").key
-                if not place.exists():
-                    (left / "run").rename(place)
-            shutil.rmtree(left)
-        except (OSError, LineageError):
-            log.exception("%s was left by a crash and cannot be cleaned up", left)
 
 
 def save_run(record: Record, place: Path, owner: str = "") -> StoredRun:
@@ -337,18 +306,18 @@ def save_run(record: Record, place: Path, owner: str = "") -> StoredRun:
 
 
 def update_card(run: StoredRun, **words: Any) -> StoredRun:
-    """Change what users entered on the card of a run (name, tags, note, pinned) and return the run."""
-    card = Card.model_validate(run.card.model_dump() | words)
-    write_file(run.folder / "card.json", json_bytes(card.model_dump()))
+    """Change what users entered on the card of a run in a folder of this machine and return the run."""
+    write_file(run.folder / "card.json", changed_card(run, **words))
     return load(run.folder)
 
 
-def load(folder: Path) -> StoredRun:
-    """Load a run folder and check its content. Raises UnknownRun or DamagedRun.
+def changed_card(run: StoredRun, **words: Any) -> bytes:
+    """Return the content of the card of a run with other words of a user (name, tags, note, pinned)."""
+    return json_bytes(Card.model_validate(run.card.model_dump() | words).model_dump())
 
-    With LINEAGE_RUNS a folder of this machine's runs is first made that of the storage, which may raise StoreError.
-    """
-    _update_copy(folder)
+
+def load(folder: RunFolder) -> StoredRun:
+    """Load a run folder and check its content. Raises UnknownRun or DamagedRun; with object storage also StoreError."""
     try:
         card = (folder / "card.json").stat()
         changed = card.st_mtime_ns, card.st_ino  # every card is a new file; the clock alone may be too coarse
@@ -359,16 +328,8 @@ def load(folder: Path) -> StoredRun:
     return _load(folder, changed)
 
 
-def _update_copy(folder: Path) -> None:
-    """Make a folder of this machine's runs that of LINEAGE_RUNS, if this is set. Raises StoreError or DamagedRun."""
-    if environment().run_storage and folder.parent == environment().runs and KEY.fullmatch(folder.name):
-        from explorer.run_store import local_copies  # needs the database
-
-        local_copies.update(folder.name)
-
-
 @lru_cache(maxsize=512)  # more than the shipped runs, which some pages list in full
-def _load(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
+def _load(folder: RunFolder, changed: tuple[int, int] | None) -> StoredRun:
     damaged = f"The run in {folder.name} cannot be read"
     config, card = read_config_and_card(folder)
     try:
@@ -378,20 +339,20 @@ def _load(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
         within = config.first_step <= card.step <= config.steps
         if not within or (curves.first, curves.step) != (config.first_step, card.step):
             raise DamagedRun(f"its curves do not reach step {card.step:,}. Train it again.")
-    except LineageError as error:
+    except (InvalidSetting, RunError) as error:
         raise DamagedRun(f"{damaged}: {error}") from error
     except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError, pa.ArrowException) as error:
         raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
     return StoredRun(folder, config, card, curves, cut)
 
 
-def read_config_and_card(folder: Path) -> tuple[RunConfig, Card]:
+def read_config_and_card(folder: RunFolder) -> tuple[RunConfig, Card]:
     """Read the configuration and the card of a run, without its curves. Raises DamagedRun."""
     damaged = f"The run in {folder.name} cannot be read"
     try:
         config = parse_config(json.loads((folder / "config.json").read_text("utf-8")))
         card = _read_card(folder)
-    except LineageError as error:
+    except (InvalidSetting, RunError) as error:
         raise DamagedRun(f"{damaged}: {error}") from error
     except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
         raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
@@ -400,7 +361,7 @@ def read_config_and_card(folder: Path) -> tuple[RunConfig, Card]:
     return config, card
 
 
-def _read_card(folder: Path) -> Card:
+def _read_card(folder: RunFolder) -> Card:
     try:
         return Card.model_validate_json((folder / "card.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -420,19 +381,17 @@ def pretrained_folders() -> dict[str, str]:
 
 
 def run_folder(config: RunConfig) -> Path:
-    """Return the folder in which this machine stores the run of a configuration."""
+    """Return the folder in which this machine stores the run of a configuration; see `environment().runs`."""
     return environment().runs / key(config)
 
 
 def find(name: str) -> StoredRun:
-    """Return the run with this key, or the shipped run with this name. Raises UnknownRun or DamagedRun, and with
-    LINEAGE_RUNS also StoreError.
-    """
+    """Return the run with this key, or the shipped run with this name. Raises as `load` does."""
     shipped = pretrained_folders()
     if name in shipped.values():
         return load(PRETRAINED / name)
     if KEY.fullmatch(name) and is_stored(name):
-        return load(environment().runs / name)
+        return load(storage.current().folder(name))
     if name in shipped:
         return load(PRETRAINED / shipped[name])
     raise UnknownRun(f"There is no run “{shorten(name)}” on this machine; a run's key has twelve letters and digits.")
@@ -440,11 +399,7 @@ def find(name: str) -> StoredRun:
 
 def is_stored(name: str) -> bool:
     """Return whether there is a run with this key that is not an included one."""
-    if environment().run_storage:
-        from explorer.run_store import local_copies  # needs the database
-
-        return local_copies.holds(name)
-    return (environment().runs / name / "config.json").is_file()
+    return (storage.current().folder(name) / "config.json").is_file()
 
 
 def find_run_or_folder(name: str) -> StoredRun:
@@ -479,7 +434,7 @@ def find_by_config(
     unfinished: accept a run that was stopped or diverged
     visitor: imported runs are found only by the visitor who imported them, since others cannot trust them
     """
-    for folder in (run_folder(config), PRETRAINED / pretrained_folders().get(key(config), "-")):
+    for folder in (storage.current().folder(key(config)), PRETRAINED / pretrained_folders().get(key(config), "-")):
         try:
             run = load(folder)
         except LineageError:
@@ -488,17 +443,6 @@ def find_by_config(
         if run.config == config and run.cache_key not in excluded and not foreign and (run.card.finished or unfinished):
             return run
     return None
-
-
-def folder_size(folder: Path) -> int:
-    """Return the bytes that a run takes on disk."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def remove_folder(folder: Path) -> None:
-    """Delete a folder; it is renamed first, so it is never visible half deleted."""
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".old-") as old:
-        folder.rename(Path(old) / "run")
 
 
 def _sha256(file: Path) -> str:
@@ -510,8 +454,8 @@ def _step_file(step: int) -> str:
     return f"{step:08d}.safetensors"
 
 
-def _steps_in(folder: Path, last: int) -> list[int]:
-    steps = (int(file.stem) for file in folder.glob("*.safetensors") if file.stem.isdecimal())
+def _steps_in(files: Iterable[PurePath], last: int) -> list[int]:
+    steps = (int(file.stem) for file in files if file.stem.isdecimal())
     return sorted(step for step in steps if step <= last)
 
 

@@ -19,9 +19,8 @@ from cachetools import LRUCache
 from sqlalchemy import JSON, delete, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from explorer.database.engine import Base, read_clock, run_transaction
+from explorer.database.engine import Base, read_clock, run_transaction, upsert
 from explorer.errors import StoreError
-from explorer.web.classes.tables import upsert
 from explorer.web.transactions import transaction
 
 log = logging.getLogger(__name__)

@@ -709,7 +709,7 @@ def test_a_full_disk_disturbs_neither_checkpoints_nor_a_pause(executor: HoldingE
     assert_equals_uninterrupted(*configs)
 
 
-@pytest.mark.parametrize("where", ["write_run", "install_run"])
+@pytest.mark.parametrize("where", ["write_run", "keep_entered_on"])
 def test_a_finished_run_that_cannot_be_stored_is_kept_and_stored_later(
     where: str, service: JobService, monkeypatch: Patch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -231,7 +231,9 @@ def test_reindexing_gives_the_same_entries(included_folder: Path) -> None:
 def test_a_refresh_detects_manual_changes_and_reads_only_new_folders(monkeypatch: Patch) -> None:
     read: list[str] = []
     original = index._read_entry
-    monkeypatch.setattr(index, "_read_entry", lambda folder: (read.append(folder.name), original(folder))[1])
+    monkeypatch.setattr(
+        index, "_read_entry", lambda folder, *rest: (read.append(folder.name), original(folder, *rest))[1]
+    )
     a, b, damaged = store_run(0), store_run(1), store_run(3)
     (damaged.folder / "events.parquet").unlink()
     store._load.cache_clear()

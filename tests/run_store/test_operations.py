@@ -15,7 +15,7 @@ import pytest
 from explorer.database import engine as db
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, LineageError, NotAllowed, StoreError, UnknownRun
-from explorer.run_store import index, operations, store
+from explorer.run_store import index, operations, storage, store
 from explorer.run_store.index import Query, search
 from explorer.run_store.store import StoredRun
 from tests.run_store.small_runs import indexed_keys, key_of, record_of_seed, store_run, stored_keys, write_finished_job
@@ -60,8 +60,8 @@ def test_a_full_disk_is_reported_and_loses_no_run(monkeypatch: Patch) -> None:
     folder, run = write_finished_job(), key_of(0)
     operation: Callable[[], object]
     for operation, where, name, sentence in (
-        (lambda: operations.add_run(folder), store, "install_run", "could not be stored: the disk is full"),
-        (lambda: operations.edit_card(run, "ada", False, name="x"), store, "write_file", "not be written: the disk"),
+        (lambda: operations.add_run(folder), storage, "replace_folder", "could not be stored: the disk is full"),
+        (lambda: operations.edit_card(run, "ada", False, name="x"), storage, "write_file", "not be written: the disk"),
         (lambda: operations.delete_runs([run], "ada", False), Path, "rename", "could be deleted: the disk is"),
     ):
         with monkeypatch.context() as patch, pytest.raises(StoreError, match=sentence):

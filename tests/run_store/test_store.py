@@ -19,7 +19,7 @@ import pytest
 
 from explorer.errors import DamagedRun, RunError, UnknownRun
 from explorer.inspection.load_model import load_model
-from explorer.run_store import store
+from explorer.run_store import storage, store
 from explorer.run_store.curves_table import to_table
 from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
 from explorer.training.record import Record, RunState
@@ -512,7 +512,7 @@ def test_recovery_restores_a_displaced_run_and_keeps_recent_temporary_folders(ho
     recent_folder.mkdir()
     run.folder.rename(old_folder / "run")
     os.utime(old_folder, (0, 0))
-    store.recover_after_crash()
+    storage.current().recover()
     assert store.find(key(CONFIG)).curves.step == CONFIG.steps
     assert (old_folder.exists(), recent_folder.exists()) == (False, True)
 

@@ -27,7 +27,7 @@ from cachetools import LRUCache, TTLCache
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from explorer.database.engine import read_clock, run_transaction
+from explorer.database.engine import read_clock, run_transaction, upsert
 from explorer.errors import NotAllowed, StoreError
 from explorer.periodic_thread import PeriodicThread
 from explorer.tasks.text import corpora
@@ -56,7 +56,6 @@ from explorer.web.classes.tables import (
     read_classroom,
     read_overviews,
     unknown_classroom,
-    upsert,
 )
 from explorer.web.transactions import transaction
 from explorer.web.visitors import Visitor

@@ -7,14 +7,12 @@ before reads only the answers that have changed since.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter
 from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint, delete, func, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from explorer.database.engine import Base, read_clock
@@ -32,7 +30,6 @@ from explorer.web.classes.classroom import (
 )
 
 IDLE_SECONDS = 4 * 3600.0  # seconds without a request after which a classroom is dropped
-_ROWS_AT_ONCE = 5_000  # rows of one statement: SQLite takes 32,766 values, PostgreSQL 65,535
 
 
 def _code_column() -> Mapped[str]:
@@ -196,16 +193,6 @@ def kept_answers(session: Session, code: str | None = None) -> int:
     """Return the number of answers to earlier questions, of one class or of all."""
     count = select(func.coalesce(func.sum(QuestionRow.answers), 0))
     return int(session.scalar(count.where(QuestionRow.code == code) if code else count) or 0)
-
-
-def upsert(session: Session, table: type[Base], rows: Sequence[Mapping[str, object]], changed: tuple[str, ...]) -> None:
-    """Insert rows; of those that are there already, set the columns named in `changed`."""
-    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-    keys = [column.name for column in table.__table__.primary_key]
-    for first in range(0, len(rows), _ROWS_AT_ONCE):
-        insert = dialect.insert(table).values(rows[first : first + _ROWS_AT_ONCE])
-        changes = {name: insert.excluded[name] for name in changed}
-        session.execute(insert.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
 @dataclass(frozen=True)

@@ -61,10 +61,10 @@ def _prepare_for_first_visitor() -> None:
     import plotly.graph_objects as go
 
     from explorer.jobs.machine_speed import machine_speed
-    from explorer.run_store import operations, store
+    from explorer.run_store import operations, storage
 
     machine_speed()  # measured while nothing else runs
-    store.recover_after_crash()
+    storage.current().recover()
     operations.empty_trash()  # no browser tab is left that could restore a deleted run
     go.Figure()  # the first figure loads plotly's validators
     gc.freeze()  # loaded modules stay: exclude them from later collections
