@@ -14,7 +14,6 @@ LineageError
 ├── NotAllowed
 ├── TooManyRequests
 ├── StoreError
-├── UnknownServer
 ├── UnknownSweep
 └── RunError
     ├── UnknownRun
@@ -110,10 +109,6 @@ class StoreError(LineageError):
     """
 
     has_loggable_message = True
-
-
-class UnknownServer(LineageError):
-    """An app server that does not run any more."""
 
 
 class UnknownSweep(LineageError):

@@ -1,8 +1,8 @@
 """The stored runs in object storage: LINEAGE_RUNS is the URL of an fsspec file system, such as s3://BUCKET/PREFIX.
 
-Below the prefix lie the folders that `run_store/storage.py` names. fsspec is imported when a storage is opened. Files are
-read through its file cache, in LINEAGE_CACHE. The card of a run is written last and deleted first, so that a run with a
-card is complete.
+Below the prefix lie the folders that `run_store/storage.py` names. fsspec is imported when a storage is opened; files
+are read through its file cache, in LINEAGE_CACHE. The card of a run is written last and deleted first, so that a run
+with a card is complete.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from sqlalchemy import create_engine, inspect, text
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.database import engine as db
-from explorer.database import servers, shared_values  # noqa: F401  # they have tables
+from explorer.database import shared_values  # noqa: F401  # it has a table
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError
 from explorer.jobs import job_rows  # noqa: F401  # it has a table
