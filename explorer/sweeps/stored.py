@@ -17,8 +17,8 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from explorer.byte_cache import cached
 from explorer.database.engine import Base, read_clock, run_transaction
-from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, UnknownSweep, shorten
+from explorer.run_store import storage
 from explorer.sweeps.space import Sweep, parse_sweep, sweep_to_json
 
 SweepState: TypeAlias = Literal["running", "stopped", "finished"]
@@ -96,11 +96,11 @@ def running() -> list[str]:
 
 @contextlib.contextmanager
 def hold(key: str) -> Iterator[bool]:
-    """Hold a sweep, so that no other process of this machine carries it out; yield False if another one holds it.
+    """Hold a sweep, so that no other process that stores runs in the same folder carries it out.
 
-    The operating system releases what a process that has ended held.
+    Yields False if another one holds it. The operating system releases what a process that has ended held.
     """
-    folder = environment().home / "sweeps"
+    folder = storage.current().jobs.parent / "sweeps"
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / f"{key}.lock")
     try:
