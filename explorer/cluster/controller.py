@@ -18,7 +18,7 @@ from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.jobs.executor import InProcessExecutor
 from explorer.jobs.job import Job, JobView, read_job_file
-from explorer.jobs.remembered import RememberedJobs
+from explorer.jobs.remembered_jobs import RememberedJobs
 from explorer.jobs.scheduler import LocalScheduler
 from explorer.jobs.service import JobService
 from explorer.run_store import storage

@@ -22,7 +22,7 @@ from explorer.cluster.controller import Change, Controller, publish_view
 from explorer.errors import LineageError, StoreError
 from explorer.jobs.executor import InProcessExecutor
 from explorer.jobs.job import Job
-from explorer.jobs.remembered import RememberedJobs
+from explorer.jobs.remembered_jobs import RememberedJobs
 from explorer.jobs.scheduler import LocalScheduler
 from explorer.jobs.worker_processes import ProcessExecutor
 from explorer.periodic_thread import PeriodicThread

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from explorer.environment import environment
 from explorer.jobs.executor import Executor, InProcessExecutor
 from explorer.jobs.job import Job
-from explorer.jobs.remembered import RememberedJobs
+from explorer.jobs.remembered_jobs import RememberedJobs
 from explorer.jobs.worker_processes import ProcessExecutor
 
 _SCHEDULE_SECONDS = 0.5  # seconds between two checks of who holds a slot while others wait

@@ -33,7 +33,7 @@ from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
 from explorer.jobs import limits
 from explorer.jobs.job import MAX_CRASHES, Job, JobState, JobView, later_step, read_job_file, store_finished_job
-from explorer.jobs.remembered import RememberedJobs
+from explorer.jobs.remembered_jobs import RememberedJobs
 from explorer.jobs.scheduler import Scheduler, make_scheduler
 from explorer.run_store import operations, store
 from explorer.tasks.text import corpora

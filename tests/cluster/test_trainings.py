@@ -20,7 +20,7 @@ from explorer.cluster.scheduler import ClusterScheduler
 from explorer.database.engine import close_database
 from explorer.errors import InvalidSetting, StoreError
 from explorer.jobs.job import Job
-from explorer.jobs.remembered import RememberedJobs
+from explorer.jobs.remembered_jobs import RememberedJobs
 from explorer.jobs.service import JobService
 from explorer.run_store import store
 from explorer.sweeps import stored

@@ -30,7 +30,7 @@ from explorer.jobs import service as service_module
 from explorer.jobs.executor import InProcessExecutor, WorkerLost
 from explorer.jobs.job import Job
 from explorer.jobs.order import Order
-from explorer.jobs.remembered import RememberedJobs
+from explorer.jobs.remembered_jobs import RememberedJobs
 from explorer.jobs.scheduler import LocalScheduler
 from explorer.jobs.service import JobService
 from explorer.run_store import index, operations, store

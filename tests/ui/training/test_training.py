@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.jobs.job import JobState, JobView
+from explorer.jobs.scheduler import LocalScheduler
 from explorer.jobs.service import service
 from explorer.run_store.store import Card, StoredRun
 from explorer.training.config import RunConfig, default_config, key, with_settings
@@ -106,7 +107,7 @@ def test_a_press_of_train_reruns_the_fragments_and_not_the_page(
 ) -> None:
     assert labels(controls) == ["Train"]
     with monkeypatch.context() as patch:
-        patch.setattr(service, "_schedule", lambda: None)  # nothing begins, so nothing ends
+        patch.setattr(LocalScheduler, "_schedule", lambda _: None)  # nothing begins, so nothing ends
         at = assert_no_errors(controls.button(key="missing.run").click().run())
         assert at.session_state["page runs"] == 1
         assert labels(at) == ["Stop"], "the fragment was drawn again"
@@ -135,7 +136,7 @@ def test_a_refused_training_shows_its_message(controls: AppTest, monkeypatch: py
     monkeypatch.delenv("LINEAGE_MOST_STEPS")
     at = assert_no_errors(at.run())
     monkeypatch.setenv("LINEAGE_MOST_JOBS", "1")
-    monkeypatch.setattr(service, "_schedule", lambda: None)
+    monkeypatch.setattr(LocalScheduler, "_schedule", lambda _: None)
     at = assert_no_errors(at.button(key="missing.run").click().run())
     assert at.session_state["page runs"] == 4, "the message stands outside the fragments"
     assert ["You have 1 trainings under way" in message for message in warnings_of(at)] == [True]

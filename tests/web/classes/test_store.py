@@ -6,11 +6,12 @@ from unittest.mock import Mock
 
 import pytest
 
+from explorer.database import engine
 from explorer.database.engine import close_database
 from explorer.errors import NotAllowed, StoreError
 from explorer.lessons.lesson import Question
 from explorer.web import transactions
-from explorer.web.classes import actions, store, tables
+from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import PRESENCE_SECONDS, UnknownClassroom
 from explorer.web.classes.store import CODE_LENGTH, CODE_LETTERS, find_classroom
 from explorer.web.visitors import Visitor
@@ -103,7 +104,7 @@ def test_visitors_are_present_if_they_polled_or_answered(clock: list[float], mon
 
 @pytest.mark.usefixtures("database")
 def test_members_are_counted_written_in_parts_and_limited(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_ROWS_AT_ONCE", 400)
+    monkeypatch.setattr(engine, "_ROWS_AT_ONCE", 400)
     shown = actions.show_question("teacher", SHOWN_QUESTION)
     for i in range(1_001):
         store.record_presence(shown, f"visitor {i}")
