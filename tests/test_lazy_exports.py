@@ -58,6 +58,6 @@ def test_tables_can_be_used_while_another_thread_imports_them() -> None:
     code = (
         "from sqlalchemy import event, orm\n"
         "event.listen(orm.Mapper, 'after_mapper_constructed', lambda *_: orm.configure_mappers())\n"
-        "import explorer.run_store.index, explorer.sweeps.stored, explorer.web.classes.store, explorer.web.predictions\n"
+        "import explorer.run_store.index, explorer.sweeps.stored, explorer.web.classes.store\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,7 +11,7 @@ from explorer.database.engine import close_database
 from explorer.errors import NotAllowed, StoreError
 from explorer.lessons.lesson import Question
 from explorer.web import transactions
-from explorer.web.classes import actions, store
+from explorer.web.classes import actions, store, tables
 from explorer.web.classes.classroom import PRESENCE_SECONDS, UnknownClassroom
 from explorer.web.classes.store import CODE_LENGTH, CODE_LETTERS, find_classroom
 from explorer.web.visitors import Visitor
