@@ -87,7 +87,7 @@ def servers(kind: str, database: str, tmp_path: Path, monkeypatch: Patch) -> Use
 
 def wait() -> None:
     """Forget what is remembered for seconds, as after a minute."""
-    db.database().refreshed_at = float("-inf")
+    db.database().refreshed_at = time.monotonic() - 3_600
     if isinstance(place := storage.current(), ObjectStorage):
         place._listings.clear()
 
