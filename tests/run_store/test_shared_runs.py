@@ -89,7 +89,7 @@ def wait() -> None:
     """Forget what is remembered for seconds, as after a minute."""
     db.database().refreshed_at = time.monotonic() - 3_600
     if isinstance(place := storage.current(), ObjectStorage):
-        place._listings.clear()
+        place._forget()
 
 
 def test_a_run_of_one_server_is_found_opened_and_changed_by_another(any_server: UseServer) -> None:
@@ -284,6 +284,23 @@ def test_runs_that_do_not_exist_cost_one_request_together(bucket: UseServer, mon
         monkeypatch.setattr(place._files, name, Mock(wraps=getattr(place._files, name)), raising=False)
     assert not any(store.find_by_config(record_of_seed(seed).config) for seed in range(1, 9))
     assert (place._files.ls.call_count, place._files.find.call_count, place._files.info.call_count) == (1, 0, 0)
+
+
+def test_what_was_listed_before_a_change_is_not_remembered(bucket: UseServer) -> None:
+    run, place = store_run(0), storage.current()
+    files = place._files  # type: ignore[attr-defined]
+    find = files.find
+
+    def change_meanwhile(*arguments: Any, **options: Any) -> Any:
+        found = find(*arguments, **options)
+        del files.find
+        place.write_card(run.key, store.changed_card(run, name="New"))
+        return found
+
+    wait()
+    files.find = change_meanwhile
+    store.find(run.key)
+    assert store.find(run.key).card.name == "New"
 
 
 def test_object_storage_replaces_every_operation_on_folders() -> None:
