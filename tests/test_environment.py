@@ -8,7 +8,7 @@ from pathlib import Path
 import pydantic
 import pytest
 
-from explorer.environment import Environment, environment
+from explorer.environment import Environment, environment, vanished_settings
 from explorer.errors import InvalidSetting
 
 SERVER_GUIDE = (Path(__file__).parents[1] / "docs" / "server.md").read_text("utf-8")
@@ -50,6 +50,21 @@ def test_the_default_folders_are_those_of_the_user(home: Path, tmp_path: Path, m
     for name in ("data_dir", "cache"):
         monkeypatch.setenv(f"LINEAGE_{name.upper()}", str(tmp_path / "texts"))
         assert getattr(environment(), name) == tmp_path / "texts"
+
+
+def test_a_folder_for_the_runs_holds_runs_and_trash(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, folder in (("/mnt/x", Path("/mnt/x")), ("file:///mnt/x", Path("/mnt/x")), ("s3://bucket/x", None)):
+        monkeypatch.setenv("LINEAGE_RUNS", value)
+        settings, place = environment(), folder or home
+        assert settings.shared_folder == folder
+        assert (settings.runs, settings.trash, settings.jobs) == (place / "runs", place / "trash", home / "jobs")
+
+
+def test_a_setting_that_vanished_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert vanished_settings() == []
+    monkeypatch.setenv("LINEAGE_MOST_COPIES", "5")
+    (sentence,) = vanished_settings()
+    assert sentence.startswith("LINEAGE_MOST_COPIES has no effect any more: ") and sentence.endswith(" Unset it.")
 
 
 @pytest.mark.parametrize("name", NUMBERS)

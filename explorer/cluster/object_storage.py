@@ -76,8 +76,8 @@ class ObjectStorage(storage.RunStorage):
         self.address, self.jobs = address, environment().home / "cluster-jobs"
         self._files, self._prefix, self._secrets = files, root, secrets
         self._id, self._asked_again_at = "", -math.inf
-        self._listings: TTLCache[Any, Any] = TTLCache(20_000, _LISTING_SECONDS)
-        self._listing = threading.RLock()
+        self._listing = threading.Lock()
+        self._forget()
         self._fetched: dict[str, tuple[str, Path]] = {}  # the versions of files that were fetched, and their copies
         self._fetching = threading.Lock()  # the cache of fsspec is for one thread at a time
 
@@ -252,8 +252,8 @@ class ObjectStorage(storage.RunStorage):
         return set()
 
     def _forget(self) -> None:
-        with self._listing:
-            self._listings.clear()
+        # A new object: a thread that is listing while something changes stores what it found in the old one.
+        self._listings: TTLCache[Any, Any] = TTLCache(20_000, _LISTING_SECONDS)
 
     def _path(self, name: str) -> str:
         return f"{self._prefix}/{name}" if self._prefix else f"/{name}"

@@ -346,8 +346,9 @@ def _read_refreshed(read: Callable[[Session], _T]) -> _T:
 
 
 def _refresh_if_old() -> None:
-    """Refresh the index if that has not been done for a while. Whoever finds another thread at it does not wait, except
-    for the first time.
+    """Refresh the index if that has not been done for a while.
+
+    After the first time, nobody waits for a thread that is refreshing it, and a storage that does not answer is logged.
     """
     before = database().refreshed_at
     if time.monotonic() - before <= storage.current().refresh_seconds:
@@ -356,9 +357,9 @@ def _refresh_if_old() -> None:
         try:
             if database().refreshed_at == before:  # otherwise another thread has refreshed meanwhile
                 refresh()
-        except ForeignDatabase:
-            raise
         except StoreError as error:
+            if before == -math.inf or isinstance(error, ForeignDatabase):
+                raise
             log.warning("the list of runs may be outdated: %s", error)
             database().refreshed_at = time.monotonic()
         finally:

@@ -44,7 +44,7 @@ def add_run(folder: Path, check: Callable[[], None] = lambda: None) -> StoredRun
             store.keep_entered_on(folder, stored)
             storage.current().install(folder, run_key)
             kept = store.load(stored)
-            _update_index(lambda: index.add_run(kept))
+            _update_index(index.add_run, kept)
             return kept
 
 
@@ -76,7 +76,7 @@ def free_disk_space(need: int, replaced: str = "") -> list[str]:
         for key in chosen:
             storage.current().erase(key)
             log.info("run %s was deleted to free space", key)
-            _remove_from_index(key)
+            _update_index(index.remove_run, key)
         return chosen
 
 
@@ -109,7 +109,7 @@ def edit_card(
         if words:
             storage.current().write_card(key, store.changed_card(run, **words))
             run = store.load(run.folder)
-            _update_index(lambda: index.add_run(run))
+            _update_index(index.add_run, run)
         return run
 
 
@@ -121,7 +121,7 @@ def delete_runs(keys: Iterable[str], visitor: str, operator: bool) -> None:
             _check_may_change(key, visitor, operator)
         for key in keys:
             storage.current().delete(key)
-            _remove_from_index(key)
+            _update_index(index.remove_run, key)
 
 
 def restore_runs(keys: Iterable[str], visitor: str, operator: bool) -> None:
@@ -138,7 +138,7 @@ def restore_runs(keys: Iterable[str], visitor: str, operator: bool) -> None:
         free_disk_space(sum(store.folder_size(storage.current().folder(key, deleted=True)) for key in keys))
         for key in keys:
             storage.current().restore(key)
-            _update_index(lambda key=key: index.add_run(store.load(storage.current().folder(key))))  # type: ignore[misc]
+            _update_index(lambda key: index.add_run(store.load(storage.current().folder(key))), key)
 
 
 def purge_runs(keys: Iterable[str]) -> None:
@@ -200,14 +200,10 @@ def _used_bytes() -> int:
         return sum(store.folder_size(storage.current().folder(key)) for key in storage.current().changes())
 
 
-def _remove_from_index(key: str) -> None:
-    _update_index(lambda: index.remove_run(key))
-
-
-def _update_index(news: Callable[[], None]) -> None:
+def _update_index(change: Callable[..., None], *arguments: object) -> None:
     """Apply a change to the index; if it does not answer, its next refresh repairs it."""
     try:
-        news()
+        change(*arguments)
     except LineageError:
         log.exception("the index does not answer; its next refresh repairs it")
 
