@@ -1,74 +1,45 @@
-"""Messages between the server and a worker process, which is this program on the same machine: pickled objects.
+"""Messages of a worker to the server: JSON data and arrays. On a socket each follows its length in 8 bytes.
 
-Each message follows its length in 8 bytes. The server sends an `Order`. A worker sends the id of its process, slices of
-its training, and at last None if the training has reached its end, or a `Problem`.
+hello {pid}                     the worker is ready for its order
+slice {seconds, events}         what the training did; see `encode_slice`
+end                             the training has reached its end
+problem {error, message}        a LineageError of the training
+failure {traceback}             any other exception
 """
 
 from __future__ import annotations
 
-import io
-import pickle
 import socket
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy import ndarray
 
 from explorer import errors
 from explorer.errors import LineageError
 from explorer.jobs.executor import TrainingFailed
+from explorer.jobs.order import encode, of_prefix, with_prefix
 from explorer.lazy_libraries import torch
+from explorer.training import events as event_types
+from explorer.training.slices import Slice
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Header = Mapping[str, Any]
 LENGTH_BYTES = 8
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Why a training has failed.
-
-    error: the name of a class of `explorer.errors`; empty for any other exception
-    text: its message, or the traceback
-    """
-
-    error: str
-    text: str
-
-    def as_exception(self) -> Exception:
-        """Return the exception that the server raises."""
-        if not self.error:
-            return TrainingFailed(self.text)
-        kind = getattr(errors, self.error, LineageError)
-        try:
-            error: LineageError = kind(self.text)
-        except TypeError:  # a class whose constructor takes more than a message
-            error = LineageError(self.text)
-        return error
+def send(channel: socket.socket, content: bytes) -> None:
+    """Send one message. Raises OSError if the other side has ended."""
+    channel.sendall(len(content).to_bytes(LENGTH_BYTES, "little"))
+    channel.sendall(content)
 
 
-class _Pickler(pickle.Pickler):
-    """Pickles tensors as arrays, which is ten times as fast."""
-
-    def reducer_override(self, value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            return torch.from_numpy, (np.ascontiguousarray(value.numpy()),)
-        return NotImplemented
-
-
-def encode(message: object) -> bytes:
-    """Return a message with its length."""
-    content = io.BytesIO()
-    _Pickler(content, pickle.HIGHEST_PROTOCOL).dump(message)
-    return content.tell().to_bytes(LENGTH_BYTES, "little") + content.getvalue()
-
-
-def decode(content: bytes) -> Any:
-    """Return a message, given without its length."""
-    return pickle.loads(content)
-
-
-def receive(channel: socket.socket) -> Any:
+def receive(channel: socket.socket) -> bytes:
     """Wait for one message and return it. Raises OSError if the other side has ended."""
-    return decode(_receive_exactly(channel, int.from_bytes(_receive_exactly(channel, LENGTH_BYTES), "little")))
+    return _receive_exactly(channel, int.from_bytes(_receive_exactly(channel, LENGTH_BYTES), "little"))
 
 
 def _receive_exactly(channel: socket.socket, size: int) -> bytes:
@@ -79,3 +50,128 @@ def _receive_exactly(channel: socket.socket, size: int) -> bytes:
             raise ConnectionError("the other side has ended")
         content += part
     return bytes(content)
+
+
+def encode_hello(pid: int) -> bytes:
+    return encode({"kind": "hello", "pid": pid}, {})
+
+
+def encode_end() -> bytes:
+    return encode({"kind": "end"}, {})
+
+
+def encode_problem(error: LineageError) -> bytes:
+    return encode({"kind": "problem", "error": type(error).__name__, "message": str(error)}, {})
+
+
+def encode_failure(traceback: str) -> bytes:
+    return encode({"kind": "failure", "traceback": traceback}, {})
+
+
+def to_slice(header: Header, arrays: Mapping[str, ndarray]) -> Slice | None:
+    """Return the slice of a message, None for `end`. Raises the error of a `problem`, and TrainingFailed."""
+    match header["kind"]:
+        case "slice":
+            return decode_slice(header, arrays)
+        case "end":
+            return None
+        case "problem":
+            raise _to_error(header)
+        case _:
+            raise TrainingFailed(header["traceback"])
+
+
+def _to_error(header: Header) -> LineageError:
+    """Return the error of a `problem` message."""
+    kind = getattr(errors, header["error"], LineageError)
+    try:
+        error: LineageError = kind(header["message"])
+    except TypeError:  # a class whose constructor takes more than a message
+        error = LineageError(header["message"])
+    return error
+
+
+# Slices. The arrays of all steps are stacked; those of the i-th other event have the prefix "i.".
+
+
+def encode_slice(part: Slice) -> bytes:
+    """Return a slice as a message."""
+    arrays: dict[str, ndarray] = {}
+    others: list[dict[str, object]] = []
+    steps: list[tuple[event_types.Step, float]] = []
+    order: list[int] = []  # of the events: the index of an event that is no step, or -1 for a step
+    for event, seconds in part.events:
+        prefix = f"{len(others)}."
+        match event:
+            case event_types.Step():
+                steps.append((event, seconds))
+                order.append(-1)
+                continue
+            case event_types.Started(parameters, tokenizer, machine):
+                about = {"parameters": parameters, "tokenizer": tokenizer, "machine": machine}
+                others.append({"type": "started", **about, "at": seconds})
+            case event_types.Evaluation(step, answers, samples):
+                others.append({"type": "evaluation", "step": step, "samples": samples, "at": seconds})
+                arrays |= with_prefix(prefix, _to_arrays(answers))
+            case event_types.Checkpoint(step, weights, optimiser, is_snapshot):
+                others.append({"type": "checkpoint", "step": step, "is_snapshot": is_snapshot, "at": seconds})
+                arrays |= with_prefix(f"{prefix}weights.", _to_arrays(weights))
+                arrays |= with_prefix(f"{prefix}optimiser.", _to_arrays(optimiser))
+        order.append(len(others) - 1)
+    if steps:
+        arrays["steps"] = np.array([step.step for step, _ in steps])
+        arrays["seconds"] = np.array([seconds for _, seconds in steps])
+        arrays["tokens"] = np.array([step.tokens for step, _ in steps], np.float64)
+        arrays["losses"] = np.stack([step.losses.numpy() for step, _ in steps])
+        for name in steps[0][0].signals:
+            arrays[f"signal.{name}"] = np.stack([step.signals[name].numpy() for step, _ in steps])
+    return encode({"kind": "slice", "seconds": part.seconds, "order": order, "events": others}, arrays)
+
+
+def decode_slice(header: Header, arrays: Mapping[str, ndarray]) -> Slice:
+    """Return the slice of a message."""
+    events = (_decode_event(each, of_prefix(f"{i}.", dict(arrays))) for i, each in enumerate(header["events"]))
+    steps = _decode_steps(arrays)
+    ordered = tuple(next(steps) if index < 0 else next(events) for index in header["order"])
+    return Slice(ordered, header["seconds"])
+
+
+def _decode_event(data: Header, arrays: dict[str, ndarray]) -> tuple[Any, float]:
+    match data["type"]:
+        case "started":
+            return event_types.Started(data["parameters"], data["tokenizer"], data["machine"]), data["at"]
+        case "evaluation":
+            return event_types.Evaluation(data["step"], _to_tensors(arrays), tuple(data["samples"])), data["at"]
+        case _:
+            weights, optimiser = (_to_tensors(of_prefix(part, arrays)) for part in ("weights.", "optimiser."))
+            return event_types.Checkpoint(data["step"], weights, optimiser, data["is_snapshot"]), data["at"]
+
+
+def _decode_steps(arrays: Mapping[str, ndarray]) -> Iterator[tuple[Any, float]]:
+    if "steps" not in arrays:
+        return
+    losses, signals = _to_tensors({"": arrays["losses"]})[""], _to_tensors(of_prefix("signal.", dict(arrays)))
+    rows = zip(arrays["steps"].tolist(), arrays["tokens"].tolist(), arrays["seconds"].tolist(), strict=True)
+    for i, (step, tokens, seconds) in enumerate(rows):
+        yield event_types.Step(step, losses[i], tokens, {name: values[i] for name, values in signals.items()}), seconds
+
+
+def checkpoint_tensors(part: Slice) -> Iterator[Tensor]:
+    """Yield the tensors of a slice's checkpoint that is no snapshot, if there is one."""
+    for event, _ in part.events:
+        if isinstance(event, event_types.Checkpoint) and not event.is_snapshot:
+            yield from (*event.weights.values(), *event.optimiser.values())
+
+
+def without_checkpoint(part: Slice) -> Slice:
+    """Return a slice without its checkpoint that is no snapshot."""
+    kept = (each for each in part.events if not isinstance(each[0], event_types.Checkpoint) or each[0].is_snapshot)
+    return Slice(tuple(kept), part.seconds)
+
+
+def _to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, ndarray]:
+    return {name: np.ascontiguousarray(value.numpy()) for name, value in tensors.items()}
+
+
+def _to_tensors(arrays: Mapping[str, ndarray]) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(value) for name, value in arrays.items()}

@@ -22,13 +22,10 @@ from collections.abc import Iterator
 from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.jobs import messages
-from explorer.jobs.messages import Problem
-from explorer.jobs.order import Order, carry_out
+from explorer.jobs.order import carry_out, decode_order
 from explorer.jobs.worker_training import import_everything, limit_process
 from explorer.log_privacy import format_traceback
 from explorer.tasks.text import corpora
-from explorer.training.events import Checkpoint
-from explorer.training.slices import Slice
 
 _SLICE_SECONDS = 0.075  # of training between two messages
 _CHECKPOINT_SECONDS, _SMALL_CHECKPOINT = 1.0, 1_000_000  # seconds between two checkpoints of more than so many bytes
@@ -55,12 +52,12 @@ def _work(channel: socket.socket) -> None:
     status = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        channel.sendall(messages.encode(os.getpid()))
-        order = messages.receive(channel)
+        messages.send(channel, messages.encode_hello(os.getpid()))
+        content = messages.receive(channel)
         threading.Thread(target=_end_with_server, args=(channel,), daemon=True).start()
         limit_process(environment().memory_of_one_job)
-        for message in _train(order):
-            channel.sendall(messages.encode(message))
+        for message in _train_as_messages(content):
+            messages.send(channel, message)
         status = 0
     except ConnectionError:  # the server has closed the socket: nobody waits for the training
         pass
@@ -68,35 +65,26 @@ def _work(channel: socket.socket) -> None:
         os._exit(status)
 
 
-def _train(order: Order) -> Iterator[Slice | Problem | None]:
-    """Carry out an order, and yield the messages about it."""
+def _train_as_messages(content: bytes) -> Iterator[bytes]:
+    """Carry out an encoded order, and yield what becomes of it as messages. The last one is no slice."""
     checkpoint_sent = 0.0
     try:
+        order = decode_order(content)
         if order.text:
             corpora.store_text(order.text)
         for part in carry_out(order, _SLICE_SECONDS):
-            size, now = _checkpoint_bytes(part), time.monotonic()
+            size = sum(value.nbytes for value in messages.checkpoint_tensors(part))
+            now = time.monotonic()
             if size > _SMALL_CHECKPOINT and now - checkpoint_sent < _CHECKPOINT_SECONDS:
-                part = Slice(tuple(each for each in part.events if not _is_replaceable(each[0])), part.seconds)
+                part = messages.without_checkpoint(part)
             elif size:
                 checkpoint_sent = now
-            yield part
-        yield None
+            yield messages.encode_slice(part)
+        yield messages.encode_end()
     except LineageError as error:
-        yield Problem(type(error).__name__, str(error))
+        yield messages.encode_problem(error)
     except Exception as error:  # the outermost level of a training: the server logs the traceback
-        yield Problem("", format_traceback(error))
-
-
-def _is_replaceable(event: object) -> bool:
-    """Return whether an event is a checkpoint that a later one replaces."""
-    return isinstance(event, Checkpoint) and not event.is_snapshot
-
-
-def _checkpoint_bytes(part: Slice) -> int:
-    """Return the size of the checkpoints of a slice that later ones replace."""
-    found = [event for event, _ in part.events if isinstance(event, Checkpoint) and _is_replaceable(event)]
-    return sum(value.nbytes for event in found for value in (*event.weights.values(), *event.optimiser.values()))
+        yield messages.encode_failure(format_traceback(error))
 
 
 def _end_with_server(channel: socket.socket) -> None:

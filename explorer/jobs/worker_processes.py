@@ -16,10 +16,12 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator
 
+from numpy import ndarray
+
 from explorer.errors import InvalidSetting
 from explorer.jobs import messages
 from explorer.jobs.executor import WorkerLost
-from explorer.jobs.order import Order
+from explorer.jobs.order import Order, decode, encode_order
 from explorer.program_files import PACKAGE
 from explorer.training.slices import Slice
 
@@ -100,19 +102,21 @@ class ProcessExecutor:
         seconds = 0.0
         try:
             async with contextlib.aclosing(_messages(reader)) as received:
-                async for message in received:
-                    match message:
-                        case Slice():
-                            seconds = message.seconds or seconds
-                            yield Slice(message.events, seconds)
-                        case int():
-                            process = os.pidfd_open(message)
-                            writer.write(await asyncio.to_thread(messages.encode, order))
+                async for header, arrays in received:
+                    match header["kind"]:
+                        case "nothing":
+                            yield Slice((), seconds)  # whoever waits may close this iterator now
+                        case "hello":
+                            process = os.pidfd_open(header["pid"])
+                            content = await asyncio.to_thread(encode_order, order)
+                            writer.write(len(content).to_bytes(messages.LENGTH_BYTES, "little") + content)
                             await writer.drain()
-                        case messages.Problem():
-                            raise message.as_exception()
                         case _:
-                            return
+                            part = messages.to_slice(header, arrays)
+                            if part is None:
+                                return
+                            seconds = part.seconds
+                            yield part
         except (OSError, asyncio.IncompleteReadError) as error:
             raise _NoWorker if process is None else WorkerLost("the worker process has ended") from error
         finally:
@@ -137,19 +141,16 @@ class ProcessExecutor:
         return channel
 
 
-async def _messages(reader: asyncio.StreamReader) -> AsyncGenerator[object]:
-    """Yield the messages of a worker, and a slice without events whenever none has arrived for a while.
-
-    Whoever waits for the next slice may close the iterator then.
-    """
+async def _messages(reader: asyncio.StreamReader) -> AsyncGenerator[tuple[messages.Header, dict[str, ndarray]]]:
+    """Yield the messages of a worker, and `nothing` whenever none has arrived for a while."""
     while True:
         message = asyncio.ensure_future(_receive(reader))
         try:
             while not (await asyncio.wait({message}, timeout=_IDLE_SECONDS))[0]:
-                yield Slice((), 0.0)
+                yield {"kind": "nothing"}, {}
         finally:
             message.cancel()
-        yield messages.decode(message.result())
+        yield decode(message.result())
 
 
 async def _receive(reader: asyncio.StreamReader) -> bytes:

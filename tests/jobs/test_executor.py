@@ -18,9 +18,8 @@ import torch
 
 from explorer.errors import InvalidSetting, LimitExceeded, NeedsText
 from explorer.jobs import executor as executor_module
-from explorer.jobs import messages
 from explorer.jobs.executor import Executor, InProcessExecutor, TrainingFailed, WorkerLost
-from explorer.jobs.order import Order
+from explorer.jobs.order import Order, decode_order, encode_order
 from explorer.jobs.worker_processes import ProcessExecutor
 from explorer.run_store import store
 from explorer.training.config import RunConfig, branch_from
@@ -72,10 +71,9 @@ def test_an_order_survives_its_way_as_bytes(tmp_path: Path) -> None:
         Order(branch_from(short_config(), 3, {})),
         order_to_resume(short_config(replicas=2), tmp_path, 3),
     ):
-        message = messages.encode(order)
-        again = messages.decode(message[messages.LENGTH_BYTES :])
+        again = decode_order(encode_order(order))
         assert (again.config, again.step, again.text) == (order.config, order.step, order.text)
-        assert bool(again.snapshot) == bool(order.snapshot) and messages.encode(again) == message
+        assert bool(again.snapshot) == bool(order.snapshot) and encode_order(again) == encode_order(order)
 
 
 @pytest.mark.parametrize("step", [None, 0, 20])
@@ -172,6 +170,8 @@ def test_the_text_of_a_visitor_and_the_problems_of_a_worker_process_travel_as_th
         events(Order(config), processes)
     with pytest.raises(InvalidSetting, match="does not fit"):
         events(replace(order_to_resume(short_config(), tmp_path, 3), config=short_config("gru")), processes)
+    with pytest.raises(InvalidSetting, match="threads = -1 is not possible"):
+        events(Order(replace(short_config(), threads=-1)), processes)
     with pytest.raises(TrainingFailed, match="Traceback"):
         events(Order(short_config(), text=cast(str, 3)), processes)
 

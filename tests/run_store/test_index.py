@@ -23,7 +23,6 @@ from explorer.database import engine as db
 from explorer.database import shared_values  # noqa: F401  # it has a table
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError
-from explorer.jobs import job_rows  # noqa: F401  # it has a table
 from explorer.run_store import index, store
 from explorer.run_store.index import Query, search
 from explorer.run_store.store import StoredRun

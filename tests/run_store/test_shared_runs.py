@@ -343,22 +343,23 @@ def test_a_storage_that_does_not_answer_is_one_sentence(bucket: UseServer, monke
 
 
 def test_a_checkpoint_in_object_storage_is_continued_elsewhere(bucket: UseServer, tmp_path: Path) -> None:
-    folder, copy, place = write_finished_job(0), tmp_path / "copy" / key_of(0), storage.current()
+    place = storage.current()
+    folder = place.jobs / key_of(0)
+    place.load_job(key_of(0))
+    assert not folder.exists() and place.unfinished() == []
+    shutil.move(write_finished_job(0), folder)
     (folder / "job.json").write_text("{}")
     (folder / "reserved").write_text("room")
-    store.write_run(record_of_seed(1), copy)
-    (copy / "job.json").write_text('{"of": "the second server"}')
-    assert not place.load_checkpoint(key_of(0), copy)
-    place.save_checkpoint(key_of(1), folder)
-    assert not place.load_checkpoint(key_of(1), copy), "that of another training"
     for _ in range(2):
-        place.save_checkpoint(key_of(0), folder)
-    assert place.load_checkpoint(key_of(0), copy)
-    assert store.load(copy).record().snapshots.keys() == store.load(folder).record().snapshots.keys()
-    assert json.loads((copy / "job.json").read_text()) == {"of": "the second server"}
-    assert not (copy / "reserved").exists()
-    operations.add_run(folder)  # it ends
-    assert not place.load_checkpoint(key_of(0), copy)
+        place.save_job(key_of(0))
+    assert place.unfinished() == [key_of(0)]
+    before = store.load(folder).record()
+    shutil.rmtree(folder)
+    place.load_job(key_of(0))
+    assert store.load(folder).record().snapshots.keys() == before.snapshots.keys()
+    assert (folder / "job.json").read_text() == "{}" and not (folder / "reserved").exists()
+    place.delete_job(key_of(0))
+    assert place.unfinished() == []
 
 
 def write_old_layout(folder: Path, seed: int, kind: str) -> None:
@@ -421,7 +422,7 @@ def test_the_old_layout_is_converted(any_server: UseServer, tmp_path: Path, monk
         )
         assert store.load(storage.current().jobs / key_of(3)).key == key_of(3)
     else:
-        assert storage.current().load_checkpoint(key_of(3), tmp_path / "jobs" / key_of(3))
+        assert storage.current().unfinished() == [key_of(3)]
 
 
 def test_two_processes_do_not_change_runs_at_once(server: UseServer, tmp_path: Path, monkeypatch: Patch) -> None:
@@ -506,8 +507,4 @@ def test_an_impossible_storage_is_refused_without_its_password(
         with pytest.raises((InvalidSetting, StoreError), match=sentence) as raised:
             index.check_store()
         assert not re.search("hunter2|tester|\n", str(raised.value))
-    monkeypatch.setattr(storage, "_open_shared", storage._open_folder)  # without the package explorer.cluster
-    monkeypatch.setenv("LINEAGE_RUNS", "s3://somebody:hunter2@elsewhere")
-    with pytest.raises(InvalidSetting, match=r"LINEAGE_RUNS = s3://… is not possible\. Give a folder that exists"):
-        storage.current()
     assert "hunter2" not in caplog.text
