@@ -464,6 +464,18 @@ def test_a_folder_that_is_no_longer_mounted_strikes_no_rows(server: UseServer, t
     assert store.find(run.key).card == run.card
 
 
+def test_a_folder_that_cannot_be_read_strikes_no_rows(server: UseServer, monkeypatch: Patch) -> None:
+    run = store_run()
+    index.refresh()
+    with monkeypatch.context() as patched:
+        patched.setattr(storage.os, "listdir", Mock(side_effect=OSError(5, "Input/output error")))
+        with pytest.raises(StoreError, match="cannot be read: Input/output error"):
+            index.refresh()
+        wait()
+        assert indexed_keys() == [run.key]
+    assert indexed_keys() == [run.key]
+
+
 def test_two_homes_on_one_database_are_refused(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("LINEAGE_DATABASE_URL", f"sqlite:///{tmp_path}/index.db")
 
