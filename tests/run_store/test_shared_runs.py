@@ -218,7 +218,7 @@ def test_runs_of_the_home_are_moved_into_the_storage(any_server: UseServer, monk
         store.write_run(dataclasses.replace(record_of_seed(seed), state=state), home / key_of(seed), "bob")
     (home / key_of(3) / ".copy.json").write_text("{}")  # a copy of earlier versions
     finished = store_run(1)
-    earlier_runs.move_runs_of_home()
+    assert earlier_runs.move_runs_of_home() == [key_of(0)]
     assert indexed_keys() == sorted([key_of(0), finished.key])
     assert store.find(finished.key).card == finished.card
     assert {folder.name for folder in home.iterdir()} == {key_of(2)}, "it may still be trained"
