@@ -96,12 +96,9 @@ def list_runs(
         print_columns(("RUN", "STATE", "RESULT", "TITLE"), [_row(entry) for entry in shown])
         print()
     count = f"{len(shown):,} of {len(found):,} runs" if len(shown) < len(found) else _count(len(found))
-    shared = environment().run_storage
-    place = (
-        f"The runs are in {storage.current().address}"
-        if shared
-        else f"The runs of this machine are in {environment().runs}"
-    )
+    place = f"The runs of this machine are in {environment().runs}"
+    if environment().run_storage:
+        place = f"The runs are in {storage.current().address}"
     print_wrapped(f"{count}. {place}.")
 
 
@@ -221,9 +218,9 @@ def reindex(as_json: Json = False) -> None:
     The database then lists these runs, also if it listed those of another home or storage before. Runs of this machine
     that are not in LINEAGE_RUNS yet are moved there.
     """
-    index.reindex()
-    earlier_runs.move_runs_of_home()
     count = index.reindex()
+    if earlier_runs.move_runs_of_home():
+        count = index.reindex()
     if as_json:
         print_json({"kind": "reindexed", "runs": count})
         return

@@ -29,13 +29,14 @@ log = logging.getLogger(__name__)
 _VERSION = re.compile("[0-9a-f]{32}")
 
 
-def move_runs_of_home() -> None:
-    """Move the runs in LINEAGE_HOME into the storage of LINEAGE_RUNS, if this is elsewhere.
+def move_runs_of_home() -> list[str]:
+    """Move the runs in LINEAGE_HOME into the storage of LINEAGE_RUNS, if this is elsewhere, and return their keys.
 
     They are from the time before LINEAGE_RUNS was set, or a terminal trained them while the storage did not answer. A
     finished run in the storage is not replaced by a stopped one, and what is being trained is not moved. Copies that
     earlier versions of this program have made are deleted. Raises StoreError.
     """
+    moved = []
     for file in sorted((environment().home / "runs").glob("*/config.json")):
         folder, stored = file.parent, storage.current().folder(file.parent.name)
         if not KEY.fullmatch(folder.name) or folder == stored:
@@ -50,9 +51,10 @@ def move_runs_of_home() -> None:
             if not card.finished and store.is_stored(card.key) and store.load(stored).card.finished:
                 storage.remove_folder(folder)
             else:
-                operations.add_run(folder)
+                moved.append(operations.add_run(folder).key)
         except (RunError, OSError) as error:
             log.warning("the run in %s is not moved into LINEAGE_RUNS: %s", folder, error)
+    return moved
 
 
 def convert(files: Any, root: str) -> None:

@@ -120,11 +120,15 @@ class RunStorage:
     def changes(self) -> dict[str, int]:
         """Return the keys of all runs, each with a number that differs after a change of its card."""
         self._check_mounted()
-        found = {}
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # there are no runs yet
-            for key in filter(KEY.fullmatch, sorted(os.listdir(self._runs))):
-                with contextlib.suppress(OSError):  # not a run, or deleted meanwhile
-                    found[key] = self.changed(key)
+        found, names = {}, []
+        try:
+            names = sorted(os.listdir(self._runs))
+        except OSError as error:  # there are no runs yet, or they cannot be read
+            if self._is_shared and not isinstance(error, FileNotFoundError):
+                raise StoreError(f"The runs in {self.address} cannot be read: {error.strerror}.") from error
+        for key in filter(KEY.fullmatch, names):
+            with contextlib.suppress(OSError):  # not a run, or deleted meanwhile
+                found[key] = self.changed(key)
         return found
 
     def changed(self, key: str) -> int:

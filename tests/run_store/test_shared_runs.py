@@ -218,7 +218,7 @@ def test_runs_of_the_home_are_moved_into_the_storage(any_server: UseServer, monk
         store.write_run(dataclasses.replace(record_of_seed(seed), state=state), home / key_of(seed), "bob")
     (home / key_of(3) / ".copy.json").write_text("{}")  # a copy of earlier versions
     finished = store_run(1)
-    earlier_runs.move_runs_of_home()
+    assert earlier_runs.move_runs_of_home() == [key_of(0)]
     assert indexed_keys() == sorted([key_of(0), finished.key])
     assert store.find(finished.key).card == finished.card
     assert {folder.name for folder in home.iterdir()} == {key_of(2)}, "it may still be trained"
@@ -463,6 +463,18 @@ def test_a_folder_that_is_no_longer_mounted_strikes_no_rows(server: UseServer, t
     assert not (tmp_path / "shared").exists()
     (tmp_path / "elsewhere").rename(tmp_path / "shared")
     assert store.find(run.key).card == run.card
+
+
+def test_a_folder_that_cannot_be_read_strikes_no_rows(server: UseServer, monkeypatch: Patch) -> None:
+    run = store_run()
+    index.refresh()
+    with monkeypatch.context() as patched:
+        patched.setattr(storage.os, "listdir", Mock(side_effect=OSError(5, "Input/output error")))
+        with pytest.raises(StoreError, match="cannot be read: Input/output error"):
+            index.refresh()
+        wait()
+        assert indexed_keys() == [run.key]
+    assert indexed_keys() == [run.key]
 
 
 def test_two_homes_on_one_database_are_refused(tmp_path: Path, monkeypatch: Patch) -> None:
