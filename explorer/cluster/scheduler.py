@@ -31,7 +31,7 @@ from explorer.run_store import store
 from explorer.training.config import to_json
 
 log = logging.getLogger(__name__)
-_PAUSE_SECONDS = 0.4  # between two questions to the controller
+_PAUSE_SECONDS, _RETRY_SECONDS = 0.4, 3.0  # between two questions to the controller, or after one without an answer
 _ANSWER_SECONDS = 15.0  # after which a call counts as lost
 _UNREACHABLE_SECONDS = 10.0  # without an answer after which new trainings are refused
 
@@ -58,7 +58,7 @@ class ClusterScheduler:
         self._marks: dict[str, tuple[int, bool]] = {}  # of the views that are here, and whether with their curves
         self._controller: Any = None
         self._answered_at = time.monotonic()
-        self._thread = PeriodicThread("cluster", self._synchronise, _PAUSE_SECONDS, "the Ray cluster does not answer")
+        self._thread = PeriodicThread("cluster", self._synchronise, self._pause, "the Ray cluster does not answer")
 
     def start(self) -> None:
         self._thread.start()
@@ -90,6 +90,9 @@ class ClusterScheduler:
         self._private.close()
         self._thread.stop()
         self._controller = None
+
+    def _pause(self) -> float:
+        return _PAUSE_SECONDS if self._controller else _RETRY_SECONDS
 
     def _synchronise(self) -> None:
         """Tell the controller what is new here, and show what is new there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Mapping
@@ -99,7 +100,8 @@ class Training:
             self._job.store_again()
             time.sleep(_STORE_SECONDS if self._job.unstored else 0.0)
         if self._job.view().done:
-            storage.current().delete_job(self._job.key)
+            with contextlib.suppress(StoreError):  # it is logged, and tidied later
+                storage.current().delete_job(self._job.key)
         self._ended = True
         time.sleep(_LAST_SECONDS)  # nobody has asked: whoever starts this training again gets a new actor
         import ray

@@ -206,7 +206,7 @@ class Job:
             }
             store.write_file(self.folder / "job.json", store.json_bytes(data))
             self.keep_folder()
-        except OSError as error:
+        except (OSError, StoreError) as error:
             log.warning("job %s would not survive a restart: %s", self.key, error)
 
     def leave_to_owner(self, problem: str = "") -> None:

@@ -159,7 +159,8 @@ def carry_out(sweep: Sweep, executor: str = "", on_progress: Callable[[Plan], No
                     raise NotAllowed(f"Sweep {sweep.key} was stopped.")
                 time.sleep(_POLL_SECONDS)
         finally:
-            _wait_until_stopped(service, stop_runs(sweep, service))
+            if service.trains_here:
+                _wait_until_stopped(service, stop_runs(sweep, service))
             if look_at(sweep, service).finished:
                 stored.finish(sweep.key)
             else:
