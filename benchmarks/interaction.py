@@ -1,6 +1,6 @@
 """What follows the hand, and what comes at once: generation studio and attention explorer in Chromium.
 
-    python -m benchmarks.interaction [--only temperature|heads|real|writing|sampling] [--seconds 8] [--json FILE]
+    python -m benchmarks.interaction [--only temperature|heads|real|writing|sampling] [--seconds 8]
 
 Needs Chromium and Tiny Shakespeare (LINEAGE_DATA_DIR). It starts the server as it is really served, with a home of its
 own, and prints each figure beside its budget. Frame times are those of the page's own requestAnimationFrame, and stand
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from enum import StrEnum
 from http.client import HTTPConnection
 from pathlib import Path
@@ -306,7 +306,6 @@ def prompt_of(hand: StoredModel) -> torch.Tensor:
 def main(
     only: Annotated[Part | None, typer.Option(help="Only this part.")] = None,
     seconds: Annotated[float, typer.Option(help="Of each movement.")] = 8,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
 ) -> None:
     """Measure what a visitor of the two screens feels."""
     measure = {
@@ -317,7 +316,6 @@ def main(
         Part.sampling: compare_sampling,
     }
     print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}")
-    found: dict[str, list[dict[str, object]]] = {}
     with tempfile.TemporaryDirectory(prefix="lineage-interaction-") as home, running_server(Path(home)) as address:
         for part in (only,) if only else Part:
             if part is Part.real:
@@ -326,13 +324,9 @@ def main(
                     continue
                 open_real_model(Path(home))
             print(f"\n{part}, load {os.getloadavg()[0]:.1f} before", flush=True)
-            found[part] = []
             with launch_chromium() as browser:
                 for figure in measure[part](browser, address, seconds):
                     print(figure, flush=True)
-                    found[part].append(asdict(figure) | {"holds": figure.holds})
-    if json_file:
-        json_file.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
