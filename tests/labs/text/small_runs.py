@@ -45,6 +45,17 @@ def make_weights_nan(view: RunView) -> None:
         save_file({name: np.full_like(value, np.nan) for name, value in load_file(file).items()}, file)
 
 
+def draw_section(function: str, arguments: tuple[object, ...]) -> None:
+    from pkgutil import resolve_name  # AppTest runs this function as a script of its own
+
+    resolve_name(function)(*arguments)
+
+
+def open_section(function: str, *arguments: object) -> AppTest:
+    """Return a page that has only what a function draws, which is named as "module:function"."""
+    return AppTest.from_function(draw_section, args=(function, arguments), default_timeout=600).run()
+
+
 def run_until(at: AppTest, condition: Callable[[AppTest], object]) -> AppTest:
     """Rerun the page until the condition holds."""
     wait_until(lambda: condition(screen.assert_no_errors(at.run())))
