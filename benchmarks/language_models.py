@@ -2,7 +2,7 @@
 
     python -m benchmarks.language_models COMMAND
 
-COMMAND: assignment, characters, contexts, context-use, counts, generation, fused or race.
+COMMAND: assignment, characters, contexts, context-use, counts, generation or race.
 
 Needs Tiny Shakespeare (LINEAGE_DATA_DIR). Baselines are `plain_text.py`: they are timed before and after ours, at
 least 300 steps each time, and the median counts. Ours is a command of its own, timed from its start to its end.
@@ -318,28 +318,6 @@ def generation(rounds: int = 5, tokens: int = 256) -> None:
         figures[f"{name}: times faster with state"] = whole / one
         figures[f"{name}: eight for one"] = eight / one
     report(figures)
-
-
-@app.command()
-def fused(rounds: int = 15) -> None:
-    """The LSTM's quick path against torch.nn.LSTM: 32 x 64 characters, forward and backward, one thread."""
-    torch.set_num_threads(1)
-    ours = build_model(with_settings(default_config("text", "lstm"), {"corpus": "brackets"}), vocabulary=65)
-    config = ours.cells[0]  # type: ignore[index]
-    theirs = nn.LSTM(64, config.hidden, batch_first=True)
-    ids = torch.randint(65, (32, 64), generator=Generator().manual_seed(1))
-
-    def once(read: Callable[[], Tensor]) -> float:
-        start = time.perf_counter()
-        read().sum().backward()
-        return time.perf_counter() - start
-
-    times: dict[str, list[float]] = {"ours": [], "theirs": []}
-    for _ in range(rounds):
-        times["ours"].append(once(lambda: ours.features(ids)[0]))  # type: ignore[operator]
-        times["theirs"].append(once(lambda: theirs(ours.embedding(ids))[0]))  # type: ignore[operator]
-    middle = {name: statistics.median(values) for name, values in times.items()}
-    report({"ours": middle["ours"], "torch.nn.LSTM": middle["theirs"], "ratio": middle["ours"] / middle["theirs"]})
 
 
 @app.command()
