@@ -6,7 +6,7 @@ import pytest
 import torch
 from syrupy.assertion import SnapshotAssertion
 
-from explorer.models.layers import stack
+from explorer.models.layers import replica, stack
 from explorer.models.taps import record, tap_names
 from explorer.models.translation import Translator
 from tests.models.stacks import assert_recording_changes_nothing, assert_stack_equals_single_models
@@ -28,7 +28,8 @@ def test_recording_a_stack_gives_the_same_logits_and_gradients(kind: str) -> Non
 def test_a_replica_of_a_stack_equals_the_single_model(kind: str) -> None:
     models = build_models(kind)
     assert_stack_equals_single_models(models, sources(REPLICAS, BATCH), targets(REPLICAS, BATCH))
-    assert stack(models).replicas == (REPLICAS,) and models[0].replicas == ()
+    stacked_model = stack(models)
+    assert stacked_model.replicas == (REPLICAS,) and replica(stacked_model, 0).replicas == ()
 
 
 @pytest.mark.parametrize("use_stack", [False, True], ids=["solo", "stacked"])
