@@ -3,21 +3,22 @@
     python -m benchmarks.claims [--check]
 
 The figures are computed from the included runs, by the measures of the lessons and of claim_measures.py. Every step of
-a lesson is a claim, and claim_rows.py has those of the pages. Some need Tiny Shakespeare (LINEAGE_DATA_DIR). With
+a lesson is a claim, and claims.yaml has those of the pages. Some need Tiny Shakespeare (LINEAGE_DATA_DIR). With
 --check nothing is written: exit with 1 if a claim does not hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Annotated
 
 import typer
+import yaml
 
 from benchmarks import claim_measures
-from benchmarks.claim_rows import CLAIMS, Claim
 from explorer.lessons.measure import measure
 from explorer.lessons.measures import find_measure
 from explorer.lessons.parse import read_lessons
@@ -33,6 +34,29 @@ expected range.
 | Claim | Shown on | Measure | Run | Value | Expected | Holds |
 | --- | --- | --- | --- | --- | --- | --- |
 """
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a page, and the measure whose median must lie in a range."""
+
+    page: str
+    text: str
+    measure: str  # of lessons, or of claim_measures.py
+    settings: dict[str, str]
+    low: float
+    high: float
+    needs_text: bool  # whether it is measured on Tiny Shakespeare
+
+
+def read_claims() -> Iterator[Claim]:
+    """Yield the claims of the pages, in the order of the file."""
+    pages = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+    for page, claims in pages.items():
+        for row in claims:
+            settings = {name: str(value) for name, value in row.get("settings", {}).items()}
+            text, needs_text = row["claim"], row.get("needs_text", False)
+            yield Claim(page, text, row["measure"], settings, *row["expected"], needs_text)
 
 
 def _row(cells: tuple[str, ...]) -> str:
@@ -57,7 +81,7 @@ def page_rows(needs_text: bool | None = None) -> Iterator[tuple[str, bool]]:
 
     `needs_text`: only the claims that are measured on Tiny Shakespeare, or only the others.
     """
-    for claim in CLAIMS:
+    for claim in read_claims():
         if needs_text is not None and claim.needs_text != needs_text:
             continue
         values = measure_claim(claim)

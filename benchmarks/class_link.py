@@ -14,16 +14,14 @@ import platform
 import random
 import re
 import statistics
-import tempfile
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
 import typer
 
 from benchmarks.load.load_generator import Visitor, open_negation_page
-from tests.serving import Server
+from benchmarks.load.server_state import fresh_server
 
 POLL_SECONDS = 1.0  # seconds between two questions of a browser
 HEADERS = {"X-Lineage": "1"}
@@ -119,13 +117,8 @@ def main(
     """Measure a class that answers at once."""
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
     for number in range(1, rounds + 1):
-        with tempfile.TemporaryDirectory(prefix="lineage-link-") as home:
-            server = Server(Path(home))
-            try:
-                server.start()
-                asyncio.run(measure_class(server.url, students, seconds, number))
-            finally:
-                server.stop()
+        with fresh_server() as server:
+            asyncio.run(measure_class(server.url, students, seconds, number))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ import random
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -29,6 +28,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.load.load_generator import Visitor, open_negation_page
+from benchmarks.load.server_state import fresh_server
 from tests.serving import ROOT, Server
 
 SENTENCES = (
@@ -55,14 +55,9 @@ class Part(StrEnum):
 @contextmanager
 def serve_app(**settings: str) -> Iterator[Server]:
     """A server with an empty home of its own, warm."""
-    with tempfile.TemporaryDirectory(prefix="lineage-class-") as home:
-        server = Server(Path(home), **settings)
-        try:
-            server.start()
-            asyncio.run(_warm_up(server.url))
-            yield server
-        finally:
-            server.stop()
+    with fresh_server(**settings) as server:
+        asyncio.run(_warm_up(server.url))
+        yield server
 
 
 async def _warm_up(address: str) -> None:

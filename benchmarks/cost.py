@@ -1,6 +1,6 @@
 """What trainings cost, measured beside what `explorer/jobs/cost.py` computes from their configuration.
 
-    python -m benchmarks.cost [--json FILE] [--only TEXT] [--seconds 600]
+    python -m benchmarks.cost [--only TEXT] [--seconds 600]
 
 For each model of each kind of task at three sizes: the peak memory of a process that takes a few steps, evaluates and
 keeps its checkpoints, and the processor time of a step. Every training runs in a process that is forked from this one,
@@ -9,7 +9,6 @@ which has imported everything and has computed nothing on two threads.
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import time
 from collections.abc import Iterator
@@ -127,11 +126,10 @@ def _status(name: str) -> int:
 def main(
     only: Annotated[str, typer.Option(help="Only configurations whose description contains this.")] = "",
     seconds: Annotated[float, typer.Option(help="After so many seconds nothing more is measured.")] = 600.0,
-    out: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
 ) -> None:
     """Measure what trainings cost, and print it beside the estimates."""
     worker_training.import_everything()
-    end, rows = time.monotonic() + seconds, []
+    end = time.monotonic() + seconds
     print(f"{'':76}{'memory, MB':>22}{'step, ms':>24}")
     for name, config in cases(only):
         if time.monotonic() > end:
@@ -144,10 +142,6 @@ def main(
             f"{name[:75]:76}{peak / 1e6:8.1f} {cost.peak_bytes / 1e6:8.1f} {factors[0]:5.2f}"
             f"{step * 1e3:9.2f} {cost.step_seconds * 1e3:8.2f} {factors[1]:5.2f}"
         )
-        rows.append({"name": name, "peak": peak, "estimated": cost.peak_bytes, "step": step,
-                     "estimated_step": cost.step_seconds, "parameters": cost.parameters})  # fmt: skip
-    if out:
-        out.write_text(json.dumps(rows, indent=2), "utf-8")
 
 
 if __name__ == "__main__":

@@ -30,10 +30,9 @@ import math
 import os
 import platform
 import statistics
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +42,7 @@ from playwright.sync_api import Browser
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from benchmarks.load.browser_timing import SIZE, launch_chromium
+from benchmarks.load.server_state import fresh_server
 from explorer.catalogue import PAGES
 from tests.serving import Server
 
@@ -132,18 +132,6 @@ class PageTimes:
     pictures: list[float] = field(default_factory=list)
     complete: list[float] = field(default_factory=list)
     shown: str = ""  # the component with the first picture
-
-
-@contextmanager
-def serve_app() -> Iterator[Server]:
-    """A server with an empty home of its own, just started."""
-    with tempfile.TemporaryDirectory(prefix="lineage-first-view-", ignore_cleanup_errors=True) as home:
-        server = Server(Path(home))
-        try:
-            server.start()
-            yield server
-        finally:
-            server.stop()
 
 
 def wait_until_idle(server: Server) -> None:
@@ -241,12 +229,12 @@ def main(
     print(format_cells("seconds", ["warm", "warm", "warm", "cold", "cold"]))
     print(format_cells("page", COLUMNS) + "  visits  load  first picture")
     cold_times, warm_times = [], []
-    with launch_chromium() as browser, nullcontext() if cold else serve_app() as shared:
+    with launch_chromium() as browser, nullcontext() if cold else fresh_server() as shared:
         for index, name in enumerate(names):
             first, later = PageTimes(), PageTimes()
             if (now := time.monotonic()) < end:
                 share = now + (end - now) / (len(names) - index)
-                with nullcontext(shared) if shared else serve_app() as server:
+                with nullcontext(shared) if shared else fresh_server() as server:
                     first, later = measure_page(browser, server, known[name], repeat, share, end)
             cold_times.append(first if cold else PageTimes())
             warm_times.append(later)

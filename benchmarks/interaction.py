@@ -1,6 +1,6 @@
 """What follows the hand, and what comes at once: generation studio and attention explorer in Chromium.
 
-    python -m benchmarks.interaction [--only temperature|heads|real|writing|sampling] [--seconds 8] [--json FILE]
+    python -m benchmarks.interaction [--only temperature|heads|real|writing] [--seconds 8]
 
 Needs Chromium and Tiny Shakespeare (LINEAGE_DATA_DIR). It starts the server as it is really served, with a home of its
 own, and prints each figure beside its budget. Frame times are those of the page's own requestAnimationFrame, and stand
@@ -10,7 +10,6 @@ cores an idle page is late now and then. The page is drawn without a graphics ca
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import platform
@@ -20,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
 from enum import StrEnum
 from http.client import HTTPConnection
 from pathlib import Path
@@ -40,13 +38,10 @@ from benchmarks.load.browser_timing import (
     milliseconds_until,
     move_over,
 )
-from explorer.generation.generate import generate_ids, generate_tokens
-from explorer.generation.sampling import Sampling
-from explorer.generation.temperature_grid import TEMPERATURES, continue_path
+from explorer.generation.generate import generate_tokens
 from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_settings, tokenizer_of
 from explorer.labs.generation.state import GenerationState
 from explorer.ui.training.stored_models import StoredModel, find_model
-from tests.browser.steps import wait_until_idle
 from tests.hub.real_models import can_open_smollm2, smollm2_folder
 from tests.serving import running_server
 
@@ -58,13 +53,6 @@ SPEECH = (
     "measures. Grim-visaged war hath smooth'd his wrinkled front, and now he capers nimbly in a lady's chamber."
 )
 LENGTH = 2_000  # tokens of the texts whose speed is measured
-CUTS: tuple[tuple[dict[str, float], int, int], ...] = (  # and a choice: the text it stands in, and its place there
-    ({}, 14, 37),
-    ({"top_k": 12, "seed": 7}, 0, 0),
-    ({"top_p": 0.9, "min_p": 0.02, "seed": 1}, 24, 120),
-)
-GRID = (0.0, 0.3, 0.7, 1.0, 1.3, 2.0)  # temperatures of which there are texts
-BETWEEN = (0.04, 0.37, 0.83, 1.11, 1.64)  # others: there the browser samples by itself
 
 # The tokens beside the large head are made anew in the very frame in which the grid is painted.
 QUERIES = ".lineage-attention-heads .asks button"
@@ -78,7 +66,6 @@ class Part(StrEnum):
     heads = "heads"
     real = "real"
     writing = "writing"
-    sampling = "sampling"
 
 
 # ---- the temperature ----
@@ -251,54 +238,6 @@ def read_stream(address: str, place: str) -> tuple[float, float, list[int]]:
     return times[0], times[-1], [id for line in lines for id in json.loads(line[5:]).get("ids", ())]
 
 
-# ---- the same random numbers ----
-
-
-def compare_sampling(browser: Browser, address: str, seconds: float) -> Iterator[Timing]:
-    """Texts and choices in the browser against the same sampling in this process."""
-    texts, choices = [], []
-    for name, (cut, of, at) in itertools.product(("text-assignment", "text-transformer"), CUTS):
-        watched = TimedPage(browser, address, "/studio?" + urlencode({"models": name, "of": of, "at": at, **cut}))
-        hand, place = find_model(name), watched.page.locator(".lineage-temperature")
-        for t in GRID:
-            set_temperature(watched, t)
-            shown = "".join(place.locator(".text [role=option]").all_text_contents())
-            texts.append(shown == generate_text(hand, Sampling(t, **cut)))  # type: ignore[arg-type]
-        for t in BETWEEN:
-            set_temperature(watched, t)
-            by_itself = "As it was" not in place.locator(".distribution .note").inner_text()  # from the logits
-            shown = place.locator(".row.taken .label").inner_text()
-            choices.append(by_itself and shown == sampled_token(hand, Sampling(t, **cut), of, at))  # type: ignore[arg-type]
-        watched.page.context.close()
-    yield Timing(
-        f"of {len(texts)} texts of {GenerationState().tokens} tokens, others than here", texts.count(False), budget=0
-    )
-    yield Timing(f"of {len(choices)} choices of the browser, others than here", choices.count(False), budget=0)
-
-
-def set_temperature(watched: TimedPage, t: float) -> None:
-    place = watched.page.locator(".lineage-temperature")
-    place.locator("input.slider").fill(f"{t:g}")
-    place.locator(".size", has_text=f"{t:.2f}").wait_for()
-    wait_until_idle(watched.page)
-    watched.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-def generate_text(hand: StoredModel, sampling: Sampling) -> str:
-    """What this process writes, as it goes on from the prompt: a word's first blank is a part of it."""
-    prompt, tokenizer = prompt_of(hand), tokenizer_of(hand)
-    text = generate_ids(hand.text_generator(), prompt, GenerationState().tokens, sampling)[0]
-    return tokenizer.decode([*prompt.tolist(), *text.tolist()]).removeprefix(tokenizer.decode(prompt.tolist()))
-
-
-def sampled_token(hand: StoredModel, sampling: Sampling, of: int, at: int) -> str:
-    """The token sampled in this process, at a position of the text of another temperature."""
-    prompt = prompt_of(hand)
-    path = generate_ids(hand.text_generator(), prompt, at, replace(sampling, temperature=TEMPERATURES[of]))[0]
-    (id,) = continue_path(hand.text_generator(), prompt, path, 1, sampling).tolist()
-    return tokenizer_of(hand).tokens[id].translate({32: "␣", 10: "↵", 9: "⇥"})
-
-
 def prompt_of(hand: StoredModel) -> torch.Tensor:
     return id_tensor(encode_prompt(hand, GenerationState().prompt).ids)
 
@@ -306,7 +245,6 @@ def prompt_of(hand: StoredModel) -> torch.Tensor:
 def main(
     only: Annotated[Part | None, typer.Option(help="Only this part.")] = None,
     seconds: Annotated[float, typer.Option(help="Of each movement.")] = 8,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
 ) -> None:
     """Measure what a visitor of the two screens feels."""
     measure = {
@@ -314,10 +252,8 @@ def main(
         Part.heads: heads,
         Part.real: real_heads,
         Part.writing: writing,
-        Part.sampling: compare_sampling,
     }
     print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}")
-    found: dict[str, list[dict[str, object]]] = {}
     with tempfile.TemporaryDirectory(prefix="lineage-interaction-") as home, running_server(Path(home)) as address:
         for part in (only,) if only else Part:
             if part is Part.real:
@@ -326,13 +262,9 @@ def main(
                     continue
                 open_real_model(Path(home))
             print(f"\n{part}, load {os.getloadavg()[0]:.1f} before", flush=True)
-            found[part] = []
             with launch_chromium() as browser:
                 for figure in measure[part](browser, address, seconds):
                     print(figure, flush=True)
-                    found[part].append(asdict(figure) | {"holds": figure.holds})
-    if json_file:
-        json_file.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

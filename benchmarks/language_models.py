@@ -1,8 +1,8 @@
 """How soon ours learns text, and how well; every ratio is taken in one run on the same threads.
 
-    python -m benchmarks.language_models COMMAND  [--json FILE]
+    python -m benchmarks.language_models COMMAND
 
-COMMAND: assignment, characters, contexts, context-use, counts, generation, fused or race.
+COMMAND: assignment, characters, contexts, context-use, counts, generation or race.
 
 Needs Tiny Shakespeare (LINEAGE_DATA_DIR). Baselines are `plain_text.py`: they are timed before and after ours, at
 least 300 steps each time, and the median counts. Ours is a command of its own, timed from its start to its end.
@@ -21,7 +21,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -37,6 +36,8 @@ from explorer.generation.generate import TextGenerator, generate_ids
 from explorer.generation.sampling import Sampling
 from explorer.inspection.language.context_use import measure_context_use
 from explorer.inspection.load_model import load_model
+from explorer.labs.context import context_use as stored_context_use
+from explorer.labs.context import same_context
 from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
 from explorer.run_store import store
@@ -48,7 +49,6 @@ from explorer.training.objectives.text import CONTIGUOUS_ROWS
 from explorer.training.scoring import mean_loss
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-Json = Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")]
 Threads = Annotated[int, typer.Option(help="Threads of torch, for both sides.")]
 STEPS_AN_EPOCH, BEST_EPOCH, BEST_LOSS = 3_933, 19, 3.9084  # of the assignment's own loop, as it reports them
 RECIPE_STEPS = 2_000
@@ -91,16 +91,14 @@ def evaluations(said: list[dict[str, Any]], when: list[float]) -> list[tuple[int
     return found
 
 
-def report(figures: dict[str, Any], file: Path | None) -> None:
+def report(figures: dict[str, Any]) -> None:
     print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}")
     for name, value in figures.items():
         print(f"  {name:44} {value:,.4g}" if isinstance(value, float) else f"  {name:44} {value}")
-    if file:
-        file.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 @app.command()
-def assignment(threads: Threads = 2, json_file: Json = None) -> None:
+def assignment(threads: Threads = 2) -> None:
     """The assignment's protocol: how long its loop takes to its best loss, and how long ours."""
     torch.set_num_threads(threads)
     config = preset("assignment-original").config().task
@@ -134,13 +132,12 @@ def assignment(threads: Threads = 2, json_file: Json = None) -> None:
             "split by sentence: seconds": honest,
             "split by sentence: validation loss": apart[-1]["metrics"]["val_loss"]["mean"],
             "split by sentence: perplexity": apart[-1]["metrics"]["perplexity"]["mean"],
-        },
-        json_file,
+        }
     )
 
 
 @app.command()
-def characters(threads: Threads = 2, whole_recipe: bool = True, json_file: Json = None) -> None:
+def characters(threads: Threads = 2, whole_recipe: bool = True) -> None:
     """The public small recipe for characters: its loss, when ours has it, and what ours has in its time."""
     torch.set_num_threads(threads)
     data = text_data(TextConfig())
@@ -170,13 +167,12 @@ def characters(threads: Threads = 2, whole_recipe: bool = True, json_file: Json 
             "ours in the recipe's time, seconds": spent,
             "validation loss then ": at_end[-1]["metrics"]["val_loss"]["mean"],
             "bits per character": at_end[-1]["metrics"]["bits_per_char"]["mean"],
-        },
-        json_file,
+        }
     )
 
 
 @app.command()
-def counts(json_file: Json = None) -> None:
+def counts() -> None:
     """Kneser-Ney over characters: seconds to count and to score, and the loss, for each order."""
     torch.set_num_threads(1)
     data = text_data(TextConfig())
@@ -194,15 +190,12 @@ def counts(json_file: Json = None) -> None:
         name = f"{smoothing} {n}"
         figures[f"{name}: seconds to count, to score"] = f"{counted - start:.3f}, {scored - counted:.3f}"
         figures[f"{name}: nats, read on / in cold blocks of 64"] = f"{read_on:.4f} / {cold:.4f}"
-    report(figures, json_file)
+    report(figures)
 
 
 @app.command()
-def contexts(json_file: Json = None) -> None:
-    """Included networks and the best n-gram under the same context.
-
-    The text page shows the figures of `explorer/labs/context/same_context.json`.
-    """
+def contexts() -> None:
+    """Included networks and the best n-gram under the same context; written to the file that the text page shows."""
     torch.set_num_threads(1)
     at = {context: text_data(TextConfig(context=context)) for context in (16, 32, 64, 128)}
     data = at[64]
@@ -245,17 +238,12 @@ def contexts(json_file: Json = None) -> None:
                 losses = mean_loss(model.stack, rows, replicas, carries=True)
             measured[label] = [round(loss, 5) for loss in losses.tolist()]
             print(name, label, measured[label], flush=True)
-    print(json.dumps(figures))
-    if json_file:
-        json_file.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
+    same_context.FILE.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 @app.command()
-def context_use(json_file: Json = None) -> None:
-    """Loss of included runs by the number of tokens before the target.
-
-    The page on context shows the figures of `explorer/labs/context/context_use.json`.
-    """
+def context_use() -> None:
+    """Loss of included runs by the number of tokens before the target; written to the file that the page shows."""
     torch.set_num_threads(1)
     figures: dict[str, Any] = {}
     for setup in CONTEXT_USE:
@@ -269,8 +257,7 @@ def context_use(json_file: Json = None) -> None:
                 for name, value in measured.items()
             }
             print(setup, model, flush=True)
-    if json_file:
-        json_file.write_text(json.dumps(figures) + "\n", "utf-8")
+    stored_context_use.FILE.write_text(json.dumps(figures) + "\n", "utf-8")
 
 
 @torch.inference_mode()
@@ -298,7 +285,7 @@ def median(action: Callable[[], object], rounds: int) -> float:
 
 
 @app.command()
-def generation(rounds: int = 5, tokens: int = 256, json_file: Json = None) -> None:
+def generation(rounds: int = 5, tokens: int = 256) -> None:
     """Writing with state against reading everything anew for each token; one thread."""
     torch.set_num_threads(1)
     figures: dict[str, Any] = {}
@@ -330,36 +317,11 @@ def generation(rounds: int = 5, tokens: int = 256, json_file: Json = None) -> No
         figures[f"{name}: seconds anew, with state, eight"] = f"{whole:.3f}, {one:.4f}, {eight:.4f}"
         figures[f"{name}: times faster with state"] = whole / one
         figures[f"{name}: eight for one"] = eight / one
-    report(figures, json_file)
+    report(figures)
 
 
 @app.command()
-def fused(rounds: int = 15, json_file: Json = None) -> None:
-    """The LSTM's quick path against torch.nn.LSTM: 32 x 64 characters, forward and backward, one thread."""
-    torch.set_num_threads(1)
-    ours = build_model(with_settings(default_config("text", "lstm"), {"corpus": "brackets"}), vocabulary=65)
-    config = ours.cells[0]  # type: ignore[index]
-    theirs = nn.LSTM(64, config.hidden, batch_first=True)
-    ids = torch.randint(65, (32, 64), generator=Generator().manual_seed(1))
-
-    def once(read: Callable[[], Tensor]) -> float:
-        start = time.perf_counter()
-        read().sum().backward()
-        return time.perf_counter() - start
-
-    times: dict[str, list[float]] = {"ours": [], "theirs": []}
-    for _ in range(rounds):
-        times["ours"].append(once(lambda: ours.features(ids)[0]))  # type: ignore[operator]
-        times["theirs"].append(once(lambda: theirs(ours.embedding(ids))[0]))  # type: ignore[operator]
-    middle = {name: statistics.median(values) for name, values in times.items()}
-    report(
-        {"ours": middle["ours"], "torch.nn.LSTM": middle["theirs"], "ratio": middle["ours"] / middle["theirs"]},
-        json_file,
-    )
-
-
-@app.command()
-def race(seconds: float = 25, seeds: int = 3, threads: Threads = 1, json_file: Json = None) -> None:
+def race(seconds: float = 25, seeds: int = 3, threads: Threads = 1) -> None:
     """Six architectures with about as many parameters, the same time each, on characters: who has learned most."""
     figures: dict[str, Any] = {}
     for name in ("ngram", "feedforward", "rnn", "lstm", "gru", "transformer"):
@@ -377,7 +339,7 @@ def race(seconds: float = 25, seeds: int = 3, threads: Threads = 1, json_file: J
             f"{statistics.mean(bits):.3f} bits a character, {statistics.mean(steps):,.0f} steps"
         )
         print(name, figures[name], flush=True)
-    report(figures, json_file)
+    report(figures)
 
 
 if __name__ == "__main__":

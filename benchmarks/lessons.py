@@ -1,6 +1,6 @@
 """Whether the answers of the lessons hold with other seeds.
 
-    LINEAGE_HOME=FOLDER python -m benchmarks.lessons [NAME ...] [--seed 400 --seed 500] [--seconds 20] [--json FILE]
+    LINEAGE_HOME=FOLDER python -m benchmarks.lessons [NAME ...] [--seed 400 --seed 500] [--seconds 20]
 
 Trains every run that the lessons measure again with other seeds in place of 0 (the first seed of a run; default: 100,
 200, 300), with as many replicas and steps, and measures every step again. The steps with the shortest training come
@@ -12,10 +12,8 @@ tested by others.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -103,7 +101,6 @@ def main(
         float | None, typer.Option(help="Skip steps with a run whose training took longer on its card.")
     ] = None,
     seed: Annotated[list[int] | None, typer.Option(help="First seed of a set; may be repeated.")] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the results to this file.")] = None,
 ) -> None:
     """Train the runs of the lessons with other seeds and grade every step. Exit with 1 if an answer does not hold."""
     lessons = {each.name: each for each in read_lessons()}
@@ -126,10 +123,6 @@ def main(
     failed = [f"{each.lesson} {each.step}" for each in results if not all(each.holds.values())]
     left_out = sum(len(lessons[name].steps) for name in names or lessons) - len(results)
     print(f"{len(results) - len(failed)} of {len(results)} answers hold with every seed; {left_out} left out. {failed}")
-    if json_file:
-        json_file.write_text(
-            json.dumps([asdict(each) for each in results], indent=2, ensure_ascii=False) + "\n", "utf-8"
-        )
     if failed:
         raise typer.Exit(1)
 

@@ -1,6 +1,6 @@
 """How soon each mechanism answers when a number in it is edited, and what travels while it is swept, in Chromium.
 
-    python -m benchmarks.mechanisms [--only gates] [--times 9] [--seconds 4] [--json FILE]
+    python -m benchmarks.mechanisms [--only gates] [--times 9] [--seconds 4]
 
 Asked is an answer within 200 ms, and not one word to the server while a hand sweeps. An edit takes from the event in
 the browser to the end of the first frame in which the words of its answer are others. The server is started as it is
@@ -15,7 +15,7 @@ import platform
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -184,23 +184,17 @@ def main(
     only: Annotated[str, typer.Option(help=f"Only this page: {', '.join(PAGES)}.")] = "",
     times: Annotated[int, typer.Option(help="How often each edit is made.", min=1)] = 9,
     seconds: Annotated[float, typer.Option(help="Of each sweep.")] = 4,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
 ) -> None:
     """Measure how soon the mechanisms answer."""
     if only and only not in PAGES:
         raise typer.BadParameter(f"There is no page “{only}”. There are {', '.join(PAGES)}.")
     print(f"{platform.machine()}, {os.cpu_count()} cores")
-    found: dict[str, list[dict[str, object]]] = {}
     with tempfile.TemporaryDirectory(prefix="lineage-mechanisms-") as home, running_server(Path(home)) as address:
         for name in (only,) if only else PAGES:
             print(f"\n{name}, load {os.getloadavg()[0]:.1f} before", flush=True)
-            found[name] = []
             with launch_chromium() as browser:
                 for figure in measure_page(browser, address, name, times, seconds):
                     print(figure, flush=True)
-                    found[name].append(asdict(figure) | {"holds": figure.holds})
-    if json_file:
-        json_file.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
 
 
 def measure_page(browser: Browser, address: str, name: str, times: int, seconds: float) -> Iterator[Timing]:

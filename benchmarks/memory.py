@@ -1,6 +1,6 @@
-"""Who remembers the first symbol, how far the gradient reaches, and what eight seeds cost; prints tables and JSON.
+"""Who remembers the first symbol, how far the gradient reaches, and what eight seeds cost; prints tables.
 
-    python -m benchmarks.memory [--rounds 5] [--json FILE]
+    python -m benchmarks.memory [--rounds 5]
 
 Everything is trained here and now, one thread each, on sequences that are fresh at every step, and scored on others.
 Ratios are taken in one run, because machines differ.
@@ -9,14 +9,12 @@ Ratios are taken in one run, because machines differ.
 from __future__ import annotations
 
 import gc
-import json
 import os
 import platform
 import statistics
 import time
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -90,7 +88,6 @@ def step_time(config: RunConfig, fused: bool = True) -> float:
 
 def main(
     rounds: Annotated[int, typer.Option(help="How often steps are timed.")] = 5,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
 ) -> None:
     """Train, ask, time."""
     torch.set_num_threads(1)
@@ -102,9 +99,8 @@ def main(
         f"{'':24}{'solved':>7}{'steps':>7}{'s':>7}  first/last gradient   "
         + "".join(f"{f'at {n}':>9}" for n in LENGTHS)
     )
-    found = {}
     for name in VARIANTS:
-        each = found[name] = outcome(name)
+        each = outcome(name)
         means = "".join(f"{statistics.mean(each['accuracy_at'][n]):9.2f}" for n in LENGTHS)
         print(
             f"{name:24}{each['solved']:>5}/{SEEDS}{each['steps']:7}{each['seconds']:7.1f}"
@@ -120,7 +116,6 @@ def main(
     )
 
     print("\na training step in ms: one seed, eight, and how many times one they cost (median of the rounds)")
-    prices = {}
     for model in models_of("recall"):
         name = next(name for name, each in VARIANTS.items() if each.model == model)
         alone, many = VARIANTS[name].config(replicas=1), VARIANTS[name].config()
@@ -129,18 +124,11 @@ def main(
         taken = [(step_time(alone), step_time(many), own_cell()) for _ in range(rounds)]
         one, eight, own = (statistics.median(column) for column in zip(*taken, strict=True))
         ratio = statistics.median(b / a for a, b, _ in taken)
-        prices[model] = {"one": one, "eight": eight, "ratio": ratio}
         line = f"{model:14}{1e3 * one:8.2f}{1e3 * eight:8.2f}{ratio:7.2f}x"
         if own:
-            prices[model] |= {
-                "one_by_our_cell": own,
-                "ratio_by_our_cell": statistics.median(b / c for _, b, c in taken),
-            }
-            line += f"   one seed by our own cell {1e3 * own:.2f}, {prices[model]['ratio_by_our_cell']:.2f}x"
+            own_ratio = statistics.median(b / c for _, b, c in taken)
+            line += f"   one seed by our own cell {1e3 * own:.2f}, {own_ratio:.2f}x"
         print(line)
-    if json_file:
-        figures = {"recall": found, f"transformer_at_{FAR}": [far, other], "steps": prices}
-        json_file.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

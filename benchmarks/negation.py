@@ -1,6 +1,6 @@
-"""How much sooner the negation race ends than the notebook's way of running it; prints a table and JSON.
+"""How much sooner the negation race ends than the notebook's way of running it; prints a table.
 
-    python -m benchmarks.negation [--rounds 5] [--json FILE]
+    python -m benchmarks.negation [--rounds 5]
 
 Same sentences, same epochs, one thread each. Every round times the baseline, ours, and the baseline
 again; the medians count. All ratios are taken in one run, because machines differ.
@@ -11,13 +11,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
-import json
 import os
 import platform
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated
 
 import torch
@@ -57,7 +55,6 @@ async def typed_sentences(address: str, count: int = 60) -> list[float]:
 
 def main(
     rounds: Annotated[int, typer.Option(help="How often everything is timed.")] = 5,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
 ) -> None:
     """Time the four trainings of the notebook against ours."""
     torch.set_num_threads(1)
@@ -88,11 +85,9 @@ def main(
     median["all four"] = total
     print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, 1 thread, {rounds} rounds")
     print(f"{'':14}{'baseline':>10}{'one seed':>10}{'eight':>10}{'sooner':>9}{'8 / 1':>8}   test accuracy, mean of 8")
-    ratios = {}
     for name, m in median.items():
-        ratios[name] = {"sooner": m["baseline"] / m["one seed"], "eight_for_one": m["eight seeds"] / m["one seed"]}
         line = f"{name:14}{m['baseline']:9.3f}s{m['one seed']:9.3f}s{m['eight seeds']:9.3f}s"
-        line += f"{ratios[name]['sooner']:8.1f}x{ratios[name]['eight_for_one']:7.2f}x"
+        line += f"{m['baseline'] / m['one seed']:8.1f}x{m['eight seeds'] / m['one seed']:7.2f}x"
         if name in accuracies:
             line += "   " + ", ".join(f"{k} {statistics.mean(v):.3f}" for k, v in accuracies[name].items())
         print(line)
@@ -100,16 +95,6 @@ def main(
         answered = asyncio.run(typed_sentences(server.url))
     middle, late = statistics.median(answered), answered[int(0.95 * len(answered))]
     print(f"a typed sentence, until its answers are on the page: median {middle * 1e3:.0f} ms, p95 {late * 1e3:.0f} ms")
-    if json_file:
-        typed = {"median_seconds": middle, "p95_seconds": late}
-        figures = {
-            "typed_sentence": typed,
-            "median_seconds": median,
-            "ratios": ratios,
-            "seconds": times,
-            "test_accuracy": accuracies,
-        }
-        json_file.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

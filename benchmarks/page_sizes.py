@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 from playwright.sync_api import Browser
 
-from benchmarks.first_view import serve_app
 from benchmarks.load.browser_timing import launch_chromium
+from benchmarks.load.server_state import fresh_server
 from explorer.catalogue import PAGES
 from tests.browser.page_size import MAX_HEIGHTS, measure_page_size
 from tests.browser.steps import placeholders, wait_until_idle
@@ -52,7 +52,7 @@ def main(pages: Annotated[str, typer.Option(help="URL paths, with commas; empty 
     """Print a table of all pages."""
     addresses = pages.split(",") if pages else [row.address for row in PAGES]
     print(f"{'page':18} {'1440':>6} {'390':>6} {'words':>6} {'words':>6} {'slides':>6}")
-    with serve_app() as server, launch_chromium() as browser:
+    with fresh_server() as server, launch_chromium() as browser:
         for address in addresses:
             (wide, narrow), words, slides = measure(browser, server.url, address)
             mark = "" if wide <= MAX_HEIGHTS[1440] and narrow <= MAX_HEIGHTS[390] else "  too high"

@@ -1,6 +1,6 @@
 """Whether the shipped runs can be trained again: the same key, and the same curves.
 
-    python -m benchmarks.retrain_shipped [NAME ...] [--runs 20] [--seconds 10] [--first-steps] [--json FILE]
+    python -m benchmarks.retrain_shipped [NAME ...] [--runs 20] [--seconds 10] [--first-steps]
 
 Trains runs of `pretrained/` again, those with the shortest training first, and compares them with the stored curves.
 Runs on Tiny Shakespeare need it (LINEAGE_DATA_DIR). On a processor of the same kind, with the version of torch on the
@@ -11,12 +11,10 @@ rounding causes.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
 from itertools import islice
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -103,7 +101,6 @@ def main(
     runs: Annotated[int | None, typer.Option(min=1, help="Train at most this many runs.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Skip runs whose training took longer on their card.")] = None,
     first_steps: Annotated[bool, typer.Option("--first-steps", help=f"Train only {FIRST_STEPS} steps.")] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the results to this file.")] = None,
 ) -> None:
     """Train shipped runs again and compare their keys and curves. Exit with 1 if one differs from the first steps."""
     print(f"{platform.machine()}, {os.cpu_count()} cores, torch {store.TORCH}")
@@ -124,8 +121,6 @@ def main(
         if result["problem"] or result["equal_steps"] < min(steps_before_explosion(name), result["steps"])
     ]
     print(f"curves: {identical} of {len(results)} identical, {len(wrong)} differ from the first steps {wrong or ''}")
-    if json_file:
-        json_file.write_text(json.dumps({"same_key": same_key, "retrained": results}, indent=2) + "\n", "utf-8")
     if wrong or not all(same_key.values()):
         raise typer.Exit(1)
 

@@ -15,8 +15,8 @@ from typing import Annotated
 import typer
 from playwright.sync_api import Page
 
-from benchmarks.first_view import serve_app
 from benchmarks.load.browser_timing import launch_chromium
+from benchmarks.load.server_state import fresh_server
 from explorer.catalogue import PAGES
 from tests.browser.slides import WALLS, Slide, slide_problems, walk_slides
 from tests.browser.steps import placeholders, wait_until_idle
@@ -40,7 +40,7 @@ def main(
 ) -> None:
     """Print the slides of every page, and what is wrong with them."""
     addresses = pages.split(",") if pages else [row.address for row in PAGES]
-    with serve_app() as server, launch_chromium() as browser:
+    with fresh_server() as server, launch_chromium() as browser:
         for (width, height), scheme in WALLS[:walls]:
             context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
             context.set_default_timeout(TIMEOUT)

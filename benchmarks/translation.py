@@ -1,6 +1,6 @@
-"""How much fits through one vector, and through attention, and how long that takes to learn; prints tables and JSON.
+"""How much fits through one vector, and through attention, and how long that takes to learn; prints tables.
 
-    python -m benchmarks.translation [--json FILE]
+    python -m benchmarks.translation
 
 Everything is trained here and now, one thread, three seeds side by side, on sources that are fresh at every step, and
 scored by exact match on others. Seconds are those of the training steps; seeds are also timed alone.
@@ -9,11 +9,9 @@ scored by exact match on others. Seconds are those of the training steps; seeds 
 from __future__ import annotations
 
 import gc
-import json
 import os
 import platform
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import torch
 import typer
@@ -59,13 +57,13 @@ def beam_accuracy(record: Any) -> dict[str, float]:
     return found
 
 
-def main(json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None) -> None:
+def main() -> None:
     """Train, ask, time."""
     torch.set_num_threads(1)
     gc.collect()
     gc.freeze()
     print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, 1 thread, {SEEDS} seeds")
-    figures: dict[str, Any] = {}
+    seconds = {}
     print(
         f"\nreverse, 1 to 20 digits: exact match, mean of the seeds\n{'':14}{'steps':>6}{'s':>7}{'worst 1-20':>12}",
         end="",
@@ -76,20 +74,17 @@ def main(json_file: Annotated[Path | None, typer.Option("--json", help="Where to
         means = "".join(f"{sum(found['by_length'][n]) / SEEDS:7.2f}" for n in LENGTHS)
         print(f"{name:14}{found['steps']:6}{found['seconds']:7.1f}{found['worst_trained']:12.2f}{means}")
         if name in ("wide", "additive"):
-            found["beams"] = beam_accuracy(record)
-            print(f"{'':14}at 20 digits, seed 0: " + ", ".join(f"{k} {v:.2f}" for k, v in found["beams"].items()))
-        figures[f"reverse/{name}"] = found
+            print(
+                f"{'':14}at 20 digits, seed 0: " + ", ".join(f"{k} {v:.2f}" for k, v in beam_accuracy(record).items())
+            )
+        seconds[name] = found["seconds"]
     _, alone = outcome("reverse", "additive", replicas=1)
-    ratio = figures["reverse/additive"]["seconds"] / alone["seconds"]
-    figures["reverse/additive, one seed"] = {**alone, "three_for_one": ratio}
+    ratio = seconds["additive"] / alone["seconds"]
     print(f"additive, one seed alone: {alone['seconds']:.1f} s; {SEEDS} cost {ratio:.2f} times as much")
     print(f"\ndates, held out in every way of writing: exact match of each seed\n{'':14}{'steps':>6}{'s':>7}")
     for name in ("vector", "additive", "transformer"):
         _, found = outcome("dates", name)
-        figures[f"dates/{name}"] = found
         print(f"{name:14}{found['steps']:6}{found['seconds']:7.1f}   {found['exact']}")
-    if json_file:
-        json_file.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
@@ -24,6 +23,7 @@ from explorer import program_files
 from explorer.lessons.parse import read_lessons
 from tests import needs
 from tests.serving import ROOT, Server, visit_page
+from tests.waiting import wait_until
 
 BESIDE_THE_PACKAGE = (".streamlit/config.toml", "app.py", "lessons", "pages", "pretrained")
 
@@ -195,10 +195,8 @@ def test_a_page_sets_a_cookie_and_assets_and_jobs_do_not(server: Server) -> None
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl+C to a whole console only.")
 def test_the_browser_was_opened_and_ctrl_c_ends_the_app_without_a_word(server: Server) -> None:
-    opened, deadline = server.folder / "opened", time.monotonic() + 300
-    while not opened.is_file() or opened.read_text("utf-8") != server.url:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    opened = server.folder / "opened"
+    wait_until(lambda: opened.is_file() and opened.read_text("utf-8") == server.url, 300)
     before = (server.home / "server.log").read_text("utf-8")
     assert server.process
     server.process.send_signal(signal.SIGINT)

@@ -20,7 +20,9 @@ def read_files(*places: str) -> dict[str, str]:
 
 PROGRAM = read_files("app.py", "pages/*.py", "explorer/**/*.py")
 BENCHMARKS = read_files("benchmarks/**/*.py")
-SHOWN = read_files("lessons/*.yaml", *(f"explorer/**/*.{kind}" for kind in ("js", "css", "html", "svg")))
+SHOWN = read_files(
+    "lessons/*.yaml", "benchmarks/*.yaml", *(f"explorer/**/*.{kind}" for kind in ("js", "css", "html", "svg"))
+)
 
 
 def find_in(files: dict[str, str], find: Callable[[str], list[str]]) -> dict[str, list[str]]:

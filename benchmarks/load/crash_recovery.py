@@ -1,6 +1,6 @@
 """What a kill -9 leaves behind: trainings that are killed at random moments, taken up, and killed again.
 
-    python -m benchmarks.load.crash_recovery [--kills 200] [--seed 0] [--json]
+    python -m benchmarks.load.crash_recovery [--kills 200] [--seed 0]
 
 Every life is a process of its own that starts the job service, takes up what was under way, and trains; it is
 forked from this one, which has imported everything and does nothing, so a life costs what happens on the disk
@@ -10,7 +10,6 @@ Some runs are trained again over a finished one, whose name must stay.
 
 from __future__ import annotations
 
-import json
 import math
 import multiprocessing
 import os
@@ -195,16 +194,12 @@ def kill_repeatedly(kills: int, seed: int, folder: Path) -> tuple[Counter[str], 
 def main(
     kills: Annotated[int, typer.Option(help="How often a process is killed.")] = 200,
     seed: Annotated[int, typer.Option(help="Decides the moments.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, nothing else.")] = False,
 ) -> None:
     """Kill a training repeatedly, and count the runs that are lost, damaged or different afterwards."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lineage-kills-") as folder:
         count, problems = kill_repeatedly(kills, seed, Path(folder))
     figures = {"kills": 0} | dict.fromkeys(PROBLEMS, 0) | count
-    if as_json:
-        print(json.dumps({**figures, "problems": problems}))
-        return
     print(f"{figures.pop('kills')} kills -9 in {time.monotonic() - start:.0f} s")
     for name, number in figures.items():
         print(f"  {name:28}{number:5}")

@@ -1,13 +1,27 @@
-"""What a server takes of its machine, and what it has logged, seen from outside. Works on Linux only."""
+"""A server with a home of its own: what it takes of its machine, and what it has logged. Works on Linux only."""
 
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.serving import Server
+
+
+@contextmanager
+def fresh_server(**settings: str) -> Iterator[Server]:
+    """A server with an empty home of its own, just started."""
+    with tempfile.TemporaryDirectory(prefix="lineage-server-", ignore_cleanup_errors=True) as home:
+        server = Server(Path(home), **settings)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.stop()
 
 
 @dataclass(frozen=True)

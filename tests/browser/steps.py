@@ -5,15 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import re
-import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Frame, FrameLocator, Locator, Page, expect
 
 from explorer.catalogue import PAGES
+from tests import waiting
 
+wait_until = partial(waiting.wait_until, interval=0.1)  # each call may ask the browser or the server
 RETRIES = 3  # of a request whose idle connection the server has just closed
 # Training that takes 40 seconds or more; each test uses its own seed.
 LONG_TRAINING_URL = "/negation?models=rnn&rnn.epochs=2000&seed="
@@ -135,15 +136,6 @@ def jobs_of_seed(page: Page, seed: int) -> list[dict[str, Any]]:
     """Return the rows of the jobs panel for one seed."""
     answer = page.request.get(f"{origin(page)}/jobs", max_retries=RETRIES).json()
     return [job for job in answer["jobs"] if f"seed = {seed}" in job["detail"].split(", ")]
-
-
-def wait_until(condition: Callable[[], Any], seconds: float = 90) -> Any:
-    """Call `condition` until it returns a true value, and return that."""
-    end = time.monotonic() + seconds
-    while not (result := condition()):
-        assert time.monotonic() < end, "the condition was not met in time"
-        time.sleep(0.1)
-    return result
 
 
 def post_job_command(page: Page, key: str, verb: str, **headers: str) -> Any:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import Mock
@@ -19,6 +18,7 @@ from explorer.hub.download import Progress
 from tests import needs
 from tests.hub.fake_hub import COMMIT, OTHER_COMMIT, FakeHub, read_folder, serve
 from tests.hub.tiny_models import random_model, save_random_model
+from tests.waiting import wait_until
 
 pytestmark = needs.transformers
 Patch = pytest.MonkeyPatch
@@ -35,13 +35,6 @@ def hub(tmp_path: Path, monkeypatch: Patch) -> Iterator[FakeHub]:
     with serve(FakeHub(ID, {**files, "tokenizer_config.json": b"{}"})) as server:
         monkeypatch.setenv("HF_ENDPOINT", server.address)
         yield server
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def weight_requests(hub: FakeHub) -> list[str]:

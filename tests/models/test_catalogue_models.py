@@ -8,10 +8,10 @@ from syrupy.assertion import SnapshotAssertion
 from torch import Generator, Tensor, nn
 
 from explorer.catalogue import models_of
-from explorer.models.layers import replica, stack
 from explorer.models.taps import record, tap_names
 from explorer.training.config import default_config, with_settings
 from explorer.training.model_factory import build_model
+from tests.models.stacks import assert_recording_changes_nothing, assert_stack_equals_single_models
 
 MODELS = models_of("negation")
 
@@ -38,32 +38,17 @@ def padded_ids(*shape: int) -> Tensor:
     return ids.masked_fill(torch.arange(TIME) >= lengths[..., None], PADDING)
 
 
-def logits_and_gradients(model: nn.Module, ids: Tensor) -> list[Tensor]:
-    logits = model(ids)
-    weights = torch.linspace(-1, 1, logits.numel()).view(logits.shape)
-    return [logits, *torch.autograd.grad((logits * weights).sum(), list(model.parameters()))]
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_recording_a_stack_gives_the_same_logits_and_gradients(name: str) -> None:
-    model, ids = stack([build_single(name, seed) for seed in range(REPLICAS)]), padded_ids(REPLICAS, BATCH)
-    fused = logits_and_gradients(model, ids)
-    with record(model) as trace:
-        watched = logits_and_gradients(model, ids)
-    assert len(trace) > 0
-    for one, other in zip(fused, watched, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+    assert_recording_changes_nothing(
+        [build_single(name, seed) for seed in range(REPLICAS)], padded_ids(REPLICAS, BATCH)
+    )
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_replica_of_a_stack_equals_the_single_model(name: str) -> None:
     models = [build_single(name, seed) for seed in range(REPLICAS)]
-    stacked_model = stack(models)
-    ids = padded_ids(REPLICAS, BATCH)
-    answers = stacked_model(ids)
-    for r, model in enumerate(models):
-        torch.testing.assert_close(answers[r], model(ids[r]), atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(replica(stacked_model, r)(ids[r]), model(ids[r]))
+    assert_stack_equals_single_models(models, padded_ids(REPLICAS, BATCH))
 
 
 @pytest.mark.parametrize("name", MODELS)

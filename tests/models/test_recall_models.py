@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 
 from explorer.experiments.recall import VARIANTS
-from explorer.models.layers import stack
 from explorer.models.recurrence import RecurrentClassifier
-from explorer.models.taps import record
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.recall_rows import evaluation_sequences
 from explorer.training.model_factory import build_model
+from tests.models.stacks import assert_stack_equals_single_models
 
 LENGTH = 50
 GATED = ("lstm", "gru")
@@ -65,11 +64,7 @@ def test_the_gain_is_the_spectral_radius(gain: float) -> None:
 def test_a_stack_equals_its_single_models(name: str) -> None:
     models = [build_variant(name, seed=seed) for seed in range(3)]
     ids = evaluation_sequences(RecallConfig(), 17, 5)
-    stacked_logits = stack(models)(ids.expand(3, *ids.shape))
-    for r, model in enumerate(models):
-        torch.testing.assert_close(stacked_logits[r], model(ids), atol=1e-5, rtol=1e-5)
-        with record(model):
-            torch.testing.assert_close(model(ids), stacked_logits[r], atol=1e-5, rtol=1e-5)
+    assert_stack_equals_single_models(models, ids.expand(3, *ids.shape))
 
 
 @pytest.mark.parametrize("model", ["rnn", *GATED])

@@ -7,9 +7,9 @@ import torch
 from torch import Generator
 
 from explorer.catalogue import models_of
-from explorer.models.layers import replica, stack
 from explorer.training.config import default_config, with_settings
 from explorer.training.model_factory import build_model
+from tests.models.stacks import assert_stack_equals_single_models
 
 IDS = torch.randint(5, (3, 11), generator=Generator().manual_seed(3))
 
@@ -37,8 +37,4 @@ def test_without_the_recurrent_state_each_prediction_depends_on_one_character(mo
 @pytest.mark.parametrize("model", models_of("string"))
 def test_a_replica_of_a_stack_equals_the_single_model(model: str) -> None:
     models = [build(model, False, seed) for seed in range(3)]
-    stacked_model = stack(models)
-    stacked_logits = stacked_model(IDS.expand(3, *IDS.shape))
-    for r, one in enumerate(models):
-        torch.testing.assert_close(stacked_logits[r], one(IDS), atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(replica(stacked_model, r)(IDS), one(IDS))
+    assert_stack_equals_single_models(models, IDS.expand(3, *IDS.shape))

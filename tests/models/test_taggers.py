@@ -10,10 +10,10 @@ from syrupy.assertion import SnapshotAssertion
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import GRUTaggerConfig, RNNTaggerConfig, TransformerTaggerConfig
-from explorer.models.layers import replica, stack
 from explorer.models.recurrent_tagger import GRUTagger, RNNTagger
 from explorer.models.taps import record, tap_names
 from explorer.models.transformer_tagger import TransformerTagger
+from tests.models.stacks import assert_stack_equals_single_models
 
 VOCABULARY, LABELS, MAX_LENGTH, TIME = 11, 5, 9, 7
 PADDING = VOCABULARY - 1
@@ -49,13 +49,7 @@ def random_ids(*shape: int) -> Tensor:
 
 @pytest.mark.parametrize("name", BUILDERS)
 def test_a_stack_equals_its_single_models(name: str) -> None:
-    models = [BUILDERS[name](seed=seed) for seed in range(3)]
-    stacked_model, inputs = stack(models), random_ids(3, 4)
-    stacked_logits = stacked_model(inputs)
-    assert stacked_logits.shape == (3, 4, TIME, LABELS)
-    for r, model in enumerate(models):
-        torch.testing.assert_close(stacked_logits[r], model(inputs[r]), atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(replica(stacked_model, r)(inputs[r]), model(inputs[r]))
+    assert_stack_equals_single_models([BUILDERS[name](seed=seed) for seed in range(3)], random_ids(3, 4))
 
 
 @pytest.mark.parametrize("name", BUILDERS)
@@ -72,6 +66,7 @@ def test_recording_changes_nothing_and_the_readout_of_the_features_gives_the_log
         recorded_logits = model(inputs)
     torch.testing.assert_close(recorded_logits, model(inputs), atol=1e-6, rtol=1e-6)
     torch.testing.assert_close(model.readout(model.features(inputs)), recorded_logits, atol=1e-6, rtol=1e-6)
+    assert recorded_logits.shape == (4, TIME, LABELS)
     assert set(trace) == set(tap_names(model).values())
 
 

@@ -10,7 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import TransformerTextConfig
-from explorer.models.layers import learning, replica, stack
+from explorer.models.layers import learning, stack
 from explorer.models.taps import record, tap_names
 from explorer.models.transformer_decoder import (
     SHORT,
@@ -22,6 +22,7 @@ from explorer.models.transformer_decoder import (
     rotations,
     sinusoids,
 )
+from tests.models.stacks import assert_stack_equals_single_models
 
 VOCABULARY, CONTEXT, BATCH, TIME, HEADS, WIDTH, HIDDEN = 13, 21, 3, SHORT + 3, 3, 12, 11
 POSITIONS, NORMS, NORM_PLACES = ("learned", "sinusoidal", "rotary", "none"), ("layer", "rms", "none"), ("pre", "post")
@@ -58,18 +59,11 @@ def assert_close(actual: Tensor | None, expected: Tensor | None) -> None:
     torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("positions", POSITIONS)
-def test_a_replica_of_a_stack_equals_the_single_model(positions: str, path: str) -> None:
-    ids = torch.stack([IDS, IDS.flip(0), IDS.flip(1)])
+def test_a_replica_of_a_stack_equals_the_single_model(positions: str) -> None:
     for norm, biases in product(NORMS, (False, True)):
         models = [build_model(seed, positions=positions, norm=norm, biases=biases) for seed in range(3)]
-        stacked_model = stack(models)
-        with PATHS[path](stacked_model):
-            answers = stacked_model(ids)
-        for r, solo in enumerate(models):
-            assert_close(answers[r], solo(ids[r]))
-        assert_close(replica(stacked_model, 1)(ids[1]), models[1](ids[1]))
+        assert_stack_equals_single_models(models, torch.stack([IDS, IDS.flip(0), IDS.flip(1)]))
 
 
 def copy_block(block: Block, norm_place: str, activation: str, biases: bool) -> tuple[nn.TransformerEncoderLayer, list]:

@@ -8,11 +8,11 @@ import torch
 from torch import Generator
 
 from explorer.models.configs import CbowConfig, SkipGramConfig
-from explorer.models.layers import replica, stack
 from explorer.models.word_vectors import Cbow, SkipGram, WordVectors, negative_sampling_loss
 from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.tasks.word_vectors_grammar import grammar_text
 from explorer.tasks.word_vectors_rows import Batch, WordData, draw_batch
+from tests.models.stacks import assert_stack_equals_single_models
 
 WIDTH = 7
 DATA = WordData(WordVectorsConfig(sentences=200, window=3, negatives=4), grammar_text(200, 0))
@@ -70,11 +70,7 @@ def test_loss_and_gradients_equal_the_formula_on_the_same_pairs(kind: type[WordV
 def test_a_replica_of_a_stack_equals_the_single_model(kind: type[WordVectors]) -> None:
     models = [small(kind, seed) for seed in range(3)]
     each = [draw_batch(DATA, seed, "test", 8, kind.predicts_neighbours) for seed in range(3)]
-    together = stack(models)
-    scores = together(*(torch.stack(parts) for parts in zip(*each, strict=True)))
-    for r, (model, batch) in enumerate(zip(models, each, strict=True)):
-        torch.testing.assert_close(scores[r], model(*batch))
-        torch.testing.assert_close(replica(together, r)(*batch), model(*batch))
+    assert_stack_equals_single_models(models, *(torch.stack(parts) for parts in zip(*each, strict=True)))
 
 
 def test_a_case_by_hand() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import wait
 from pathlib import Path
@@ -24,6 +23,7 @@ from explorer.ui.state.url_codec import read
 from explorer.ui.state.widgets import original_key
 from explorer.web import background, results
 from tests.pages.typedefs import check_fields
+from tests.waiting import wait_until
 
 AnyWidget = TypeVar("AnyWidget", bound=Widget)
 TEXT_KINDS = ("finding", "text", "markdown", "caption", "code", "problem", "empty")  # of blocks in a section
@@ -206,10 +206,8 @@ def url_params(at: AppTest) -> dict[str, str]:
 
 def wait_for_keys(keys: Iterable[str], visitor: str = "") -> None:
     """Wait until the runs with these keys are trained; `visitor` is needed for runs on an own text."""
-    keys, deadline = list(keys), time.monotonic() + 600
-    while not all((job := service.find(each, visitor)) and job.view().done for each in keys):
-        assert time.monotonic() < deadline, "the training did not end within ten minutes"
-        time.sleep(0.01)
+    keys = list(keys)
+    wait_until(lambda: all((job := service.find(each, visitor)) and job.view().done for each in keys), 600)
 
 
 def wait_for_training(at: AppTest, kind: type[OpenExperiment] = NegationLab, visitor: str = "") -> AppTest:

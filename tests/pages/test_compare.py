@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ from tests.export.alike import short_config
 from tests.pages import screen
 from tests.training.objectives.test_text import recorded
 from tests.training.objectives.test_text import short as text
+from tests.waiting import wait_until
 from tests.words import assert_mentions
 
 SINGLE = {model: store.find(f"negation-single-{model}") for model in ("bag_of_words", "feedforward", "rnn", "gru")}
@@ -178,10 +178,7 @@ def test_a_search_trains_and_shows_its_result() -> None:
     at = screen.assert_no_errors(screen.widget(at.button, "sweep.start").click().run())
     keys = screen.url_params(at)["sweeps"].split(",")
     assert len(keys) == 1 and screen.warnings_of(at) == []
-    end = time.monotonic() + 600
-    while stored.find(keys[0]).state == "running":
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_until(lambda: stored.find(keys[0]).state != "running", 600)
     assert stored.find(keys[0]).owner == "ada"
     at = screen.page("compare.py", {**FORM, "sweeps": keys[0]}, "ada")
     found = [str(block["text"]) for block in screen.blocks(at, "finding")]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from tests import needs
 from tests.hub.fake_hub import FakeHub, read_folder, serve
 from tests.hub.tiny_models import save_random_model
 from tests.pages.screen import assert_no_errors, page, page_text, texts, warnings_of
+from tests.waiting import wait_until
 
 pytestmark = needs.transformers
 PASSWORD = "a long password of the operator"
@@ -39,13 +39,6 @@ def operator(cookies: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[s
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return save_random_model("gpt2", tmp_path / "secret-place" / "tiny")
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def submit(at: AppTest, given: str) -> AppTest:

@@ -17,22 +17,13 @@ from explorer.experiments.pretraining import shipped_configs
 from explorer.run_store import index, operations, store
 from explorer.run_store.archive.write import pack
 from explorer.tasks.negation import NegationConfig
-from explorer.training.config import RunConfig
-from explorer.training.recorder import record_run
 from tests.export.alike import short_config
+from tests.labs.runs.stored import SMALL, save_small_run
 from tests.pages.screen import assert_no_errors, component_data, page, page_text, url_params, warnings_of, widget
-
-TINY: dict[str, object] = {"epochs": 1, "train_size": 8, "test_size": 8}
 
 
 def runs_page(params: Mapping[str, str] | None = None, me: str = "ada") -> AppTest:
     return page("runs.py", params, me)
-
-
-def save_small_run(owner: str = "ada", model: str = "bag_of_words", **changes: object) -> str:
-    """Train and store a tiny run; return its key."""
-    config: RunConfig = short_config(model, **{**TINY, **changes})
-    return store.save_run(record_run(config), store.run_folder(config), owner).key
 
 
 def rows(at: AppTest) -> dict[str, Any]:
@@ -177,7 +168,7 @@ def test_a_deleted_run_can_be_restored_while_the_page_is_open() -> None:
     run = save_small_run()
     at = press(runs_page({"runs": run}), "Delete")
     assert run not in rows(at) and url_params(at) == {}
-    assert not store.run_folder(short_config("bag_of_words", **TINY)).exists()
+    assert not store.run_folder(short_config("bag_of_words", **SMALL)).exists()
     at = press(at, "Undo: bring back one run")
     assert run in rows(at)
     assert store.find(run).card.owner == "ada"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from unittest.mock import Mock
 
@@ -15,6 +14,7 @@ from explorer import byte_cache
 from explorer.errors import TextError
 from explorer.web import background
 from explorer.web.background import drop_results, submit
+from tests.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -32,10 +32,7 @@ def gate() -> Iterator[threading.Event]:
 
 def kept_results() -> set[tuple[object, ...]]:
     """Return the keys of the results that are kept, once all work has ended."""
-    until = time.monotonic() + 30
-    while not all(future.done() for future in background.results().values()) or background._under_way:
-        assert time.monotonic() < until, "the work did not end"
-        time.sleep(0.001)
+    wait_until(lambda: all(each.done() for each in background.results().values()) and not background._under_way)
     return set(background.results())
 
 

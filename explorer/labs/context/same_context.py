@@ -1,6 +1,6 @@
 """Included networks and the best n-gram under the same context, from a file that a benchmark computes.
 
-python -m benchmarks.language_models contexts --json explorer/labs/context/same_context.json
+python -m benchmarks.language_models contexts
 """
 
 from __future__ import annotations

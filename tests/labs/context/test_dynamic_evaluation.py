@@ -30,6 +30,7 @@ from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui.training.run_view import RunView
 from explorer.web import background
+from tests.labs.text.small_runs import open_section
 from tests.pages.screen import assert_no_errors, component_data, findings, page_text
 
 TASK = {"corpus": "repeats", "size": 3_000, "context": 16}
@@ -58,14 +59,8 @@ def reset_background(monkeypatch: pytest.MonkeyPatch) -> None:
     background.reset()
 
 
-def app(views: dict[str, object]) -> None:
-    from explorer.labs.context.dynamic_evaluation import dynamic_evaluation_section
-
-    dynamic_evaluation_section(views)
-
-
 def section(views: Mapping[str, RunView]) -> AppTest:
-    return assert_no_errors(AppTest.from_function(app, args=(views,), default_timeout=600).run())
+    return assert_no_errors(open_section("explorer.labs.context.dynamic_evaluation:dynamic_evaluation_section", views))
 
 
 def figures(at: AppTest) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 from syrupy.assertion import SnapshotAssertion
 
 from benchmarks.language_models import SAME_CONTEXT
@@ -20,7 +19,15 @@ from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.ui.training.run_view import RunView
-from tests.labs.text.small_runs import SMALL, has_figures, make_weights_nan, page_prose, run_until, small_views
+from tests.labs.text.small_runs import (
+    SMALL,
+    has_figures,
+    make_weights_nan,
+    open_section,
+    page_prose,
+    run_until,
+    small_views,
+)
 from tests.pages.screen import assert_no_errors, component_data, table
 from tests.words import assert_mentions
 
@@ -81,29 +88,20 @@ def test_the_formula_has_the_numbers_of_these_sizes_and_of_the_measurement(snaps
     ] == snapshot
 
 
-def app(section: str, views: dict[str, object]) -> None:
-    from explorer.labs.context import context_cost, context_use
-
-    if section == "cost":
-        context_cost.context_cost_section(views)
-    else:
-        context_use.context_section(views)
-
-
-def open_section(section: str, views: dict[str, RunView]) -> AppTest:
-    return AppTest.from_function(app, args=(section, views), default_timeout=600).run()
+USE = "explorer.labs.context.context_use:context_section"
+COST = "explorer.labs.context.context_cost:context_cost_section"
 
 
 def test_context_use_is_drawn_for_every_model_with_weights() -> None:
     views = small_views(*SMALL)
     views["rnn"] = RunView(with_settings(default_config("text", "rnn"), {"corpus": "brackets"}), None, None)
-    at = run_until(open_section("use", views), has_figures)
+    at = run_until(open_section(USE, views), has_figures)
     (panel,) = component_data(at, "plot_frame")[0]["figures"]
     assert [track["title"] for track in panel["tracks"]] == ["n-gram", "Feedforward", "Transformer"]
     assert panel["plot"]["data"][2]["x"] == [1, 2, 4, 8, 16]
     assert_mentions(page_prose(at), "Left out: GRU, which was trained with the state carried")
     assert "Without a finished run: RNN" in page_prose(at)
-    at = open_section("use", small_views("gru", train=False))
+    at = open_section(USE, small_views("gru", train=False))
     assert not has_figures(at) and "trained" in page_prose(at)
 
 
@@ -117,7 +115,7 @@ def test_a_model_without_numbers_or_with_damaged_weights_is_reported_and_the_oth
             file.write_bytes(b"nothing")
     else:
         make_weights_nan(views["transformer"])
-    at = run_until(open_section("use", views), has_figures)
+    at = run_until(open_section(USE, views), has_figures)
     assert [track["title"] for track in component_data(at, "plot_frame")[0]["figures"][0]["tracks"]] == ["n-gram"]
     statement = "cannot be read" if damaged else "diverged … no numbers … left out … Transformer (one)"
     assert_mentions(page_prose(at), statement)
@@ -133,7 +131,7 @@ def test_costs_are_measured_on_request_with_the_sizes_of_the_selected_models(mon
 
     monkeypatch.setattr("explorer.inspection.language.context_cost.measure_context_costs", measured)
     views = small_views("ngram", "gru", "transformer", train=False)
-    at = open_section("cost", views)
+    at = open_section(COST, views)
     assert not requested and not has_figures(at)
     assert [button.label for button in at.button] == ["Measure on this server"]
     at.button[0].click()
@@ -146,9 +144,9 @@ def test_costs_are_measured_on_request_with_the_sizes_of_the_selected_models(mon
     assert "What is missing" not in page_prose(at)
     assert "measured in 3.2 s on this server" in page_prose(at) and len(at.latex) == 2
     assert [button.label for button in at.button] == ["Measure again"]
-    at = open_section("cost", small_views("gru", train=False))
+    at = open_section(COST, small_views("gru", train=False))
     assert [button.label for button in at.button] == ["Measure on this server"], "of other models"
-    assert "An n-gram takes no training steps" in page_prose(open_section("cost", small_views("ngram", train=False)))
+    assert "An n-gram takes no training steps" in page_prose(open_section(COST, small_views("ngram", train=False)))
 
 
 def test_every_request_measures_again_and_visitors_see_their_own_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +158,7 @@ def test_every_request_measures_again_and_visitors_see_their_own_numbers(monkeyp
 
     monkeypatch.setattr("explorer.inspection.language.context_cost.measure_context_costs", measured)
     views = small_views("gru", train=False)
-    visitors = [open_section("cost", views), open_section("cost", views)]
+    visitors = [open_section(COST, views), open_section(COST, views)]
     for turn in range(3):  # the first measures again in the end
         at = visitors[turn % 2]
         at.button[0].click()
@@ -203,7 +201,7 @@ def test_sentences_on_the_same_context(snapshot: SnapshotAssertion) -> None:
     assert [same_context.same_context_finding(stored), same_context.same_context_caption(stored)] == snapshot(
         name="finding says where all seeds"
     )
-    at = assert_no_errors(AppTest.from_function(same_context_app, default_timeout=60).run())
+    at = assert_no_errors(open_section("explorer.labs.context.same_context:same_context_section"))
     (row,) = (row for row in table(at, "text-same-context") if row["context"]["text"] == "blocks of 64")
     stored = same_context.read_table()
     losses = stored.networks["text-best-seeds"].losses["64"]
@@ -218,9 +216,3 @@ def test_the_table_belongs_to_one_text_and_its_characters() -> None:
     assert not same_context.is_measured_text(replace(task, tokenizer="bpe"))
     assert not same_context.is_measured_text(replace(task, corpus="brackets"))
     assert not same_context.is_measured_text(replace(task, held_out=0.2))
-
-
-def same_context_app() -> None:
-    from explorer.labs.context.same_context import same_context_section
-
-    same_context_section()

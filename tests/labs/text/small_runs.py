@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui.training.run_view import RunView
 from tests.pages import screen
+from tests.waiting import wait_until
 
 SMALL: dict[str, dict[str, object]] = {
     "ngram": {"n": 4},
@@ -45,12 +45,20 @@ def make_weights_nan(view: RunView) -> None:
         save_file({name: np.full_like(value, np.nan) for name, value in load_file(file).items()}, file)
 
 
+def draw_section(function: str, arguments: tuple[object, ...]) -> None:
+    from pkgutil import resolve_name  # AppTest runs this function as a script of its own
+
+    resolve_name(function)(*arguments)
+
+
+def open_section(function: str, *arguments: object) -> AppTest:
+    """Return a page that has only what a function draws, which is named as "module:function"."""
+    return AppTest.from_function(draw_section, args=(function, arguments), default_timeout=600).run()
+
+
 def run_until(at: AppTest, condition: Callable[[AppTest], object]) -> AppTest:
     """Rerun the page until the condition holds."""
-    end = time.monotonic() + 60
-    while not condition(at.run()):
-        assert [error.value for error in at.exception] == [] and time.monotonic() < end
-        time.sleep(0.02)
+    wait_until(lambda: condition(screen.assert_no_errors(at.run())))
     return at
 
 

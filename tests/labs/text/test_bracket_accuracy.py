@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.inspection.language.bracket_accuracy import BracketAccuracy
@@ -17,7 +16,7 @@ from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui.language_lines import cache_key
 from explorer.ui.training.run_view import RunView
-from tests.labs.text.small_runs import has_figures, page_prose, run_until, small_config, small_views
+from tests.labs.text.small_runs import has_figures, open_section, page_prose, run_until, small_config, small_views
 from tests.pages.screen import component_data, findings
 
 
@@ -61,25 +60,18 @@ def test_bracket_accuracy_needs_the_brackets_in_characters_with_a_held_out_end(
     assert is_bracket_task(task) == expected
 
 
-def app(views: dict[str, object]) -> None:
-    from explorer.labs.text.bracket_accuracy import bracket_section
-
-    bracket_section(views)
-
-
-def open_section(views: dict[str, RunView]) -> AppTest:
-    return AppTest.from_function(app, args=(views,), default_timeout=600).run()
+SECTION = "explorer.labs.text.bracket_accuracy:bracket_section"
 
 
 def test_bracket_accuracy_is_drawn_for_every_trained_model() -> None:
-    at = run_until(open_section(small_views("ngram", "gru")), has_figures)
+    at = run_until(open_section(SECTION, small_views("ngram", "gru")), has_figures)
     (panel,) = component_data(at, "plot_frame")[0]["figures"]
     assert [track["title"] for track in panel["tracks"]] == ["n-gram", "GRU"]
     assert "low" in panel["tracks"][1], "two seeds have a band"
     assert "mark is open" in findings(at)[0]
     assert "Always answering" in page_prose(at) and "at which a mark closes another" in page_prose(at)
     json.dumps(panel)  # nothing in it that JSON does not know
-    at = open_section(small_views("gru", train=False))
+    at = open_section(SECTION, small_views("gru", train=False))
     assert not has_figures(at) and "trained" in page_prose(at)
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import re
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal, get_args, get_origin
@@ -19,7 +19,6 @@ from hypothesis.strategies import SearchStrategy
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import LineageError
-from explorer.labs.compare.state import Comparison
 from explorer.labs.runs.state import RunsState
 from explorer.ui.classroom.share_form import ShareForm
 from explorer.ui.state.experiment_state import VariantComparison
@@ -218,16 +217,49 @@ def test_a_value_too_long_for_a_url_is_not_written() -> None:
     assert write(RunsState(runs=tuple("abcdefghijkl" for _ in range(60)))) == {}
 
 
-@settings(deadline=None)
-@given(
-    st.sampled_from([RunsState, Comparison]),
-    st.dictionaries(
-        st.sampled_from([f.name for kind in (RunsState, Comparison) for f in dataclasses.fields(kind)]) | st.text(),
-        st.sampled_from(["1", "-1", "nan", "9" * 5000, "<script>", "a," * 5000, "true", "\x00", "٣"]) | st.text(),
-    ),
+HOSTILE = (
+    "",
+    " ",
+    "0",
+    "-1",
+    "nan",
+    "inf",
+    "1e999",
+    "9" * 5_000,
+    "0x10",
+    "1_000",
+    "٣",
+    "½",
+    "true",
+    "None",
+    "[]",
+    "{}",
 )
-def test_any_url_gives_a_state_and_short_messages(kind: type, params: Mapping[str, str]) -> None:
-    state, problems = read(kind, params)
-    assert isinstance(state, kind)
+HOSTILE += (
+    ",",
+    "," * 500,
+    "1," * 300,
+    "a," * 5_000,
+    "x" * 100_000,
+    "\x00\x1b[31m",
+    "\r\nA: b",
+    "\u202e",
+    "\ufeff",
+    "🙂",
+)
+HOSTILE += ("<script>", "[x](javascript:alert(1))", "$$\\frac{1}{0}$$", "%", "../../etc/passwd", "x.y.z", ".", "f" * 64)
+HOSTILE += ("\u202e", "\ufeff", "🙂", "own", "__class__", "rnn", "rnn,rnn,rnn", "rnn.hidden", "(" * 2_000, "not " * 700)
+
+
+@settings(deadline=None, max_examples=20)
+@pytest.mark.parametrize("page", [page for page in KINDS if page != "negation"])
+@given(data=st.data())
+def test_any_url_gives_a_state_and_short_messages(page: str, data: st.DataObject) -> None:
+    """URLs of the negation page are in `test_open_experiment.py`."""
+    recorded = {name for address, *_ in RECORDED["pages"].get(page, ()) for name, _ in parse_qsl(address)}
+    names = sorted(recorded | {field.name for field in dataclasses.fields(KINDS[page])})
+    texts = st.sampled_from(HOSTILE) | st.text()
+    params = data.draw(st.dictionaries(st.sampled_from(names) | st.text(), texts, max_size=8))
+    _, problems = open_address(KINDS[page], params)
     assert len(problems) <= len(params)
     assert all(len(problem) < 400 and problem.isprintable() for problem in problems)

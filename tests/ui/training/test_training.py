@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,6 +29,7 @@ from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest
 from explorer.web.visitors import Visitor
 from tests.pages.screen import assert_no_errors, captions, component_data, warnings_of
+from tests.waiting import wait_until
 
 PUBLIC = default_config("text", "gru")
 OWN = with_settings(PUBLIC, {"corpus": "own", "text": "0" * 64})
@@ -96,10 +96,7 @@ def labels(at: AppTest) -> list[str]:
 
 
 def wait_for_jobs() -> None:
-    deadline = time.monotonic() + 60
-    while not all(view.done for view in service.views("ada")):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: all(view.done for view in service.views("ada")))
 
 
 def test_a_press_of_train_reruns_the_fragments_and_not_the_page(

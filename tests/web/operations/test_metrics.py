@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from unittest.mock import Mock
 
@@ -17,7 +16,6 @@ from starlette.routing import Route
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import StoreError, TooManyRequests
-from explorer.jobs.job import Job
 from explorer.jobs.service import JobService
 from explorer.training.config import default_config, with_settings
 from explorer.web import rate_limits
@@ -26,6 +24,7 @@ from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.client_address import ClientAddressMiddleware
 from explorer.web.operations import metrics
 from explorer.web.visitors import operator_endpoint
+from tests.waiting import wait_until
 from tests.web.client import TestClient
 
 PASSWORD, TOKEN = "a long password", "a token of sixteen letters"
@@ -68,11 +67,6 @@ def read() -> dict[tuple[str, tuple[str, ...]], float]:
         for family in text_string_to_metric_families(answer.text)
         for sample in family.samples
     }
-
-
-def wait_for_end(job: Job) -> None:
-    while not job.view().done:
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
@@ -143,10 +137,10 @@ def test_visitors_and_trainings_are_counted(service: JobService) -> None:
         service.tab_opened(visitor)
     job = service.submit(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 1}), "ada")
     assert sum(service.count_states().values()) == 1
-    wait_for_end(job)
+    wait_until(lambda: job.view().done)
     stopped = service.submit(with_settings(default_config("negation", "rnn"), {"epochs": 400, "replicas": 1}), "ada")
     service.stop(stopped.key, "ada")
-    wait_for_end(stopped)
+    wait_until(lambda: stopped.view().done)
     stopped.publish(saved=True)  # it is counted once
     after = read()
     grown = {key: after[key] - before.get(key, 0) for key in after}

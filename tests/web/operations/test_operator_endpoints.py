@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import time
 from collections.abc import Iterator
 from unittest.mock import Mock
 
@@ -21,6 +20,7 @@ from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.operations import operator_endpoints, server_facts, server_log
 from explorer.web.operations.server_log import LoggedError
 from explorer.web.visitors import operator_endpoint
+from tests.waiting import wait_until
 from tests.web.client import COMMAND, TestClient
 
 Patch = pytest.MonkeyPatch
@@ -99,8 +99,7 @@ def test_the_operator_stops_a_training_of_somebody_else(operator: TestClient, se
     jobs = state["server"]["jobs"]
     assert jobs["waiting"] + jobs["running"] == 1
     assert operator.post(f"/jobs/{job.key}/stop", headers=COMMAND).status_code == 204
-    while not job.view().done:
-        time.sleep(0.01)
+    wait_until(lambda: job.view().done)
     assert operator.get("/operator/state").json()["jobs"] == []
 
 

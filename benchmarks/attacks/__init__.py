@@ -1,1 +1,0 @@
-"""Hostile input for `benchmarks.hostile`: addresses, archives, and the nine attacks of issue 21."""
