@@ -172,7 +172,7 @@ def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading:
 def _draw(state: DepthState, stored: StoredModel, document: Document, results: Mapping[str, AttentionReading]) -> None:
     reading = results["reading"]
     document.problems(filter(None, [reading.problem]))
-    selected, width = reading.selected_heads(state), stored.config.model.width  # type: ignore[union-attr]
+    selected, width = reading.selected_heads(state), stored.config.model.width  # type: ignore[attr-defined]
     trained_heads = _trained_head_count(stored) if state.who == "trained" else None
     differences = {weights: reading.metric(weights, "difference") for weights in reading.splits}
     cuts = {

@@ -70,7 +70,7 @@ def training_section(session: PageSession[ScaledAttentionState]) -> None:
 def head_width(config: RunConfig) -> int:
     """Return d_k of the run's heads."""
     model = config.model
-    return int(model.width // model.heads)  # type: ignore[union-attr]  # all compared models are Transformers
+    return int(model.width // model.heads)  # type: ignore[attr-defined]  # all compared models are Transformers
 
 
 def _training_panels(state: ScaledAttentionState, views: Mapping[str, RunView]) -> list[Panel]:
