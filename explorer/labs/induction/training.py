@@ -18,7 +18,7 @@ from explorer.labs.induction.state import InductionState
 from explorer.tasks.sequence_labelling.induction import InductionConfig
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, value_tracks
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table
 from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
@@ -91,9 +91,9 @@ def moments_section(state: InductionState, views: Mapping[str, RunView]) -> None
         for event, steps in zip(_EVENTS, learned[name], strict=True)
         if np.isfinite(steps).any()
     ]
-    columns: list[dict[str, object]] = [
-        {"key": "event", "label": "score or loss", "kind": "text", "align": "left"},
-        {"key": "step", "label": "first step", "kind": "strip", "align": "left", "range": [0, last_step(finished)]},
+    columns = [
+        column("event", "score or loss"),
+        column("step", "first step", "strip", range=[0, last_step(finished)]),
     ]
     if rows:
         label = "Steps at which the scores rise and the loss falls"
@@ -117,10 +117,8 @@ def _moment_row(event: str, colour: str, steps: Float[ndarray, " seeds"]) -> dic
     seeds = "" if len(reached) == len(steps) else f" ({len(reached)} of {len(steps)} seeds)"
     values = [round(float(step)) for step in reached]
     return {
-        "cells": {
-            "event": {"text": f"{event}{seeds}", "colour": colour},
-            "step": {"text": f"{np.median(reached):.0f}", "values": values, "mark": None},
-        }
+        "event": {"text": f"{event}{seeds}", "colour": colour},
+        "step": {"text": f"{np.median(reached):.0f}", "values": values, "mark": None},
     }
 
 

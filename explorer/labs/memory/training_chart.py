@@ -25,7 +25,7 @@ from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table, strip_cell
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, is_finished
@@ -168,28 +168,24 @@ def results_table(
     chance = 1 / state.symbols
     length_labels = {str(n): f"at {n:,}" for n in others}
     numbers = {**length_labels, "first": "steps until solved", "steps": "training steps", "seconds": "training time"}
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "model", "kind": "model", "align": "left", "wrap": True},
-        {"key": "solved", "label": f"solved at {length:,}", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
+    columns = [
+        column("name", "model", "model", wrap=True),
+        column("solved", f"solved at {length:,}", "strip", range=[0.0, 1.0]),
     ]
-    columns += [
-        {"key": key, "label": label, "kind": "number", "align": "right", "minor": True}
-        for key, label in numbers.items()
-    ]
+    columns += [column(key, label, "number", minor=True) for key, label in numbers.items()]
     rows = []
     for name, each in results.items():
         cells: dict[str, object] = {
             "name": {"text": variants[name].title, "colour": variants[name].colour},
-            "solved": {
-                "text": f"{each.solved} of {len(each.accuracy)} seed{'s' if len(each.accuracy) > 1 else ''}",
-                "values": [round(float(v), 4) for v in each.accuracy],
-            },
-            "steps": {"text": f"{each.config.steps:,}"},
-            "first": {"text": _format_steps(each)},
-            "seconds": {"text": format_duration(views[name].seconds or 0.0)},
+            "solved": strip_cell(
+                f"{each.solved} of {len(each.accuracy)} seed{'s' if len(each.accuracy) > 1 else ''}", each.accuracy
+            ),
+            "steps": f"{each.config.steps:,}",
+            "first": _format_steps(each),
+            "seconds": format_duration(views[name].seconds or 0.0),
         }
-        cells |= {str(n): {"text": _format_median(each.accuracy_at(n))} for n in others}
-        rows.append({"cells": cells})
+        cells |= {str(n): _format_median(each.accuracy_at(n)) for n in others}
+        rows.append(cells)
     if rows:
         draw_table(
             columns,
