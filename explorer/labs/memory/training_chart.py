@@ -16,7 +16,7 @@ from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.recall import SOLVED
 from explorer.figures.comparison import Line, variant_line
 from explorer.figures.recurrent.recall import accuracy_by_length, accuracy_by_step
-from explorer.inspection.compare import median_and_range, metric_over_seeds
+from explorer.inspection.compare import median_and_range
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.state import MemoryState
@@ -29,6 +29,7 @@ from explorer.ui.components.table import column, draw_table, strip_cell
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, is_finished
+from explorer.ui.training.variant_charts import VariantCurves, metric_lines
 from explorer.ui.wording import count_seeds, join_words
 
 HEIGHT, NARROW = 220, 190
@@ -239,15 +240,10 @@ def _learning_panels(
 
 
 @cached()
-def _learning_panel(
-    model: str, variants: tuple[tuple[ModelVariant, Curves | None], ...], last: int, task: RecallConfig
-) -> Panel:
+def _learning_panel(model: str, variants: VariantCurves, last: int, task: RecallConfig) -> Panel:
     """Return one panel; it is cached for all visitors of the same runs."""
     row = MODELS[model]
-    lines = [
-        variant_line(variant, *metric_over_seeds(curves, "accuracy", median_and_range), statistic="median")
-        for variant, curves in variants
-    ]
+    lines = metric_lines(variants, "accuracy", "median")
     words = join_words([variant.words for variant, _ in variants])
     limit = _orderless_line(task, [variant for variant, _ in variants], (0, last), (task.length,) * 2)
     return Panel(

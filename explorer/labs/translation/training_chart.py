@@ -14,7 +14,7 @@ from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line, variant_line
 from explorer.figures.seq2seq.translation import exact_match_by_format, exact_match_by_length, exact_match_by_step
-from explorer.inspection.compare import median_and_range, metric_over_seeds
+from explorer.inspection.compare import median_and_range
 from explorer.labs.translation import findings
 from explorer.labs.translation.findings import TranslationResult
 from explorer.labs.translation.state import TranslationState
@@ -27,6 +27,7 @@ from explorer.ui.components.table import column, draw_table, strip_cell
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, is_finished
+from explorer.ui.training.variant_charts import VariantCurves, curves_of_variants, metric_lines
 from explorer.ui.wording import count_seeds, join_words
 
 _NUMBERS = {"parameters": "parameters", "steps": "steps", "seconds": "training time"}
@@ -167,17 +168,13 @@ def learning_chart(state: TranslationState, request: TrainRequest) -> None:
 
 
 def _learning_panels(state: TranslationState, views: Mapping[str, RunView]) -> list[Panel]:
-    curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
-    return [_learning_panel(state.task, curves_by_variant, last_step(views))]
+    return [_learning_panel(state.task, curves_of_variants(state.variants, views), last_step(views))]
 
 
 @cached()
-def _learning_panel(task: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
+def _learning_panel(task: str, curves_by_variant: VariantCurves, last: int) -> Panel:
     """Return the panel; it is cached for all visitors of the same runs."""
-    lines = [
-        variant_line(each, *metric_over_seeds(curves, "exact", median_and_range), statistic="median")
-        for each, curves in curves_by_variant
-    ]
+    lines = metric_lines(curves_by_variant, "exact", "median")
     variants = [each for each, _ in curves_by_variant]
     return Panel(
         f"learning-{task}",
