@@ -146,7 +146,6 @@ def opened_model(card: ModelCard) -> OpenedModel:
 # ---- results of opened models, which pages and lessons share
 
 Group: TypeAlias = Literal["best", "two best", "four best", "previous-token head"]
-GROUPS: tuple[Group, ...] = ("best", "two best", "four best", "previous-token head")
 _KEPT = 32  # results of each experiment
 
 

@@ -20,7 +20,7 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.training.real_model_choice import card_key, choose_real_model
 
 Result: TypeAlias = Union["repeated_tokens.RepeatScores", "repeated_tokens.Removal"]
-_GROUPS = ("best", "two best", "four best", "previous-token head")  # of `opened_model.GROUPS`, which needs torch
+_GROUPS = ("best", "two best", "four best", "previous-token head")  # of `opened_model.Group`, which needs torch
 _DESCRIBED = ("four best", "previous-token head")  # in a sentence; the table has all
 _TITLES = {
     "best": "the best induction head",
