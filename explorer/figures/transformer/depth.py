@@ -14,8 +14,6 @@ from numpy import ndarray
 
 from explorer.figures.style import band, figure, line_end_labels, line_with_dots, round_significant
 
-TRACES_PER_LINE = 3  # traces: low, high, line
-
 
 @dataclass(frozen=True)
 class HeadMeasure:

@@ -18,7 +18,7 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.real_model_choice import card_key, choose_real_model
 
-_VARIANTS = {  # of `opened_model.FIRST_TOKENS`, which needs torch
+_VARIANTS = {  # of `opened_model.FirstTokens`, which needs torch
     "unchanged": "sentences as they are",
     "replaced": "first token replaced by a random one",
     "removed": "first token removed",
