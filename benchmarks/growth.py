@@ -10,14 +10,24 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import torch
 import typer
 
-from explorer.experiments.growth import CORPORA, FILE, LEARNING_RATES, SIZES, growth_configs, search_configs
-from explorer.training.config import RunConfig, key
+from explorer.experiments.growth import CORPORA, FILE, LEARNING_RATES, SIZES, growth_config, growth_configs
+from explorer.training.config import RunConfig, key, with_settings
 from explorer.training.recorder import record_run
+
+SEARCHED_RATES: Final = (0.01, 0.03, 0.1)
+SEARCH_SEED: Final = 100  # the first of three; the runs have other seeds
+
+
+def search_configs(model: str, size: int) -> dict[float, RunConfig]:
+    """Return the runs of the search for the learning rate of a size: on a validation split, with seeds of their own."""
+    split = {"test": 0.5, "seed": SEARCH_SEED}
+    config = with_settings(growth_config(model, size, 1.0), split)
+    return {rate: with_settings(config, {"learning_rate": rate}) for rate in SEARCHED_RATES}
 
 
 def measure(config: RunConfig) -> dict[str, Any]:

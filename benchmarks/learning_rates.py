@@ -13,25 +13,37 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Final
 
 import torch
 import typer
 
-from explorer.experiments.learning_rates import (
-    ACCURACIES,
-    COMPARISONS,
-    FILE,
-    LOSSES,
-    SEEDS,
-    read_searches,
-    search_config,
-    searched_rates,
-)
+from explorer.experiments.learning_rates import COMPARISONS, FILE, SEEDS, rates_of, read_searches
 from explorer.sweeps.controller import TrialStatus
 from explorer.sweeps.driver import carry_out
 from explorer.sweeps.space import Sweep, make_sweep
-from explorer.training.config import RunConfig
+from explorer.training.config import RunConfig, with_settings
+
+LOSSES: Final[Mapping[str, str]] = {
+    "negation": "test_loss",
+    "recall": "loss",
+    "text": "val_loss",
+    "sentiment": "val_error",
+}
+ACCURACIES: Final[Mapping[str, str]] = {"negation": "exact_accuracy", "recall": "accuracy"}
+_SEARCH_SPLIT: Final[Mapping[str, Mapping[str, object]]] = {"text": {"held_out": 0.1, "test": 0.5}}
+
+
+def searched_rates(comparison: str, used: float) -> tuple[float, ...]:
+    """Return the rates of the search for a model that uses this rate."""
+    return tuple(sorted({*rates_of(comparison), used}))
+
+
+def search_config(comparison: str, config: RunConfig) -> RunConfig:
+    """Return the run of a comparison with the seeds of the search; on a text with a validation split of its own."""
+    seeds = {"seed": SEEDS.start, "replicas": len(SEEDS)}
+    return with_settings(config, {**seeds, **_SEARCH_SPLIT.get(comparison, {})})
 
 
 def search(comparison: str, config: RunConfig) -> Sweep:

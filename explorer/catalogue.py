@@ -9,46 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from explorer.models.configs import (
-    BagOfBigramsConfig,
-    BagOfBigramsEnglishConfig,
-    BagOfWordsConfig,
-    BagOfWordsEnglishConfig,
-    BagOfWordsHiddenConfig,
-    BagOfWordsHiddenEnglishConfig,
-    CbowConfig,
-    ConvolutionConfig,
-    ConvolutionEnglishConfig,
-    EncoderDecoderConfig,
-    FeedforwardConfig,
-    FeedforwardEnglishConfig,
-    FeedforwardTextConfig,
-    GRUConfig,
-    GRUEnglishConfig,
-    GRURecallConfig,
-    GRUStringConfig,
-    GRUTaggerConfig,
-    GRUTextConfig,
-    LSTMConfig,
-    LSTMEnglishConfig,
-    LSTMRecallConfig,
-    LSTMStringConfig,
-    LSTMTextConfig,
-    NgramTextConfig,
-    RNNConfig,
-    RNNEnglishConfig,
-    RNNRecallConfig,
-    RNNStringConfig,
-    RNNTaggerConfig,
-    RNNTextConfig,
-    SkipGramConfig,
-    TransformerEncoderConfig,
-    TransformerEncoderDecoderConfig,
-    TransformerEncoderEnglishConfig,
-    TransformerRecallConfig,
-    TransformerTaggerConfig,
-    TransformerTextConfig,
-)
+from explorer.models import configs
+from explorer.models.configs import ModelConfig
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.sentiment.config import SentimentConfig
@@ -67,46 +29,6 @@ from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
 
-ModelConfig: TypeAlias = (
-    BagOfWordsConfig
-    | BagOfWordsHiddenConfig
-    | BagOfBigramsConfig
-    | FeedforwardConfig
-    | ConvolutionConfig
-    | RNNConfig
-    | LSTMConfig
-    | GRUConfig
-    | TransformerEncoderConfig
-    | BagOfWordsEnglishConfig
-    | BagOfWordsHiddenEnglishConfig
-    | BagOfBigramsEnglishConfig
-    | FeedforwardEnglishConfig
-    | ConvolutionEnglishConfig
-    | RNNEnglishConfig
-    | LSTMEnglishConfig
-    | GRUEnglishConfig
-    | TransformerEncoderEnglishConfig
-    | NgramTextConfig
-    | FeedforwardTextConfig
-    | RNNTextConfig
-    | LSTMTextConfig
-    | GRUTextConfig
-    | TransformerTextConfig
-    | RNNRecallConfig
-    | LSTMRecallConfig
-    | GRURecallConfig
-    | TransformerRecallConfig
-    | RNNStringConfig
-    | LSTMStringConfig
-    | GRUStringConfig
-    | EncoderDecoderConfig
-    | TransformerEncoderDecoderConfig
-    | TransformerTaggerConfig
-    | RNNTaggerConfig
-    | GRUTaggerConfig
-    | SkipGramConfig
-    | CbowConfig
-)
 TaskConfig: TypeAlias = (
     NegationConfig
     | SentimentConfig
@@ -137,14 +59,19 @@ class ModelForTask:
     """
 
     config: type[ModelConfig]
-    class_path: str  # module:Class
+    class_name: str  # module:Class in explorer.models
     recipe: Mapping[str, object]  # training settings by name, as `with_settings` takes them
     version: int = 1
 
     @property
+    def class_path(self) -> str:
+        """The model class as module:Class."""
+        return f"explorer.models.{self.class_name}"
+
+    @property
     def source_file(self) -> str:
         """The source file, relative to the package."""
-        return "models/" + self.class_path.split(":")[0].rsplit(".", 1)[1] + ".py"
+        return f"models/{self.class_name.partition(':')[0]}.py"
 
 
 @dataclass(frozen=True)
@@ -276,8 +203,18 @@ _SENTIMENT: dict[str, object] = {
 }
 
 
-def _sentiment(config: type[ModelConfig], class_path: str, learning_rate: float) -> ModelForTask:
-    return ModelForTask(config, f"explorer.models.{class_path}", {**_SENTIMENT, "learning_rate": learning_rate})
+def _negation(
+    config: type[ModelConfig], class_name: str, epochs: int, learning_rate: float, version: int = 1
+) -> ModelForTask:
+    return ModelForTask(config, class_name, {"epochs": epochs, "learning_rate": learning_rate}, version)
+
+
+def _sentiment(config: type[ModelConfig], class_name: str, learning_rate: float) -> ModelForTask:
+    return ModelForTask(config, class_name, {**_SENTIMENT, "learning_rate": learning_rate})
+
+
+def _text(config: type[ModelConfig], class_name: str, learning_rate: float, **more: object) -> ModelForTask:
+    return ModelForTask(config, class_name, {**_TEXT, "learning_rate": learning_rate, **more})
 
 
 # Word vectors. A row of a batch reads few words, so batches are large.
@@ -291,9 +228,9 @@ _WORD_VECTORS: dict[str, object] = {
 }
 
 
-def _tagger(config: type[ModelConfig], class_path: str) -> dict[str, ModelForTask]:
+def _tagger(config: type[ModelConfig], class_name: str) -> dict[str, ModelForTask]:
     """What answers at every place, on each labelling task."""
-    return {task: ModelForTask(config, class_path, recipe) for task, recipe in _LABELLING_RECIPES.items()}
+    return {task: ModelForTask(config, class_name, recipe) for task, recipe in _LABELLING_RECIPES.items()}
 
 
 MODELS = {
@@ -307,13 +244,8 @@ MODELS = {
             "Softmax regression on word counts: Cox 1958, The regression analysis of binary sequences",
             "https://doi.org/10.1111/j.2517-6161.1958.tb00292.x",
             {
-                "negation": ModelForTask(
-                    BagOfWordsConfig,
-                    "explorer.models.bag_of_words:BagOfWords",
-                    {"epochs": 20, "learning_rate": 1e-2},
-                    version=2,
-                ),
-                "sentiment": _sentiment(BagOfWordsEnglishConfig, "bag_of_words:BagOfWords", 1e-3),
+                "negation": _negation(configs.BagOfWordsConfig, "bag_of_words:BagOfWords", 20, 1e-2, version=2),
+                "sentiment": _sentiment(configs.BagOfWordsEnglishConfig, "bag_of_words:BagOfWords", 1e-3),
             },
         ),
         ModelRow(
@@ -325,12 +257,8 @@ MODELS = {
             "back-propagating errors",
             "https://doi.org/10.1038/323533a0",
             {
-                "negation": ModelForTask(
-                    BagOfWordsHiddenConfig,
-                    "explorer.models.bag_of_words:BagOfWordsHidden",
-                    {"epochs": 40, "learning_rate": 3e-2},
-                ),
-                "sentiment": _sentiment(BagOfWordsHiddenEnglishConfig, "bag_of_words:BagOfWordsHidden", 1.6e-2),
+                "negation": _negation(configs.BagOfWordsHiddenConfig, "bag_of_words:BagOfWordsHidden", 40, 3e-2),
+                "sentiment": _sentiment(configs.BagOfWordsHiddenEnglishConfig, "bag_of_words:BagOfWordsHidden", 1.6e-2),
             },
         ),
         ModelRow(
@@ -341,12 +269,8 @@ MODELS = {
             "Wang and Manning 2012, Baselines and bigrams: simple, good sentiment and topic classification",
             "https://aclanthology.org/P12-2018/",
             {
-                "negation": ModelForTask(
-                    BagOfBigramsConfig,
-                    "explorer.models.bag_of_bigrams:BagOfBigrams",
-                    {"epochs": 40, "learning_rate": 3e-2},
-                ),
-                "sentiment": _sentiment(BagOfBigramsEnglishConfig, "bag_of_bigrams:BagOfBigrams", 2e-3),
+                "negation": _negation(configs.BagOfBigramsConfig, "bag_of_bigrams:BagOfBigrams", 40, 3e-2),
+                "sentiment": _sentiment(configs.BagOfBigramsEnglishConfig, "bag_of_bigrams:BagOfBigrams", 2e-3),
             },
         ),
         ModelRow(
@@ -357,11 +281,7 @@ MODELS = {
             "Kneser and Ney 1995, Improved backing-off for m-gram language modeling; Chen and Goodman 1999, An "
             "empirical study of smoothing techniques for language modeling",
             "https://doi.org/10.1006/csla.1999.0128",
-            {
-                "text": ModelForTask(
-                    NgramTextConfig, "explorer.models.kneser_ney:Ngram", {"iterations": 1, "snapshots": 2}
-                )
-            },
+            {"text": ModelForTask(configs.NgramTextConfig, "kneser_ney:Ngram", {"iterations": 1, "snapshots": 2})},
         ),
         ModelRow(
             "feedforward",
@@ -371,16 +291,9 @@ MODELS = {
             "Bengio, Ducharme, Vincent and Jauvin 2003, A neural probabilistic language model",
             "https://www.jmlr.org/papers/v3/bengio03a.html",
             {
-                "negation": ModelForTask(
-                    FeedforwardConfig,
-                    "explorer.models.feedforward:Feedforward",
-                    {"epochs": 25, "learning_rate": 3e-3},
-                    version=2,
-                ),
-                "sentiment": _sentiment(FeedforwardEnglishConfig, "feedforward:Feedforward", 8e-3),
-                "text": ModelForTask(
-                    FeedforwardTextConfig, "explorer.models.neural_ngram:NeuralNgram", {**_TEXT, "learning_rate": 3e-3}
-                ),
+                "negation": _negation(configs.FeedforwardConfig, "feedforward:Feedforward", 25, 3e-3, version=2),
+                "sentiment": _sentiment(configs.FeedforwardEnglishConfig, "feedforward:Feedforward", 8e-3),
+                "text": _text(configs.FeedforwardTextConfig, "neural_ngram:NeuralNgram", 3e-3),
             },
         ),
         ModelRow(
@@ -391,18 +304,12 @@ MODELS = {
             "Elman 1990, Finding structure in time; Mikolov et al. 2010, Recurrent neural network based language model",
             "https://doi.org/10.1207/s15516709cog1402_1",
             {
-                "negation": ModelForTask(
-                    RNNConfig, "explorer.models.rnn:RNN", {"epochs": 25, "learning_rate": 3e-3}, version=2
-                ),
-                "sentiment": _sentiment(RNNEnglishConfig, "rnn:RNN", 2e-3),
-                "text": ModelForTask(
-                    RNNTextConfig, "explorer.models.rnn:RNNLanguageModel", {**_TEXT, "learning_rate": 1e-3}
-                ),
-                "recall": ModelForTask(
-                    RNNRecallConfig, "explorer.models.rnn:RNNRecall", {**_RECALL, "iterations": 1_000}
-                ),
-                "string": ModelForTask(RNNStringConfig, "explorer.models.rnn:RNNString", _STRING),
-                **_tagger(RNNTaggerConfig, "explorer.models.recurrent_tagger:RNNTagger"),
+                "negation": _negation(configs.RNNConfig, "rnn:RNN", 25, 3e-3, version=2),
+                "sentiment": _sentiment(configs.RNNEnglishConfig, "rnn:RNN", 2e-3),
+                "text": _text(configs.RNNTextConfig, "rnn:RNNLanguageModel", 1e-3),
+                "recall": ModelForTask(configs.RNNRecallConfig, "rnn:RNNRecall", {**_RECALL, "iterations": 1_000}),
+                "string": ModelForTask(configs.RNNStringConfig, "rnn:RNNString", _STRING),
+                **_tagger(configs.RNNTaggerConfig, "recurrent_tagger:RNNTagger"),
             },
         ),
         ModelRow(
@@ -414,15 +321,11 @@ MODELS = {
             "recurrent neural networks",
             "https://arxiv.org/abs/1308.0850",
             {
-                "negation": ModelForTask(
-                    LSTMConfig, "explorer.models.lstm:LSTM", {"epochs": 25, "learning_rate": 3e-3}, version=2
-                ),
-                "sentiment": _sentiment(LSTMEnglishConfig, "lstm:LSTM", 8e-3),
-                "text": ModelForTask(
-                    LSTMTextConfig, "explorer.models.lstm:LSTMLanguageModel", {**_TEXT, "learning_rate": 5e-3}
-                ),
-                "recall": ModelForTask(LSTMRecallConfig, "explorer.models.lstm:LSTMRecall", _RECALL),
-                "string": ModelForTask(LSTMStringConfig, "explorer.models.lstm:LSTMString", _STRING),
+                "negation": _negation(configs.LSTMConfig, "lstm:LSTM", 25, 3e-3, version=2),
+                "sentiment": _sentiment(configs.LSTMEnglishConfig, "lstm:LSTM", 8e-3),
+                "text": _text(configs.LSTMTextConfig, "lstm:LSTMLanguageModel", 5e-3),
+                "recall": ModelForTask(configs.LSTMRecallConfig, "lstm:LSTMRecall", _RECALL),
+                "string": ModelForTask(configs.LSTMStringConfig, "lstm:LSTMString", _STRING),
             },
         ),
         ModelRow(
@@ -434,16 +337,12 @@ MODELS = {
             "translation",
             "https://arxiv.org/abs/1406.1078",
             {
-                "negation": ModelForTask(
-                    GRUConfig, "explorer.models.gru:GRU", {"epochs": 25, "learning_rate": 3e-3}, version=2
-                ),
-                "sentiment": _sentiment(GRUEnglishConfig, "gru:GRU", 4e-3),
-                "text": ModelForTask(
-                    GRUTextConfig, "explorer.models.gru:GRULanguageModel", {**_TEXT, "learning_rate": 5e-3}
-                ),
-                "recall": ModelForTask(GRURecallConfig, "explorer.models.gru:GRURecall", _RECALL),
-                "string": ModelForTask(GRUStringConfig, "explorer.models.gru:GRUString", _STRING),
-                **_tagger(GRUTaggerConfig, "explorer.models.recurrent_tagger:GRUTagger"),
+                "negation": _negation(configs.GRUConfig, "gru:GRU", 25, 3e-3, version=2),
+                "sentiment": _sentiment(configs.GRUEnglishConfig, "gru:GRU", 4e-3),
+                "text": _text(configs.GRUTextConfig, "gru:GRULanguageModel", 5e-3),
+                "recall": ModelForTask(configs.GRURecallConfig, "gru:GRURecall", _RECALL),
+                "string": ModelForTask(configs.GRUStringConfig, "gru:GRUString", _STRING),
+                **_tagger(configs.GRUTaggerConfig, "recurrent_tagger:GRUTagger"),
             },
         ),
         ModelRow(
@@ -454,12 +353,8 @@ MODELS = {
             "Kim 2014, Convolutional neural networks for sentence classification",
             "https://aclanthology.org/D14-1181/",
             {
-                "negation": ModelForTask(
-                    ConvolutionConfig,
-                    "explorer.models.convolution:ConvolutionalClassifier",
-                    {"epochs": 25, "learning_rate": 3e-3},
-                ),
-                "sentiment": _sentiment(ConvolutionEnglishConfig, "convolution:ConvolutionalClassifier", 4e-3),
+                "negation": _negation(configs.ConvolutionConfig, "convolution:ConvolutionalClassifier", 25, 3e-3),
+                "sentiment": _sentiment(configs.ConvolutionEnglishConfig, "convolution:ConvolutionalClassifier", 4e-3),
             },
         ),
         ModelRow(
@@ -470,26 +365,26 @@ MODELS = {
             "Vaswani et al. 2017, Attention is all you need",
             "https://arxiv.org/abs/1706.03762",
             {
-                "negation": ModelForTask(
-                    TransformerEncoderConfig,
-                    "explorer.models.transformer_encoder:TransformerEncoder",
-                    {"epochs": 30, "learning_rate": 3e-3},
-                    version=2,
+                "negation": _negation(
+                    configs.TransformerEncoderConfig, "transformer_encoder:TransformerEncoder", 30, 3e-3, version=2
                 ),
                 "sentiment": _sentiment(
-                    TransformerEncoderEnglishConfig, "transformer_encoder:TransformerEncoder", 2e-3
+                    configs.TransformerEncoderEnglishConfig, "transformer_encoder:TransformerEncoder", 2e-3
                 ),
-                "text": ModelForTask(
-                    TransformerTextConfig,
-                    "explorer.models.transformer_decoder:TransformerDecoder",
-                    {**_TEXT, "method": "muon", "learning_rate": 1e-2, "weight_decay": 0.1, "momentum": 0.95},
+                "text": _text(
+                    configs.TransformerTextConfig,
+                    "transformer_decoder:TransformerDecoder",
+                    1e-2,
+                    method="muon",
+                    weight_decay=0.1,
+                    momentum=0.95,
                 ),
                 "recall": ModelForTask(
-                    TransformerRecallConfig,
-                    "explorer.models.transformer_encoder:TransformerRecall",
+                    configs.TransformerRecallConfig,
+                    "transformer_encoder:TransformerRecall",
                     {**_RECALL, "iterations": 400, "learning_rate": 5e-3},
                 ),
-                **_tagger(TransformerTaggerConfig, "explorer.models.transformer_tagger:TransformerTagger"),
+                **_tagger(configs.TransformerTaggerConfig, "transformer_tagger:TransformerTagger"),
             },
         ),
         ModelRow(
@@ -502,7 +397,7 @@ MODELS = {
             "translate",
             "https://arxiv.org/abs/1409.0473",
             {
-                task: ModelForTask(EncoderDecoderConfig, "explorer.models.encoder_decoder:EncoderDecoder", recipe)
+                task: ModelForTask(configs.EncoderDecoderConfig, "encoder_decoder:EncoderDecoder", recipe)
                 for task, recipe in (
                     ("reverse", _RECURRENT_DIGITS),
                     ("copy", _RECURRENT_DIGITS),
@@ -520,8 +415,8 @@ MODELS = {
             "https://arxiv.org/abs/1706.03762",
             {
                 task: ModelForTask(
-                    TransformerEncoderDecoderConfig,
-                    "explorer.models.transformer_encoder_decoder:TransformerEncoderDecoder",
+                    configs.TransformerEncoderDecoderConfig,
+                    "transformer_encoder_decoder:TransformerEncoderDecoder",
                     recipe,
                 )
                 for task, recipe in (
@@ -540,7 +435,7 @@ MODELS = {
             "Mikolov, Sutskever, Chen, Corrado and Dean 2013, Distributed representations of words and phrases and "
             "their compositionality",
             "https://arxiv.org/abs/1310.4546",
-            {"word_vectors": ModelForTask(SkipGramConfig, "explorer.models.word_vectors:SkipGram", _WORD_VECTORS)},
+            {"word_vectors": ModelForTask(configs.SkipGramConfig, "word_vectors:SkipGram", _WORD_VECTORS)},
         ),
         ModelRow(
             "cbow",
@@ -549,10 +444,12 @@ MODELS = {
             "8px,3px",
             "Mikolov, Chen, Corrado and Dean 2013, Efficient estimation of word representations in vector space",
             "https://arxiv.org/abs/1301.3781",
-            {"word_vectors": ModelForTask(CbowConfig, "explorer.models.word_vectors:Cbow", _WORD_VECTORS)},
+            {"word_vectors": ModelForTask(configs.CbowConfig, "word_vectors:Cbow", _WORD_VECTORS)},
         ),
     )
 }
+_LABELLING_OBJECTIVE = "explorer.training.objectives.labelling:LabellingObjective"
+_TRANSLATION_OBJECTIVE = "explorer.training.objectives.translation:TranslationObjective"
 TASKS = {
     row.name: row
     for row in (
@@ -573,79 +470,17 @@ TASKS = {
         TaskRow("text", "Text", TextConfig, "explorer.training.objectives.text:TextObjective", "text"),
         TaskRow("recall", "Recall", RecallConfig, "explorer.training.objectives.recall:RecallObjective", "memory"),
         TaskRow("string", "String", StringConfig, "explorer.training.objectives.string:StringObjective", "memory"),
-        TaskRow(
-            "reverse",
-            "Reverse",
-            ReverseConfig,
-            "explorer.training.objectives.translation:TranslationObjective",
-            "translation",
-        ),
-        TaskRow(
-            "copy", "Copy", CopyConfig, "explorer.training.objectives.translation:TranslationObjective", "translation"
-        ),
-        TaskRow(
-            "dates",
-            "Dates",
-            DatesConfig,
-            "explorer.training.objectives.translation:TranslationObjective",
-            "translation",
-        ),
-        TaskRow(
-            "pairs",
-            "Your own pairs",
-            PairsConfig,
-            "explorer.training.objectives.translation:TranslationObjective",
-            "translation",
-        ),
-        TaskRow(
-            "noise",
-            "Random symbols",
-            RandomSymbolsConfig,
-            "explorer.training.objectives.labelling:LabellingObjective",
-            "masks",
-        ),
-        TaskRow(
-            "tale",
-            "Grammar text",
-            GrammarTextConfig,
-            "explorer.training.objectives.labelling:LabellingObjective",
-            "masks",
-        ),
-        TaskRow(
-            "echo",
-            "Delayed copy",
-            DelayedCopyConfig,
-            "explorer.training.objectives.labelling:LabellingObjective",
-            "positions",
-        ),
-        TaskRow(
-            "gloss",
-            "Word sense",
-            WordSenseConfig,
-            "explorer.training.objectives.labelling:LabellingObjective",
-            "sentences",
-        ),
-        TaskRow(
-            "gist",
-            "Hidden word",
-            MaskedWordConfig,
-            "explorer.training.objectives.labelling:LabellingObjective",
-            "sentences",
-        ),
-        TaskRow(
-            "place",
-            "Position rule",
-            PositionRuleConfig,
-            "explorer.training.objectives.labelling:LabellingObjective",
-            "shapes",
-        ),
-        TaskRow(
-            "agreement",
-            "Agreement",
-            AgreementConfig,
-            "explorer.training.objectives.labelling:LabellingObjective",
-            "shapes",
-        ),
+        TaskRow("reverse", "Reverse", ReverseConfig, _TRANSLATION_OBJECTIVE, "translation"),
+        TaskRow("copy", "Copy", CopyConfig, _TRANSLATION_OBJECTIVE, "translation"),
+        TaskRow("dates", "Dates", DatesConfig, _TRANSLATION_OBJECTIVE, "translation"),
+        TaskRow("pairs", "Your own pairs", PairsConfig, _TRANSLATION_OBJECTIVE, "translation"),
+        TaskRow("noise", "Random symbols", RandomSymbolsConfig, _LABELLING_OBJECTIVE, "masks"),
+        TaskRow("tale", "Grammar text", GrammarTextConfig, _LABELLING_OBJECTIVE, "masks"),
+        TaskRow("echo", "Delayed copy", DelayedCopyConfig, _LABELLING_OBJECTIVE, "positions"),
+        TaskRow("gloss", "Word sense", WordSenseConfig, _LABELLING_OBJECTIVE, "sentences"),
+        TaskRow("gist", "Hidden word", MaskedWordConfig, _LABELLING_OBJECTIVE, "sentences"),
+        TaskRow("place", "Position rule", PositionRuleConfig, _LABELLING_OBJECTIVE, "shapes"),
+        TaskRow("agreement", "Agreement", AgreementConfig, _LABELLING_OBJECTIVE, "shapes"),
         TaskRow(
             "word_vectors",
             "Word vectors",
@@ -653,13 +488,7 @@ TASKS = {
             "explorer.training.objectives.word_vectors:WordVectorsObjective",
             "word-vectors",
         ),
-        TaskRow(
-            "induction",
-            "Induction",
-            InductionConfig,
-            "explorer.training.objectives.labelling:LabellingObjective",
-            "induction",
-        ),
+        TaskRow("induction", "Induction", InductionConfig, _LABELLING_OBJECTIVE, "induction"),
     )
 }
 TYPED_TEXT_TASKS = ("negation", "sentiment", "text")  # tasks whose models read typed text

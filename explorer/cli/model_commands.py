@@ -30,7 +30,7 @@ from explorer.cli.real_model_commands import (
     predict_with_real_model,
 )
 from explorer.cli.tables import head_rows, print_rows, write_arrays
-from explorer.errors import DamagedRun, InvalidSetting
+from explorer.errors import InvalidSetting
 from explorer.experiments import trimming
 from explorer.generation import seq2seq_decoding
 from explorer.inspection import load_model
@@ -55,7 +55,6 @@ from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
-from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import validate
 from explorer.visible_text import escape_invisible
@@ -271,28 +270,17 @@ def _find_generator(run: str) -> tuple[TextGenerator, Tokenizer, bool]:
 
     Raises InvalidSetting for a model that does not continue texts, and DamagedRun.
     """
-    from explorer.generation.generate import TextGenerator
+    from explorer.api.predictions import writer_of
     from explorer.inspection.pretrained.reader import find_reader
-    from explorer.tokenization.characters import Characters
-    from explorer.tokenization.text import from_json
-    from explorer.training.objectives.string import string_generator
 
     if is_real_model(run):
         reader = find_reader(run)
         return reader.text_generator(), reader.tokenizer, False
     stored = stored_run(run)
-    if isinstance(stored.config.task, StringConfig):
-        characters = Characters(stored.config.task.vocabulary)
-        return string_generator(load_model.load_model(stored).single_replica(0)), characters, False
-    task = stored_run(run, "text").config.task_as(TextConfig)
-    if not stored.tokenizer:
-        raise DamagedRun(f"Run {stored.key} has no tokenizer, so it cannot read or generate text. Train it again.")
-    tokenizer = from_json(stored.tokenizer)
-    return (
-        TextGenerator.for_task(load_model.load_model(stored).single_replica(0), task, tokenizer),
-        tokenizer,
-        task.lower,
-    )
+    if not isinstance(stored.config.task, StringConfig):
+        stored_run(run, "text")  # refuses a run of another task
+    writer = writer_of(stored, load_model.load_model(stored).single_replica(0))
+    return writer.generator, writer.tokenizer, writer.lower
 
 
 def inspect(
@@ -317,7 +305,7 @@ def inspect(
     Translation: each generated token and the source token with the highest attention weight. Sequence labelling without
     attention: the norm of the state at each token, and its distance from the previous one.
     """
-    from explorer.tokenization.text import from_json
+    from explorer.api.attention_source import tokenize
 
     if out is not None:
         check_new_file(out, force)
@@ -336,13 +324,7 @@ def inspect(
         return inspect_row(stored, stored.config.task, text, out, replica, step, force, as_json)
     attend.check_attention(stored.config)
     _check_replica_and_step(stored, replica, step)
-    if isinstance(stored.config.task, SentenceConfig):
-        given = attend.tokenize_input(
-            stored.config, None, text, vocabulary=Language.from_json(stored.tokenizer).vocabulary
-        )
-    else:
-        tokenizer = from_json(stored.tokenizer) if isinstance(stored.config.task, TextConfig) else None
-        given = attend.tokenize_input(stored.config, tokenizer, text)
+    given = tokenize(stored, text)
     model = load_model.load_model(stored, step).single_replica(replica)
     found = head_scores.score_heads(attend.attend(model, given.ids).weights, given.ids)
     if out is not None:

@@ -36,8 +36,6 @@ _NETWORK: Final[Mapping[str, object]] = {
     "momentum": 0.0,
 }
 # Of each size, the best of the searched rates on the whole text; `growth.json` has the losses of the search.
-SEARCHED_RATES: Final = (0.01, 0.03, 0.1)
-SEARCH_SEED: Final = 100  # the first of three; the runs have other seeds
 LEARNING_RATES: Final[Mapping[str, tuple[float, ...]]] = {
     "feedforward": (0.1, 0.03, 0.03, 0.03),
     "rnn": (0.1, 0.03, 0.03, 0.03),
@@ -96,13 +94,6 @@ def growth_config(model: str, size: int, share: float, corpus: str = "tinyshakes
     if model != "ngram":
         settings |= {**_NETWORK, "learning_rate": LEARNING_RATES[model][size]}
     return with_settings(default_config("text", model), settings)
-
-
-def search_configs(model: str, size: int) -> dict[float, RunConfig]:
-    """Return the runs of the search for the learning rate of a size: on a validation split, with seeds of their own."""
-    split = {"test": 0.5, "seed": SEARCH_SEED}
-    config = with_settings(growth_config(model, size, 1.0), split)
-    return {rate: with_settings(config, {"learning_rate": rate}) for rate in SEARCHED_RATES}
 
 
 def growth_configs(corpus: str = "tinyshakespeare") -> dict[Cell, RunConfig]:

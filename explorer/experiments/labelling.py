@@ -70,66 +70,22 @@ VARIANTS = {
             )
         ),
         # How does a model know the position of a digit?
-        _variant(
-            "learned",
-            "Learned positions",
-            "the model with learned positions",
-            "learned",
-            "solid",
-            {**_ECHO, "positions": "learned"},
-            task="echo",
-            seeds=3,
-        ),
-        _variant(
-            "sinusoidal",
-            "Positions as sines",
-            "the one with sines",
-            "sines",
-            "12px,3px",
-            {**_ECHO, "positions": "sinusoidal"},
-            task="echo",
-            seeds=3,
-        ),
-        _variant(
-            "rotary",
-            "Rotary positions",
-            "the one that turns queries and keys",
-            "rotary",
-            "2px,4px",
-            {**_ECHO, "positions": "rotary"},
-            task="echo",
-            seeds=3,
-        ),
-        _variant(
-            "none",
-            "No positions",
-            "the one without positions",
-            "none",
-            "6px,4px",
-            {**_ECHO, "positions": "none"},
-            task="echo",
-            seeds=3,
+        *(
+            _variant(name, title, words, label, dash, {**_ECHO, "positions": name}, task="echo", seeds=3)
+            for name, title, words, label, dash in (
+                ("learned", "Learned positions", "the model with learned positions", "learned", "solid"),
+                ("sinusoidal", "Positions as sines", "the one with sines", "sines", "12px,3px"),
+                ("rotary", "Rotary positions", "the one that turns queries and keys", "rotary", "2px,4px"),
+                ("none", "No positions", "the one without positions", "none", "6px,4px"),
+            )
         ),
         # Does dividing by the root of d_k matter in training?
-        _variant(
-            "scaled",
-            "Divided by √d_k",
-            "the model that divides by √d_k",
-            "divided",
-            "solid",
-            {**_WIDE, "scaled": True},
-            task="echo",
-            seeds=5,
-        ),
-        _variant(
-            "raw",
-            "Not divided",
-            "the one that does not",
-            "not divided",
-            "6px,4px",
-            {**_WIDE, "scaled": False},
-            task="echo",
-            seeds=5,
+        *(
+            _variant(name, title, words, label, dash, {**_WIDE, "scaled": name == "scaled"}, task="echo", seeds=5)
+            for name, title, words, label, dash in (
+                ("scaled", "Divided by √d_k", "the model that divides by √d_k", "divided", "solid"),
+                ("raw", "Not divided", "the one that does not", "not divided", "6px,4px"),
+            )
         ),
         # Which components of a block does a deep stack need in order to learn?
         *(

@@ -37,7 +37,7 @@ def text_runs() -> dict[str, RunConfig]:
     """Return language models with about 29,000 parameters, by model: the largest size of the experiment on growth.
 
     They are compared on the last twentieth of the text. The search holds out the tenth before the end instead, of which
-    the compared runs train on the first half (see `search_config`), so that no rate is fitted to that twentieth.
+    the compared runs train on the first half, so that no rate is fitted to that twentieth.
     """
     settings = {"replicas": COMPARED_SEEDS, "held_out": 0.05}
     return {
@@ -53,14 +53,6 @@ COMPARISONS: Mapping[str, Callable[[], dict[str, RunConfig]]] = {
     "text": text_runs,
     "sentiment": sentiment_runs,
 }
-LOSSES: Final[Mapping[str, str]] = {
-    "negation": "test_loss",
-    "recall": "loss",
-    "text": "val_loss",
-    "sentiment": "val_error",
-}
-ACCURACIES: Final[Mapping[str, str]] = {"negation": "exact_accuracy", "recall": "accuracy"}
-_SEARCH_SPLIT: Final[Mapping[str, Mapping[str, object]]] = {"text": {"held_out": 0.1, "test": 0.5}}
 
 
 @dataclass(frozen=True)
@@ -106,17 +98,6 @@ class RateSearch:
 def rates_of(comparison: str) -> tuple[float, ...]:
     """Return the rates that every model of a comparison is given."""
     return _LOWER_RATES if comparison == "sentiment" else RATES
-
-
-def searched_rates(comparison: str, used: float) -> tuple[float, ...]:
-    """Return the rates of the search for a model that uses this rate."""
-    return tuple(sorted({*rates_of(comparison), used}))
-
-
-def search_config(comparison: str, config: RunConfig) -> RunConfig:
-    """Return the run of a comparison with the seeds of the search; on a text with a validation split of its own."""
-    seeds = {"seed": SEEDS.start, "replicas": len(SEEDS)}
-    return with_settings(config, {**seeds, **_SEARCH_SPLIT.get(comparison, {})})
 
 
 def tuned_configs(comparison: str) -> dict[str, RunConfig]:

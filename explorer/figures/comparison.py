@@ -13,11 +13,13 @@ from numpy import ndarray
 
 from explorer.figures.style import (
     annotation,
+    band,
     css_colour,
     end_label,
     escape_markup,
     figure,
     horizontal_line,
+    line_trace,
     round_significant,
 )
 
@@ -137,18 +139,12 @@ def comparison_figure(
 def _traces(line: Line, x_min: float | None) -> list[dict[str, Any]]:
     """Return the traces of a run: its lowest seed, its highest seed, the mean or median. No x is below `x_min`."""
     x = [round_significant(float(v) if x_min is None else max(float(v), x_min)) for v in line.x]
-    common = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip"}
-    edge = {
-        **common,
-        "line": {"width": 0, "color": css_colour(line.colour)},
-        "fillcolor": css_colour(line.colour, 0.16),
-    }
-    mean = {"width": 3, "color": css_colour(line.colour), "dash": line.dash}
     name = f"{line.label} {line.title}"
+    low, high = ([round_significant(v) for v in values] for values in (line.low, line.high))
+    mean = [_value(v) for v in line.mean]
     return [
-        {**edge, "y": [round_significant(v) for v in line.low], "name": f"{name}, lowest seed"},
-        {**edge, "y": [round_significant(v) for v in line.high], "name": f"{name}, highest seed", "fill": "tonexty"},
-        {**common, "y": [_value(v) for v in line.mean], "name": f"{name}, {line.statistic}", "line": mean},
+        *band(x, low, high, (f"{name}, lowest seed", f"{name}, highest seed"), line.colour, 0.16),
+        line_trace(x, mean, f"{name}, {line.statistic}", line.colour, line.dash),
     ]
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, SupportsFloat
+from typing import Any, SupportsFloat, TypeAlias
 
 import plotly.graph_objects as go
 
 from explorer.number_format import superscript
 
 INK, SOFT, RULE, PAGE = "var(--ink)", "var(--soft)", "var(--rule)", "var(--page)"
+Numbers: TypeAlias = Sequence[int | float | None]  # None is a gap
 MINUS, PLUS = "var(--sign-1)", "var(--sign-5)"
 
 
@@ -68,6 +69,33 @@ def line_end_labels(ends: Sequence[tuple[str, str, bool, float | None]]) -> list
         for name, colour, hollow, end in ends
         if end is not None
     ]
+
+
+def line_trace(
+    x: Numbers, y: Numbers, name: str, colour: str, dash: str | None = None, width: int | float = 3
+) -> dict[str, Any]:
+    """Return a line without dots through rounded values; None is a gap, and without a dash it is solid."""
+    style = {"width": width, "color": css_colour(colour), **({"dash": dash} if dash else {})}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "line": style, "hoverinfo": "skip"}
+
+
+def band(
+    x: Numbers,
+    low: Numbers,
+    high: Numbers,
+    names: tuple[str, str],
+    colour: str,
+    opacity: float,
+) -> list[dict[str, Any]]:
+    """Return the two invisible edges of a band, the upper one with the area between them.
+
+    x, low, high: the points of both edges, rounded
+    names: of the edges in a saved table
+    colour, opacity: of the area
+    """
+    edges = [line_trace(x, y, name, colour, width=0) for y, name in zip((low, high), names, strict=True)]
+    lower, upper = ({**edge, "fillcolor": css_colour(colour, opacity)} for edge in edges)
+    return [lower, {**upper, "fill": "tonexty"}]
 
 
 def line_with_dots(

@@ -134,21 +134,6 @@ class Continuation:
     whole: tuple[str, ...]  # by sample, prompt and continuation decoded together
 
 
-def continue_text(
-    model: nn.Module,
-    tokenizer: Tokenizer,
-    task: TextConfig,
-    prompt: str,
-    tokens: int,
-    sampling: Sampling,
-    samples: int = 1,
-) -> Continuation:
-    """Continue a prompt with a language model. The prompt is preprocessed like the training text of the task."""
-    return continue_prompt(
-        TextGenerator.for_task(model, task, tokenizer), tokenizer, prompt, tokens, sampling, samples, task.lower
-    )
-
-
 def continue_prompt(
     text_generator: TextGenerator,
     tokenizer: Tokenizer,
@@ -158,7 +143,7 @@ def continue_prompt(
     samples: int = 1,
     lower: bool = False,
 ) -> Continuation:
-    """Continue a prompt; see `continue_text`. `lower`: whether the prompt is lower-cased first."""
+    """Continue a prompt with a language model. `lower`: whether it is lower-cased first, as the training text was."""
     read = prompt.lower() if lower else prompt
     ids, unseen = prompt_ids(tokenizer, read)
     rows = generate_ids(text_generator, torch.tensor([*text_generator.start, *ids]), tokens, sampling, samples)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from explorer.catalogue import TASKS, task_row
@@ -295,11 +296,30 @@ _HEAD_SCORE = Setting(str, choices=HEAD_SCORES)
 _PART = Setting(str, choices=("attention", "fused", "feedforward", "rnn", "gru", "lstm"))  # PARTS, which needs numpy
 _STEP = Setting(int, -1, 1_000_000, default=-1)  # of the training; -1 is the last
 _TEMPERATURE = Setting(float, 0.0, 2.0)
+_LENGTH, _TOKENS = Setting(int, 1, 1_000), Setting(int, 20, 400, default=200)
+_SIZES = {"length": Setting(int, 1, 100_000), "width": Setting(int, 1, 10_000)}
+_PIECES = {"text": _TEXT, "vocabulary": Setting(int, 2, 2_000)}
+_LAYER_AND_HEAD = {"layer": Setting(int, 0, 63), "head": Setting(int, 0, 63)}
 _PROMPT = {"run": _RUN, "prompt": _TEXT}
-_HEAD = {"run": _RUN, "text": _TEXT, "layer": Setting(int, 0, 63), "head": Setting(int, 0, 63)}
+_HEAD = {"run": _RUN, "text": _TEXT, **_LAYER_AND_HEAD}
 _HABIT = {**_HEAD, "habit": _HEAD_SCORE, "step": _STEP}
 _ALL_HEADS = {"layer": 0, "head": 0}  # a head that every model with heads has, to check settings without one
 _NEGATION_TASKS, _TEXT_TASKS, _DIGIT_TASKS = ("negation",), ("text",), ("reverse", "copy")
+
+
+def _single(name: str, about: str, needs: Mapping[str, Setting], **more: Any) -> Measure:
+    """Return a measure that has a single value and needs no run."""
+    return Measure(name, about, (), needs, over="", **more)
+
+
+def _of_real_model(
+    kind: Need, name: str, about: str, over: str, needs: Mapping[str, Setting] | None = None, **more: Any
+) -> Measure:
+    """Return a measure of an opened real model."""
+    return Measure(name, about, (), needs or {}, over=over, real_model=kind, **more)
+
+
+_of_language_model, _of_encoder = (partial(_of_real_model, kind) for kind in ("language model", "encoder"))
 
 MEASURES = {
     each.name: each
@@ -323,7 +343,7 @@ MEASURES = {
             "at_length",
             "The share of right answers to sequences of a length, evaluated at the end of the run.",
             ("recall", "echo", *_DIGIT_TASKS),
-            {"run": _RUN, "length": Setting(int, 1, 1_000)},
+            {"run": _RUN, "length": _LENGTH},
             check=_check_length,
             span=_share,
         ),
@@ -400,13 +420,11 @@ MEASURES = {
             {"run": _RUN},
             span=_share,
         ),
-        Measure(
+        _single(
             "left",
             "The share of a content that is left after `steps` steps if a gate keeps the share `gate` at every step "
             "but the first.",
-            (),
             {"gate": Setting(float, 0.0, 1.0), "steps": Setting(int, 2, 1_000, default=50)},
-            over="",
             span=_share,
         ),
         Measure(
@@ -422,18 +440,16 @@ MEASURES = {
             "The share of right answers at a length after an intervention: uniform attention, attention frozen at that "
             "of the first step, the output of the encoder cut (set to zero), or a shuffled source.",
             _DIGIT_TASKS,
-            {"run": _RUN, "touch": Setting(str, choices=INTERVENTIONS), "length": Setting(int, 1, 1_000)},
+            {"run": _RUN, "touch": Setting(str, choices=INTERVENTIONS), "length": _LENGTH},
             check=_check_intervention,
             span=_share,
         ),
-        Measure(
+        _single(
             "strongest",
             "The largest weight that softmax gives one of 64 random keys for a random query (median of all draws), "
             "with the scores divided by the square root of the width or not.",
-            (),
             {"width": Setting(int, 1, 1_024), "divided": _YES_OR_NO},
             check=_check_width,
-            over="",
             span=_share,
         ),
         Measure(
@@ -480,7 +496,7 @@ MEASURES = {
             "visible",
             "The number of tokens that the token at position `place` (counted from 1) may attend to.",
             _TEXT_TASKS,
-            {**_HEAD, "place": Setting(int, 1, 1_000)},
+            {**_HEAD, "place": _LENGTH},
             check=_check_head,
             over="",
         ),
@@ -488,7 +504,7 @@ MEASURES = {
             "head_off",
             "The increase of the loss in nats when one head is switched off.",
             _TEXT_TASKS,
-            {"run": _RUN, "layer": Setting(int, 0, 63), "head": Setting(int, 0, 63)},
+            {"run": _RUN, **_LAYER_AND_HEAD},
             check=_check_head,
             span=_above_zero("nats"),
         ),
@@ -536,7 +552,7 @@ MEASURES = {
             "The share of 8-grams in a generated text that occurred in it before, for eight texts (at temperature 0: "
             "for one).",
             _TEXT_TASKS,
-            {**_PROMPT, "temperature": _TEMPERATURE, "tokens": Setting(int, 20, 400, default=200)},
+            {**_PROMPT, "temperature": _TEMPERATURE, "tokens": _TOKENS},
             over="generated texts",
             span=_share,
         ),
@@ -549,43 +565,35 @@ MEASURES = {
                 **_PROMPT,
                 "temperature": _TEMPERATURE,
                 "other": _TEMPERATURE,
-                "tokens": Setting(int, 20, 400, default=200),
+                "tokens": _TOKENS,
                 "throws": Setting(int, 1, 64, default=8),
             },
             over="pairs of texts",
             span=_above_zero("letters"),
         ),
-        Measure(
+        _single(
             "pieces",
             "The number of tokens of a text after byte-pair encoding with a vocabulary learned on Tiny Shakespeare.",
-            (),
-            {"text": _TEXT, "vocabulary": Setting(int, 2, 2_000)},
-            over="",
+            _PIECES,
             span=_above_zero("tokens"),
         ),
-        Measure(
+        _single(
             "unknown",
             "The number of unknown tokens of a text after byte-pair encoding with a vocabulary learned on Tiny "
             "Shakespeare.",
-            (),
-            {"text": _TEXT, "vocabulary": Setting(int, 2, 2_000)},
-            over="",
+            _PIECES,
             span=_above_zero("tokens"),
         ),
-        Measure(
+        _single(
             "setting",
             "A number that is set on the page. Only tasks use this measure.",
-            (),
             {"value": Setting(float, -1e9, 1e9)},
-            over="",
         ),
-        Measure(
+        _single(
             "perplexity_of",
             "The perplexity of a model that gave the tokens of a text these probabilities (separated by spaces).",
-            (),
             {"probabilities": _TEXT},
             check=_check_probabilities,
-            over="",
             span=lambda given: (1.0, None, ""),
         ),
         Measure(
@@ -595,13 +603,11 @@ MEASURES = {
             {"run": _RUN},
             span=lambda given: (1.0, None, "letters"),
         ),
-        Measure(
+        _single(
             "perplexity_per_unit",
             "The perplexity per byte or character, from a perplexity per token and the mean number of these units in a "
             "token.",
-            (),
             {"perplexity": Setting(float, 1, 1e9), "units": Setting(float, 0.01, 1e3)},
-            over="",
             span=lambda given: (1.0, None, ""),
         ),
         Measure(
@@ -612,173 +618,128 @@ MEASURES = {
             {"residual": _YES_OR_NO, "norm": Setting(str, choices=NORMS), "layers": Setting(int, 1, 24)},
             span=_above_zero(""),
         ),
-        Measure(
+        _single(
             "cost_growth",
             "The number of multiplications of a part at twice the length, divided by that at the length.",
-            (),
-            {"part": _PART, "length": Setting(int, 1, 100_000), "width": Setting(int, 1, 10_000)},
-            over="",
+            {"part": _PART, **_SIZES},
             span=_above_zero("times"),
         ),
-        Measure(
+        _single(
             "cost_ratio",
             "The number of multiplications of one part divided by that of another one.",
-            (),
-            {
-                "part": _PART,
-                "other": _PART,
-                "length": Setting(int, 1, 100_000),
-                "width": Setting(int, 1, 10_000),
-            },
-            over="",
+            {"part": _PART, "other": _PART, **_SIZES},
             span=_above_zero("times"),
         ),
-        Measure(
+        _single(
             "cost_crossing",
             "The length from which on attention needs at least as many multiplications as the feedforward part.",
-            (),
             {"width": Setting(int, 1, 10_000)},
-            over="",
             span=_above_zero("tokens"),
         ),
-        Measure(
+        _single(
             "saved_megabytes",
             "The memory in MB that one layer of a part keeps for the backward pass, by the formula.",
-            (),
-            {
-                "part": _PART,
-                "length": Setting(int, 1, 100_000),
-                "width": Setting(int, 1, 10_000),
-                "heads": Setting(int, 1, 64, default=4),
-            },
-            over="",
+            {"part": _PART, **_SIZES, "heads": Setting(int, 1, 64, default=4)},
             span=_above_zero("MB"),
         ),
-        Measure(
+        _of_language_model(
             "real_head_score",
             "In a real language model that reads random tokens twice: the attention of the best induction head to the "
             "token after the earlier occurrence, or of the previous-token head below it to the token before.",
-            (),
+            "random sequences",
             {"head": Setting(str, choices=REAL_HEADS)},
-            over="random sequences",
             span=_share,
-            real_model="language model",
         ),
-        Measure(
+        _of_language_model(
             "real_loss_without",
             "The loss of a real language model on the second copy of random tokens, in nats, without the best "
             "induction head, the two or four best ones, the previous-token head, or random heads instead of the four "
             "best ones (control).",
-            (),
+            "random sequences",
             {"removed": Setting(str, choices=REAL_REMOVALS)},
-            over="random sequences",
             span=_above_zero("nats"),
-            real_model="language model",
         ),
-        Measure(
+        _of_language_model(
             "real_first_token",
             "The share of the heads of a real language model that give more than half of their attention to the first "
             "token of a sentence: as it is, with the first token replaced by a random one or removed, in four "
             "sentences in a row (longer), or in a network with random weights.",
-            (),
+            "texts",
             {"texts": Setting(str, choices=FIRST_TOKENS)},
-            over="texts",
             span=_share,
-            real_model="language model",
         ),
-        Measure(
+        _of_language_model(
             "real_first_value",
             "The length of the value vector of the first token, divided by that of the others, in the heads of a real "
             "language model that give more than half of their attention to it.",
-            (),
-            {},
-            over="sentences",
+            "sentences",
             span=_above_zero("times"),
-            real_model="language model",
         ),
-        Measure(
+        _of_encoder(
             "real_same_sense",
             "The share of the occurrences of an ambiguous word whose nearest occurrence has the same sense, in a real "
             "encoder or in one with random weights, after `depth` layers (-1: after the last one).",
-            (),
+            "words",
             {"weights": Setting(str, choices=WEIGHTS), "depth": Setting(int, -1, 1_000, default=-1)},
-            over="words",
             span=_share,
-            real_model="encoder",
         ),
-        Measure(
+        _of_encoder(
             "real_meaning_of_it",
             "The share of pairs of sentences in which the best head of a real encoder attends from “it” to the right "
             "noun in both: of the actual right nouns, or the mean with random nouns as the right ones (chance).",
-            (),
+            "",
             {"nouns": Setting(str, choices=NOUNS)},
-            over="",
             span=_share,
-            real_model="encoder",
         ),
-        Measure(
+        _of_language_model(
             "real_answer_depth",
             "The share of the layers of a real language model after which the answer to a prompt stays the most "
             "probable token (logit lens).",
-            (),
-            {},
-            over="prompts",
+            "prompts",
             span=_share,
-            real_model="language model",
         ),
-        Measure(
+        _of_language_model(
             "real_answer_rank",
             "The rank of the answer to a prompt among all tokens, a number of layers before the end of a real language "
             "model (logit lens).",
-            (),
+            "prompts",
             {"before_end": Setting(int, 0, 1_000)},
-            over="prompts",
             span=lambda given: (1.0, None, ""),
-            real_model="language model",
         ),
-        Measure(
+        _of_language_model(
             "real_answer_rise",
             "The number of layers within which the probability of the answer rises from a tenth to a half of its "
             "highest value in a real language model (logit lens).",
-            (),
-            {},
-            over="prompts",
+            "prompts",
             span=_above_zero("layers"),
-            real_model="language model",
         ),
-        Measure(
+        _of_language_model(
             "real_own_first_token",
             "How much less attention a head of a real language model gives to the first token of a text than to that "
             "of each of 20 other texts of the same length: the lowest of their shares minus its share. It has to be a "
             "head that gives more than half of its attention to the first token of English sentences.",
-            (),
-            {"model": _TEXT, "text": _TEXT, "layer": Setting(int, 0, 63), "head": Setting(int, 0, 63)},
-            over="",
+            "",
+            {"model": _TEXT, "text": _TEXT, **_LAYER_AND_HEAD},
             span=lambda given: (-1.0, 1.0, ""),
-            real_model="language model",
         ),
-        Measure(
+        _of_encoder(
             "real_own_senses",
             "The share of all halvings of some sentences that the vectors of a word after the last layer of a real "
             "encoder separate as well as the first and the second half (sentences with “/” between them). There is no "
             "value if networks with random weights separate the halves too.",
-            (),
+            "",
             {"model": _TEXT, "sentences": _TEXT, "word": _TEXT},
             check=_check_halves,
-            over="",
             span=_share,
-            real_model="encoder",
         ),
-        Measure(
+        _of_language_model(
             "real_own_answer_depth",
             "The share of the layers of a real language model after which the most probable token after a text stays "
             "the most probable one (logit lens). There is no value if the model is unsure, or if the logit lens shows "
             "this token after other texts too.",
-            (),
+            "",
             {"model": _TEXT, "text": _TEXT},
-            over="",
             span=_share,
-            real_model="language model",
         ),
     )
 }

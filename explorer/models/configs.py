@@ -12,7 +12,12 @@ from typing import Literal
 from explorer.models.settings import setting
 
 
-class AttentionConfig:
+@dataclass(frozen=True)
+class ModelConfig:
+    """The base class of the configurations of models."""
+
+
+class AttentionConfig(ModelConfig):
     """The base class of configurations with attention.
 
     Raises ValueError if the heads do not divide the width, or if rotary positions would need an odd width per head.
@@ -30,24 +35,24 @@ class AttentionConfig:
 
 
 @dataclass(frozen=True)
-class BagOfWordsConfig:
+class BagOfWordsConfig(ModelConfig):
     """The configuration of softmax regression on counts. It has no settings: its size follows from the vocabulary."""
 
 
 @dataclass(frozen=True)
-class BagOfWordsHiddenConfig:
+class BagOfWordsHiddenConfig(ModelConfig):
     """The size of the hidden layer over the word counts."""
 
     hidden: int = setting(8, "Units in the tanh layer.", 1, 512, label="Hidden units")
 
 
 @dataclass(frozen=True)
-class BagOfBigramsConfig:
+class BagOfBigramsConfig(ModelConfig):
     """The configuration of softmax regression on bigram counts. It has no settings, as a bag of words has none."""
 
 
 @dataclass(frozen=True)
-class FeedforwardConfig:
+class FeedforwardConfig(ModelConfig):
     """Sizes of the embedding + feedforward network."""
 
     width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
@@ -56,7 +61,7 @@ class FeedforwardConfig:
 
 
 @dataclass(frozen=True)
-class ConvolutionConfig:
+class ConvolutionConfig(ModelConfig):
     """Sizes of the convolutional classifier. Raises ValueError if its widest filter is narrower than its narrowest."""
 
     width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
@@ -76,7 +81,7 @@ class ConvolutionConfig:
 
 
 @dataclass(frozen=True)
-class RNNConfig:
+class RNNConfig(ModelConfig):
     """Sizes of the plain recurrent network."""
 
     width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
@@ -84,7 +89,7 @@ class RNNConfig:
 
 
 @dataclass(frozen=True)
-class LSTMConfig:
+class LSTMConfig(ModelConfig):
     """Sizes of the long short-term memory."""
 
     width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
@@ -92,7 +97,7 @@ class LSTMConfig:
 
 
 @dataclass(frozen=True)
-class GRUConfig:
+class GRUConfig(ModelConfig):
     """Sizes of the gated recurrent unit."""
 
     width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
@@ -122,7 +127,7 @@ class TransformerEncoderConfig(AttentionConfig):
 
 
 @dataclass(frozen=True)
-class _EnglishConfig:
+class _EnglishConfig(ModelConfig):
     """What the networks that read English have in common."""
 
     width: int = setting(48, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
@@ -151,7 +156,7 @@ class BagOfWordsHiddenEnglishConfig(BagOfWordsHiddenConfig):
 
 
 @dataclass(frozen=True)
-class BagOfBigramsEnglishConfig:
+class BagOfBigramsEnglishConfig(ModelConfig):
     """The number of weights of softmax regression on bigram counts."""
 
     buckets: int = setting(
@@ -217,7 +222,7 @@ class TransformerEncoderEnglishConfig(_EnglishConfig, TransformerEncoderConfig):
 
 
 @dataclass(frozen=True)
-class NgramTextConfig:
+class NgramTextConfig(ModelConfig):
     """The order of the n-gram model, its smoothing, and the weight of its cache."""
 
     n: int = setting(
@@ -239,7 +244,7 @@ class NgramTextConfig:
 
 
 @dataclass(frozen=True)
-class FeedforwardTextConfig:
+class FeedforwardTextConfig(ModelConfig):
     """Sizes of the neural n-gram of Bengio et al. (2003)."""
 
     width: int = setting(32, "Numbers in each token's embedding.", 1, 512, label="Width of the embeddings")
@@ -252,7 +257,7 @@ class FeedforwardTextConfig:
 
 
 @dataclass(frozen=True)
-class RecurrentTextConfig:
+class RecurrentTextConfig(ModelConfig):
     """The settings that the recurrent language models share."""
 
     width: int = setting(64, "Numbers in each token's embedding.", 1, 512, label="Width of the embeddings")
@@ -319,7 +324,7 @@ class TransformerTextConfig(AttentionConfig):
 
 
 @dataclass(frozen=True)
-class RNNRecallConfig:
+class RNNRecallConfig(ModelConfig):
     """Sizes of the plain recurrent network, and the initialization of its recurrent matrix."""
 
     width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128, label="Width of the embeddings")
@@ -339,7 +344,7 @@ class RNNRecallConfig:
 
 
 @dataclass(frozen=True)
-class LSTMRecallConfig:
+class LSTMRecallConfig(ModelConfig):
     """Sizes of the long short-term memory, and the initialization of its recurrent matrices or forget gates."""
 
     width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128, label="Width of the embeddings")
@@ -353,7 +358,7 @@ class LSTMRecallConfig:
 
 
 @dataclass(frozen=True)
-class GRURecallConfig:
+class GRURecallConfig(ModelConfig):
     """Sizes of the gated recurrent unit, and the initialization of its recurrent matrices or update gates."""
 
     width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128, label="Width of the embeddings")
@@ -383,7 +388,7 @@ class TransformerRecallConfig(TransformerEncoderConfig):
 
 
 @dataclass(frozen=True)
-class EncoderDecoderConfig:
+class EncoderDecoderConfig(ModelConfig):
     """Sizes of the two GRUs, and the kind of attention between them."""
 
     width: int = setting(32, "Numbers in each token's embedding.", 1, 512, label="Width of the embeddings")
@@ -418,7 +423,7 @@ class TransformerEncoderDecoderConfig(AttentionConfig):
 
 
 @dataclass(frozen=True)
-class RecurrentStringConfig:
+class RecurrentStringConfig(ModelConfig):
     """The settings that the models of one string share. They have one layer."""
 
     width: int = setting(8, "Numbers in each character's embedding.", 1, 128, label="Width of the embeddings")
@@ -481,7 +486,7 @@ class TransformerTaggerConfig(AttentionConfig):
 
 
 @dataclass(frozen=True)
-class RNNTaggerConfig:
+class RNNTaggerConfig(ModelConfig):
     """Sizes of the plain recurrent network."""
 
     width: int = setting(16, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
@@ -489,7 +494,7 @@ class RNNTaggerConfig:
 
 
 @dataclass(frozen=True)
-class GRUTaggerConfig:
+class GRUTaggerConfig(ModelConfig):
     """Sizes of the gated recurrent unit."""
 
     width: int = setting(16, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
@@ -500,14 +505,14 @@ class GRUTaggerConfig:
 
 
 @dataclass(frozen=True)
-class SkipGramConfig:
+class SkipGramConfig(ModelConfig):
     """The size of the vectors of skip-gram with negative sampling."""
 
     width: int = setting(24, "Numbers in each word's vector.", 1, 512, label="Width of the embeddings")
 
 
 @dataclass(frozen=True)
-class CbowConfig:
+class CbowConfig(ModelConfig):
     """The size of the vectors of CBOW with negative sampling."""
 
     width: int = setting(24, "Numbers in each word's vector.", 1, 512, label="Width of the embeddings")

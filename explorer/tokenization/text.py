@@ -231,12 +231,6 @@ def pieces(
     return added
 
 
-def characters_per_token(tokenizer: Tokenizer, text: str) -> float:
-    """Return the mean number of characters per token; NaN for a text without tokens. Raises TextError."""
-    tokens = len(tokenizer.encode(text))
-    return len(text) / tokens if tokens else math.nan
-
-
 def unknown_rate(tokenizer: Tokenizer, text: str) -> float:
     """Return the share of unknown tokens (for the kind "char": characters) of a text; NaN if there are none.
 

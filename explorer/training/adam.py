@@ -17,6 +17,8 @@ from torch import nn
 class FlatParameters:
     """Holds the parameters of a model in one vector, and their gradients in another; the parameters become views."""
 
+    buffers: tuple[str, ...] = ()  # the vectors that a step reads and changes, besides the weights
+
     def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
         parameters = list(parameters)
         self.weights = torch.cat([p.detach().flatten() for p in parameters])
@@ -27,13 +29,29 @@ class FlatParameters:
             parameter.data = weight.view(parameter.shape)
             parameter.grad = gradient.view(parameter.shape)  # backward adds into it
 
+        for name in self.buffers:
+            setattr(self, name, torch.zeros_like(self.weights))
+
     def zero_grad(self) -> None:
         self.gradient.zero_()
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """Return copies of the buffers; with the weights and the step count they are all that resuming needs."""
+        return {name: getattr(self, name).clone() for name in self.buffers}
+
+    def restore(self, state: Mapping[str, torch.Tensor], steps: int) -> None:
+        """Continue from the buffers that `state` returned after so many steps."""
+        for name in self.buffers:
+            getattr(self, name).copy_(state[name])
 
 
 class Adam(FlatParameters):
     """Adam; with `decay` it is AdamW (Loshchilov & Hutter 2019): the weights shrink by lr * decay in each step, which
     does not enter the gradient."""
+
+    buffers = ("mean", "square")
+    mean: torch.Tensor
+    square: torch.Tensor
 
     def __init__(
         self,
@@ -49,17 +67,9 @@ class Adam(FlatParameters):
         self.eps = eps
         self.decay = decay
         self.steps = 0
-        self.mean = torch.zeros_like(self.weights)
-        self.square = torch.zeros_like(self.weights)
-
-    def state(self) -> dict[str, torch.Tensor]:
-        """Return copies of both moments; with the weights and the step count they are all that resuming needs."""
-        return {"mean": self.mean.clone(), "square": self.square.clone()}
 
     def restore(self, state: Mapping[str, torch.Tensor], steps: int) -> None:
-        """Continue from the moments that `state` returned after so many steps."""
-        self.mean.copy_(state["mean"])
-        self.square.copy_(state["square"])
+        super().restore(state, steps)
         self.steps = steps
 
     def step(self) -> None:

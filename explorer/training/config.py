@@ -20,8 +20,9 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import pydantic
 
-from explorer.catalogue import MODELS, TASKS, ModelConfig, TaskConfig, model_for_task, model_row, models_of, task_row
+from explorer.catalogue import MODELS, TASKS, TaskConfig, model_for_task, model_row, models_of, task_row
 from explorer.errors import InvalidSetting, shorten
+from explorer.models.configs import ModelConfig
 from explorer.models.settings import setting
 
 Task = TypeVar("Task")

@@ -23,18 +23,14 @@ from explorer.training.config import Optimiser
 class SGD(FlatParameters):
     """Gradient descent, with or without momentum."""
 
+    buffers = ("direction",)
+    direction: Tensor
+
     def __init__(
         self, parameters: Iterable[nn.Parameter], learning_rate: float, momentum: float = 0.0, decay: float = 0.0
     ) -> None:
         super().__init__(parameters)
         self.learning_rate, self.momentum, self.decay = learning_rate, momentum, decay
-        self.direction = torch.zeros_like(self.weights)
-
-    def state(self) -> dict[str, Tensor]:
-        return {"direction": self.direction.clone()}
-
-    def restore(self, state: Mapping[str, Tensor], steps: int) -> None:
-        self.direction.copy_(state["direction"])
 
     def step(self) -> None:
         self.weights.mul_(1 - self.learning_rate * self.decay)
@@ -45,18 +41,14 @@ class SGD(FlatParameters):
 class RMSProp(FlatParameters):
     """The gradient divided by the root of its mean square."""
 
+    buffers = ("square",)
+    square: Tensor
+
     def __init__(
         self, parameters: Iterable[nn.Parameter], learning_rate: float, beta2: float = 0.99, decay: float = 0.0
     ) -> None:
         super().__init__(parameters)
         self.learning_rate, self.beta2, self.decay = learning_rate, beta2, decay
-        self.square = torch.zeros_like(self.weights)
-
-    def state(self) -> dict[str, Tensor]:
-        return {"square": self.square.clone()}
-
-    def restore(self, state: Mapping[str, Tensor], steps: int) -> None:
-        self.square.copy_(state["square"])
 
     def step(self) -> None:
         self.weights.mul_(1 - self.learning_rate * self.decay)
@@ -92,6 +84,9 @@ def orthogonalize(g: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "m
 class Muon(FlatParameters):
     """Momentum whose update of every matrix is orthogonalized, so that its larger singular values are about 1."""
 
+    buffers = ("direction",)
+    direction: Tensor
+
     def __init__(
         self,
         named: Sequence[tuple[str, nn.Parameter]],
@@ -101,7 +96,6 @@ class Muon(FlatParameters):
     ) -> None:
         super().__init__(p for _, p in named)
         self.learning_rate, self.momentum, self.decay = learning_rate, momentum, decay
-        self.direction = torch.zeros_like(self.weights)
         self._update = torch.zeros_like(self.weights)
         parts = torch.split(self._update, [p.numel() for _, p in named])
         # Matrices of one shape are orthogonalized together. Queries, keys and values share one matrix but are three.
@@ -111,12 +105,6 @@ class Muon(FlatParameters):
             if name.endswith("project.weight"):
                 rows //= 3
             self._by_shape.setdefault((rows, columns), []).append(part.view(-1, rows, columns))
-
-    def state(self) -> dict[str, Tensor]:
-        return {"direction": self.direction.clone()}
-
-    def restore(self, state: Mapping[str, Tensor], steps: int) -> None:
-        self.direction.copy_(state["direction"])
 
     def step(self) -> None:
         self.direction.lerp_(self.gradient, 1 - self.momentum)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.experiments.learning_rates import SEEDS, RateSearch, rates_of, read_searches
 from explorer.number_format import format_number
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.wording import count_seeds, join_words, number_word
 
@@ -91,13 +91,10 @@ def _draw_search_table(searches: Mapping[str, RateSearch], comparison: str) -> N
     rates = sorted({rate for search in searches.values() for rate in search.results})
     defaults = {"used": "default"} if _has_defaults(searches) else {}
     numbers = {**defaults, "best": "best", **{f"{rate:g}": f"at {rate:g}" for rate in rates}}
-    columns: list[dict[str, object]] = [{"key": "name", "label": "model", "kind": "text", "align": "left"}]
-    columns += [
-        {"key": key, "label": label, "kind": "number", "align": "right", "minor": label.startswith("at ")}
-        for key, label in numbers.items()
-    ]
+    columns = [column("name", "model")]
+    columns += [column(key, label, "number", minor=label.startswith("at ")) for key, label in numbers.items()]
     rows = [
-        {"cells": {name: {"text": text} for name, text in _row(title, search).items() if name in {"name", *numbers}}}
+        {name: text for name, text in _row(title, search).items() if name in {"name", *numbers}}
         for title, search in searches.items()
     ]
     draw_table(

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from explorer.generation.generate import continue_text
+from explorer.generation.generate import TextGenerator, continue_prompt
 from explorer.generation.sampling import Sampling
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.training import stored_models
@@ -45,9 +45,9 @@ def generated_text(
     stored_model = stored_models.find_run(model)
     assert stored_model.tokenizer
     sampling = Sampling(float(temperature), **sampling_settings)  # type: ignore[arg-type]
-    return continue_text(
-        stored_model.model(), stored_model.tokenizer, stored_model.config.task_as(TextConfig), prompt, tokens, sampling
-    ).texts[0]
+    task, tokenizer = stored_model.config.task_as(TextConfig), stored_model.tokenizer
+    generator = TextGenerator.for_task(stored_model.model(), task, tokenizer)
+    return continue_prompt(generator, tokenizer, prompt, tokens, sampling, lower=task.lower).texts[0]
 
 
 def wait_for_texts(page: Page, *expected: str) -> None:

@@ -5,16 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.growth import SEARCHED_RATES, search_configs
 from explorer.catalogue import models_of
-from explorer.experiments.growth import (
-    LEARNING_RATES,
-    SEARCHED_RATES,
-    SIZES,
-    growth_config,
-    growth_configs,
-    included_result,
-    search_configs,
-)
+from explorer.experiments.growth import LEARNING_RATES, SIZES, growth_config, growth_configs, included_result
 from explorer.training.config import key
 
 NETWORKS = [model for model in SIZES if model != "ngram"]

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import json
 
+from benchmarks.learning_rates import searched_rates
 from explorer.experiments import sequence_shapes
 from explorer.experiments.labelling import shipped_configs as labelling_configs
-from explorer.experiments.learning_rates import RATES, RateResult, RateSearch, searched_rates
+from explorer.experiments.learning_rates import RATES, RateResult, RateSearch
 from explorer.experiments.pretraining import shipped_configs
 from explorer.run_store import store
 from explorer.training.config import parse_config

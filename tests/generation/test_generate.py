@@ -164,7 +164,8 @@ def test_a_prompt_is_read_as_the_text_was() -> None:
         (characters, TextConfig(context=7), "The cat", ("he cat", False, ("T",), ())),
     ]
     for tokenizer, task, prompt, expected in cases:
-        result = generate.continue_text(model("gru"), tokenizer, task, prompt, 4, Sampling(), 2)
+        generator = TextGenerator.for_task(model("gru"), task, tokenizer)
+        result = generate.continue_prompt(generator, tokenizer, prompt, 4, Sampling(), 2, task.lower)
         assert (result.prompt, result.lowered, result.dropped, result.unknown) == expected
         space = " " if tokenizer is words else ""
         assert result.whole == tuple(f"{result.prompt}{space}{text}" for text in result.texts)

@@ -8,7 +8,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from explorer.catalogue import MODELS
-from explorer.generation.generate import continue_text
+from explorer.generation.generate import TextGenerator, continue_prompt
 from explorer.generation.sampling import Sampling
 from explorer.labs.generation.models import text_end, tokenizer_of
 from explorer.labs.generation.state import GenerationState
@@ -37,8 +37,9 @@ def generate_text(name: str, prompt: str, sampling: Sampling) -> str:
     """Return the text that the command line generates."""
     stored_model = find_run(name)
     assert stored_model.tokenizer
-    task = stored_model.config.task_as(TextConfig)
-    return continue_text(stored_model.model(), stored_model.tokenizer, task, prompt, 20, sampling).texts[0]
+    task, tokenizer = stored_model.config.task_as(TextConfig), stored_model.tokenizer
+    generator = TextGenerator.for_task(stored_model.model(), task, tokenizer)
+    return continue_prompt(generator, tokenizer, prompt, 20, sampling, lower=task.lower).texts[0]
 
 
 def test_the_default_state_shows_results() -> None:

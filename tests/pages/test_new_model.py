@@ -39,7 +39,7 @@ class ToyConfig:
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    tasks = {"negation": ModelForTask(ToyConfig, "explorer.models.bag_of_words:BagOfWords", {"epochs": 2})}
+    tasks = {"negation": ModelForTask(ToyConfig, "bag_of_words:BagOfWords", {"epochs": 2})}
     row = ModelRow("toy", "Toy", "--m-counts", "2px,2px", "Nobody 2000, A toy", "https://example.org/", tasks)
     monkeypatch.setitem(MODELS, "toy", row)
     monkeypatch.setitem(negation_state._TITLES, "toy", row.title)  # made once, when the program starts

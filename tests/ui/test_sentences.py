@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from benchmarks.learning_rates import ACCURACIES, searched_rates
 from explorer.experiments import learning_rates
 from explorer.experiments.default_runs import negation_runs, text_run
 from explorer.experiments.recall import VARIANTS
@@ -72,9 +73,9 @@ def test_every_compared_model_was_searched_at_every_rate_with_other_seeds(compar
     searches, configs = learning_rates.read_searches(comparison), learning_rates.COMPARISONS[comparison]()
     assert list(searches) == list(configs)
     for name, search in searches.items():
-        assert tuple(search.results) == learning_rates.searched_rates(comparison, configs[name].optimiser.learning_rate)
+        assert tuple(search.results) == searched_rates(comparison, configs[name].optimiser.learning_rate)
         assert {len(result.loss) for result in search.results.values()} == {len(learning_rates.SEEDS)}
-        seeds = {len(learning_rates.SEEDS)} if comparison in learning_rates.ACCURACIES else {0}
+        seeds = {len(learning_rates.SEEDS)} if comparison in ACCURACIES else {0}
         assert {len(result.accuracy) for result in search.results.values()} == seeds
         assert not set(learning_rates.SEEDS) & set(configs[name].seeds)
 

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import INK, css_colour, end_label, figure, round_values
+from explorer.figures.style import INK, css_colour, end_label, figure, line_trace, round_values
 
 ADAPTING, STATIC, NGRAM, CACHE = range(4)  # the traces, in this order; the last two only where there is an n-gram
 _MAX_POINTS = 200  # of a curve
@@ -73,30 +73,20 @@ def dynamic_evaluation_figure(
     ngram: the running means of the n-gram without and with a cache, its colour and its dash
     """
     last = int(static.tokens[-1])
-    lines = [
-        ("dynamic evaluation", adapting, {"color": css_colour(colour), "width": 3}),
-        ("fixed weights", static, {"color": css_colour(colour), "width": 2, "dash": "5px,4px"}),
+    lines: list[tuple[str, RunningMean, str, str | None, int]] = [
+        ("dynamic evaluation", adapting, colour, None, 3),
+        ("fixed weights", static, colour, "5px,4px", 2),
     ]
     if ngram:
         static_ngram, cached_ngram, hue, dash = ngram
         without, cached = (_course_until(course, last) for course in (static_ngram, cached_ngram))
-        lines.append(("n-gram", without, {"color": css_colour(hue), "width": 2, "dash": dash}))
-        lines.append(("n-gram with a cache", cached, {"color": css_colour(hue), "width": 3}))
+        lines += [("n-gram", without, hue, dash, 2), ("n-gram with a cache", cached, hue, None, 3)]
     traces: list[dict[str, Any]] = []
-    for name, course, line in lines:
+    for name, course, hue, dashes, width in lines:
         indices = np.unique(np.linspace(0, len(course.tokens) - 1, _MAX_POINTS).round().astype(int))
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": course.tokens[indices].tolist(),
-                "y": round_values(course.values[indices]),
-                "name": name,
-                "line": line,
-                "hoverinfo": "skip",
-            }
-        )
-    ends = [(name, float(course.values[-1])) for name, course, _ in lines]
+        x, y = course.tokens[indices].tolist(), round_values(course.values[indices])
+        traces.append(line_trace(x, y, name, hue, dashes, width))
+    ends = [(name, float(course.values[-1])) for name, course, *_ in lines]
     low, high = y_range
     labels = [
         end_label(

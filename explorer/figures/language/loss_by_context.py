@@ -16,7 +16,7 @@ from explorer.figures.style import (
     INK,
     SOFT,
     annotation,
-    css_colour,
+    band,
     figure,
     horizontal_line,
     line_end_labels,
@@ -151,17 +151,11 @@ def _figure(
 def _traces(line: Line) -> list[dict[str, Any]]:
     none = np.full(len(line.x), np.nan)
     low, high = none if line.low is None else line.low, none if line.high is None else line.high
-    common: dict[str, Any] = {"type": "scatter", "x": [int(x) for x in line.x], "hoverinfo": "skip"}
-    edge = {
-        **common,
-        "mode": "lines",
-        "line": {"width": 0, "color": css_colour(line.colour)},
-        "fillcolor": css_colour(line.colour, 0.18),
-    }
+    x = [int(x) for x in line.x]
+    lower, upper = ([round_significant(v) for v in values] for values in (low, high))
     return [
-        {**edge, "y": [round_significant(v) for v in low], "name": f"{line.name}, low"},
-        {**edge, "y": [round_significant(v) for v in high], "name": f"{line.name}, high", "fill": "tonexty"},
-        line_with_dots(line.name, line.colour, line.dash, common["x"], line.y.tolist(), line.hollow),
+        *band(x, lower, upper, (f"{line.name}, low", f"{line.name}, high"), line.colour, 0.18),
+        line_with_dots(line.name, line.colour, line.dash, x, line.y.tolist(), line.hollow),
     ]
 
 

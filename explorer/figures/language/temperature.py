@@ -10,7 +10,17 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import INK, annotation, css_colour, figure, horizontal_line, round_values, vertical_line
+from explorer.figures.style import (
+    INK,
+    annotation,
+    band,
+    css_colour,
+    figure,
+    horizontal_line,
+    line_trace,
+    round_values,
+    vertical_line,
+)
 from explorer.number_format import format_number
 
 TRACES_PER_LINE = 3  # traces: low, high, line
@@ -64,16 +74,9 @@ def measure_by_temperature(
 
 
 def _traces(measure: TextMeasure, x: list[float]) -> list[dict[str, Any]]:
-    common = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip"}
-    edge = {
-        **common,
-        "line": {"width": 0, "color": css_colour(measure.colour)},
-        "fillcolor": css_colour(measure.colour, 0.18),
-    }
-    line = {"width": 2.5, "color": css_colour(measure.colour), "dash": measure.dash}
-    values = measure.values
+    title, values = measure.title, measure.values
+    low, high, mean = (round_values(fold(axis=1)) for fold in (values.min, values.max, values.mean))
     return [
-        {**edge, "y": round_values(values.min(axis=1)), "name": f"{measure.title}, low"},
-        {**edge, "y": round_values(values.max(axis=1)), "name": f"{measure.title}, high", "fill": "tonexty"},
-        {**common, "y": round_values(values.mean(axis=1)), "name": measure.title, "line": line},
+        *band(x, low, high, (f"{title}, low", f"{title}, high"), measure.colour, 0.18),
+        line_trace(x, mean, title, measure.colour, measure.dash, 2.5),
     ]

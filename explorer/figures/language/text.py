@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import SOFT, css_colour, figure, round_significant, vertical_line
+from explorer.figures.style import SOFT, figure, line_trace, round_significant, vertical_line
 
 
 def train_and_held_out_loss(
@@ -31,20 +30,12 @@ def train_and_held_out_loss(
     span: lowest and highest value of the y axis
     best: the step with the lowest held-out loss, a vertical line
     """
-    common: dict[str, Any] = {"type": "scatter", "mode": "lines", "x": [float(s) for s in steps], "hoverinfo": "skip"}
+    x, lines = [float(s) for s in steps], (("held out", held_out, 3), ("training", training, 1.5))
     return figure(
-        {
-            **common,
-            "y": [round_significant(v) for v in held_out],
-            "name": f"{name}, held out",
-            "line": {"width": 3, "color": css_colour(colour)},
-        },
-        {
-            **common,
-            "y": [round_significant(v) for v in training],
-            "name": f"{name}, training",
-            "line": {"width": 1.5, "color": css_colour(colour)},
-        },
+        *(
+            line_trace(x, [round_significant(v) for v in losses], f"{name}, {part}", colour, width=width)
+            for part, losses, width in lines
+        ),
         xaxis={"range": [0, last], "nticks": 4, "title": {"text": "step"}},
         yaxis={"range": list(span), "nticks": 4},
         shapes=[] if best is None else [vertical_line(best, SOFT, 1.0, "3px,3px")],
@@ -59,15 +50,7 @@ def gradient_norms(
     `norms`: for each model its colour, its dash, and its steps with their norms. `last`: the end of the x axis.
     """
     traces = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [float(s) for s in steps],
-            "y": [round_significant(v) for v in values],
-            "name": name,
-            "line": {"width": 2, "color": css_colour(colour), "dash": dash},
-            "hoverinfo": "skip",
-        }
+        line_trace([float(s) for s in steps], [round_significant(v) for v in values], name, colour, dash, 2)
         for name, (colour, dash, (steps, values)) in norms.items()
     ]
     return figure(

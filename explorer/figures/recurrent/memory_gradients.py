@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import css_colour, escape_markup, figure, power_of_ten
+from explorer.figures.style import band, css_colour, escape_markup, figure, line_trace, power_of_ten
 
 TRACES_PER_LINE = 4  # traces: lowest seed, highest seed, median, label
 MAX_POSITIONS = 60  # of a sequence that are shown
@@ -122,13 +122,7 @@ def _traces(
     x = [int(position) + 1 for position in positions]
     traces: list[dict[str, Any]] = []
     for line, first in zip(lines, range(0, len(frame), TRACES_PER_LINE), strict=True):
-        common = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip"}
-        edge = {
-            **common,
-            "line": {"width": 0, "color": css_colour(line.colour)},
-            "fillcolor": css_colour(line.colour, 0.14),
-        }
-        line_style = {"width": 3, "color": css_colour(line.colour), "dash": line.dash}
+        low, high, median, height = frame[first : first + TRACES_PER_LINE]
         label = {
             "type": "scatter",
             "mode": "text",
@@ -141,10 +135,9 @@ def _traces(
             "meta": {"label": True},  # excluded from saved tables: it has no data
         }
         traces += [
-            {**edge, "y": frame[first], "name": f"{line.title}, lowest seed"},
-            {**edge, "y": frame[first + 1], "name": f"{line.title}, highest seed", "fill": "tonexty"},
-            {**common, "y": frame[first + 2], "name": f"{line.title}, median", "line": line_style},
-            {**label, "y": frame[first + 3], "name": line.title},
+            *band(x, low, high, (f"{line.title}, lowest seed", f"{line.title}, highest seed"), line.colour, 0.14),
+            line_trace(x, median, f"{line.title}, median", line.colour, line.dash),
+            {**label, "y": height, "name": line.title},
         ]
     return traces
 

@@ -11,11 +11,13 @@ from explorer.figures.comparison import Line
 from explorer.figures.style import (
     INK,
     annotation,
+    band,
     css_colour,
     end_label,
     escape_markup,
     figure,
     horizontal_line,
+    line_trace,
     round_significant,
 )
 
@@ -31,24 +33,11 @@ def string_loss_figure(lines: Sequence[Line], last: int, loss_floor: tuple[float
     high = max(high, 1e-3)
     traces: list[dict[str, Any]] = []
     for line in lines:
-        colour, x = css_colour(line.colour), [float(step) for step in line.x]
-        common = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip"}
-        edge = {**common, "line": {"width": 0, "color": colour}, "fillcolor": css_colour(line.colour, 0.22)}
-        middle = {"width": 3, "color": colour, "dash": line.dash}
+        x = [float(step) for step in line.x]
+        low, top, middle = ([round_significant(v) for v in values] for values in (line.low, line.high, line.mean))
         traces += [
-            {**edge, "y": [round_significant(v) for v in line.low], "name": f"{line.title}, lowest seed"},
-            {
-                **edge,
-                "y": [round_significant(v) for v in line.high],
-                "name": f"{line.title}, highest seed",
-                "fill": "tonexty",
-            },
-            {
-                **common,
-                "y": [round_significant(v) for v in line.mean],
-                "name": f"{line.title}, {line.statistic}",
-                "line": middle,
-            },
+            *band(x, low, top, (f"{line.title}, lowest seed", f"{line.title}, highest seed"), line.colour, 0.22),
+            line_trace(x, middle, f"{line.title}, {line.statistic}", line.colour, line.dash),
         ]
     labels = [
         end_label(

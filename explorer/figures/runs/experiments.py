@@ -21,6 +21,7 @@ from explorer.figures.style import (
     end_label,
     figure,
     horizontal_line,
+    line_trace,
     power_of_ten,
     round_values,
 )
@@ -94,15 +95,13 @@ def _traces(line: FinalValues, positions: Float[ndarray, " values"], high: float
     in_frame = line.values <= high  # NaN is not
     dots = {"size": 9, "color": css_colour(line.colour), "line": {"width": 1.5, "color": PAGE}}
     return [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": round_values(positions),
-            "y": _nan_to_gap(np.where(means <= high, means, np.nan)),
-            "line": {"width": 3, "color": css_colour(line.colour), "dash": line.dash},
-            "name": f"{line.title}, mean",
-            "hoverinfo": "skip",
-        },
+        line_trace(
+            round_values(positions),
+            _nan_to_gap(np.where(means <= high, means, np.nan)),
+            f"{line.title}, mean",
+            line.colour,
+            line.dash,
+        ),
         {
             "type": "scatter",
             "mode": "markers",

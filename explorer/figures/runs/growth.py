@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import css_colour, figure, line_end_labels, line_with_dots, round_significant
+from explorer.figures.style import band, figure, line_end_labels, line_with_dots, round_significant
 
 TRACES_PER_LINE = 3  # traces: lowest seed, highest seed, mean
 _TICK_STEPS = (1.0, 0.5, 0.2, 0.1, 0.05)  # of the losses on their axis: the largest that gives enough ticks
@@ -68,18 +68,9 @@ def growth_figure(
 
 def _traces(line: GrowthLine) -> list[dict[str, Any]]:
     x = line.x.tolist()
-    edge = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "hoverinfo": "skip",
-        "line": {"width": 0, "color": css_colour(line.colour)},
-        "fillcolor": css_colour(line.colour, 0.16),
-    }
     low, high = ([round_significant(v) for v in values] for values in (line.low, line.high))
     return [
-        {**edge, "y": low, "name": f"{line.name}, lowest seed"},
-        {**edge, "y": high, "name": f"{line.name}, highest seed", "fill": "tonexty"},
+        *band(x, low, high, (f"{line.name}, lowest seed", f"{line.name}, highest seed"), line.colour, 0.16),
         line_with_dots(f"{line.name}, mean", line.colour, line.dash, x, line.mean.tolist()),
     ]
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import INK, annotation, css_colour, figure, horizontal_line, round_values
+from explorer.figures.style import INK, annotation, band, figure, horizontal_line, line_trace, round_values
 
 LOW, HIGH, MEDIAN = range(3)  # the traces, in this order
 
@@ -31,9 +31,8 @@ def learning_curve(
     span: lowest and highest value of the y axis
     ceiling: the height of a reference line and its text
     """
-    common = {"type": "scatter", "mode": "lines", "x": round_values(epochs), "hoverinfo": "skip"}
-    edge = {**common, "line": {"width": 0, "color": css_colour(colour)}, "fillcolor": css_colour(colour, 0.22)}
-    line = {"width": 3, "color": css_colour(colour), "dash": dash}
+    x = round_values(epochs)
+    low, high, median = map(round_values, (values.min(axis=1), values.max(axis=1), np.median(values, axis=1)))
     shapes, annotations = [], []
     if ceiling:
         height, text = ceiling
@@ -41,9 +40,8 @@ def learning_curve(
         if text:
             annotations.append(annotation(text, 1.0, height, xref="paper", xanchor="right", yanchor="bottom"))
     return figure(
-        {**edge, "y": round_values(values.min(axis=1)), "name": f"{name}, lowest seed"},
-        {**edge, "y": round_values(values.max(axis=1)), "name": f"{name}, highest seed", "fill": "tonexty"},
-        {**common, "y": round_values(np.median(values, axis=1)), "name": f"{name}, median", "line": line},
+        *band(x, low, high, (f"{name}, lowest seed", f"{name}, highest seed"), colour, 0.22),
+        line_trace(x, median, f"{name}, median", colour, dash),
         xaxis={"range": [0, last_epoch], "nticks": 4, "title": {"text": "epoch"}},
         yaxis={"range": list(span), "nticks": 4},
         shapes=shapes,

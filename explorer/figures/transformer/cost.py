@@ -19,6 +19,7 @@ from explorer.figures.style import (
     escape_markup,
     figure,
     line_end_labels,
+    line_trace,
     line_with_dots,
     round_significant,
 )
@@ -64,15 +65,8 @@ def cost_figure(lines: Sequence[CostLine], x_title: str, y_title: str, sizes: Se
 
 def _traces(line: CostLine) -> list[dict[str, Any]]:
     x = [int(size) for size in line.x]
-    formula = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": [round_significant(v) for v in line.formula],
-        "line": {"width": 1.5, "color": css_colour(line.colour), "dash": "1px,4px"},
-        "hoverinfo": "skip",
-        "name": f"{line.name}, formula",
-    }
+    heights = [round_significant(v) for v in line.formula]
+    formula = line_trace(x, heights, f"{line.name}, formula", line.colour, "1px,4px", 1.5)
     return [formula, line_with_dots(line.name, line.colour, line.dash, x, line.measured.tolist(), line.hollow)]
 
 

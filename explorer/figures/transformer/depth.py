@@ -12,9 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import css_colour, figure, line_end_labels, line_with_dots, round_significant
-
-TRACES_PER_LINE = 3  # traces: low, high, line
+from explorer.figures.style import band, figure, line_end_labels, line_with_dots, round_significant
 
 
 @dataclass(frozen=True)
@@ -49,13 +47,9 @@ def measure_by_heads(
 def _traces(line: HeadMeasure) -> list[dict[str, Any]]:
     x = list(range(len(line.values)))
     low, high = (_aggregate_seeds(line.values, of) for of in (np.min, np.max))
-    common = {"type": "scatter", "x": x, "hoverinfo": "skip"}
-    edge = {**common, "mode": "lines", "line": {"width": 0, "color": css_colour(line.colour)}}
-    edge["fillcolor"] = css_colour(line.colour, 0.22)
     middle = np.median(line.values, axis=1).tolist()
     return [
-        {**edge, "y": low, "name": f"{line.name}, lowest"},
-        {**edge, "y": high, "name": f"{line.name}, highest", "fill": "tonexty"},
+        *band(x, low, high, (f"{line.name}, lowest", f"{line.name}, highest"), line.colour, 0.22),
         line_with_dots(line.name, line.colour, line.dash, x, middle),
     ]
 

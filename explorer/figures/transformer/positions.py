@@ -22,7 +22,7 @@ from explorer.figures.style import (
     vertical_line,
 )
 
-LOWEST, HIGHEST = 1e-9, 3.0
+LOWEST = 1e-9
 _GROUP_GAP = 0.8  # rows between models without and with a causal mask
 ROUNDING = 1e-5  # upper bound of float32 rounding when terms are summed in another order
 

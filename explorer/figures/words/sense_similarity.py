@@ -13,11 +13,13 @@ from numpy import ndarray
 
 from explorer.figures.style import (
     INK,
+    band,
     css_colour,
     end_label,
     figure,
     labelled_ticks,
     line_end_labels,
+    line_trace,
     round_significant,
 )
 
@@ -34,24 +36,13 @@ def similarity_by_layer(
     """
     traces = []
     for values, name, colour, dash in ((same, SAME, "--sign-5", "solid"), (other, OTHER, "--sign-1", "8px,4px")):
-        common = {"type": "scatter", "mode": "lines", "x": list(range(values.shape[1])), "hoverinfo": "skip"}
-        edge = {**common, "line": {"width": 0, "color": css_colour(colour)}, "fillcolor": css_colour(colour, 0.18)}
+        x = list(range(values.shape[1]))
+        rows = values.min(axis=0), values.max(axis=0), np.median(values, axis=0)
+        low, high, median = ([round_significant(v) for v in row] for row in rows)
+        line = line_trace(x, median, f"{name}, median", colour, dash)
         traces += [
-            {**edge, "y": [round_significant(v) for v in values.min(axis=0)], "name": f"{name}, lowest seed"},
-            {
-                **edge,
-                "y": [round_significant(v) for v in values.max(axis=0)],
-                "name": f"{name}, highest seed",
-                "fill": "tonexty",
-            },
-            {
-                **common,
-                "y": [round_significant(v) for v in np.median(values, axis=0)],
-                "name": f"{name}, median",
-                "mode": "lines+markers",
-                "line": {"width": 3, "color": css_colour(colour), "dash": dash},
-                "marker": {"size": 8, "color": css_colour(colour)},
-            },
+            *band(x, low, high, (f"{name}, lowest seed", f"{name}, highest seed"), colour, 0.18),
+            {**line, "mode": "lines+markers", "marker": {"size": 8, "color": css_colour(colour)}},
         ]
     return figure(
         *traces,
@@ -105,15 +96,9 @@ def similarity_to_one(lines: Sequence[SimilarityLine], colour: str) -> go.Figure
     ends = [(line.name, colour, False, height) for line, height in zip(lines, heights, strict=True)]
     return figure(
         *(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": list(range(layers)),
-                "y": [round_significant(value) for value in line.values],
-                "name": line.name,
-                "hoverinfo": "skip",
-                "line": {"width": 3, "color": css_colour(colour), "dash": dash},
-            }
+            line_trace(
+                list(range(layers)), [round_significant(value) for value in line.values], line.name, colour, dash
+            )
             for line, dash in zip(lines, cycle(_DASHES), strict=False)
         ),
         xaxis={

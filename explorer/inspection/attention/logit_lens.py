@@ -56,31 +56,15 @@ def head_activations(
 
 
 @torch.inference_mode()
-def logit_lens(
-    model: nn.Module | AttentionModel, ids: Ids, ablation: Ablation = NO_ABLATION, position: int | None = None
-) -> Float32[ndarray, "depths answers outcomes"]:
-    """Return the log-probabilities read off after the embedding and after every block (nostalgebraist 2020,
-    "interpreting GPT: the logit lens").
-
-    Each residual vector goes through the model's own final norm and readout. A language model predicts at every token,
-    or only at `position`; a classifier at its first token. Raises InvalidSetting.
-    """
-    transformer = attention_model(model)
-    _, trace = forward_with_taps(transformer, ids, ablation)
-    depths = torch.cat([trace[name] for name in transformer.depth_taps])
-    if position is not None and transformer.layout.answers_every_token:
-        depths = depths[:, [position]]
-    return to_array(transformer.readout(depths).log_softmax(dim=-1))
-
-
-@torch.inference_mode()
 def most_probable_by_depth(
     model: nn.Module | AttentionModel, ids: Ids, ablation: Ablation = NO_ABLATION
 ) -> tuple[Int[ndarray, "depths answers"], Float32[ndarray, "depths answers"]]:
-    """Return the most probable outcome of the logit lens at every depth, and its probability.
+    """Return the most probable outcome after the embedding and after every block, and its probability: the logit lens
+    (nostalgebraist 2020, "interpreting GPT: the logit lens").
 
-    One depth is read at a time, because a real model has tens of thousands of outcomes after every token. Raises
-    InvalidSetting.
+    Each residual vector goes through the model's own final norm and readout. A language model predicts at every token,
+    a classifier at its first one. One depth is read at a time, because a real model has tens of thousands of outcomes
+    after every token. Raises InvalidSetting.
     """
     transformer = attention_model(model)
     _, trace = forward_with_taps(transformer, ids, ablation)

@@ -28,7 +28,6 @@ from explorer.inspection.pretrained.random_network import random_network
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, SENTENCES
 
 FirstTokens: TypeAlias = Literal["unchanged", "replaced", "removed", "longer", "random network"]
-FIRST_TOKENS: tuple[FirstTokens, ...] = ("unchanged", "replaced", "removed", "longer", "random network")
 JOINED = 4  # sentences of a longer text
 OTHER_TEXTS = 20  # of the length of a visitor's text: less than all of them is less than in 95 %
 MOST_OWN_TOKENS = 64  # of a visitor's text
@@ -146,7 +145,6 @@ def opened_model(card: ModelCard) -> OpenedModel:
 # ---- results of opened models, which pages and lessons share
 
 Group: TypeAlias = Literal["best", "two best", "four best", "previous-token head"]
-GROUPS: tuple[Group, ...] = ("best", "two best", "four best", "previous-token head")
 _KEPT = 32  # results of each experiment
 
 

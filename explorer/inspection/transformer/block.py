@@ -93,18 +93,17 @@ class BlockDiagram:
 class _Stack:
     """An encoder or decoder: a stack of blocks with its embedding and final norm."""
 
-    mark: str  # prefix of the names of its flows and boxes
-    column: int
-    tokens: str
     ids: Sequence[int]
-    embedding: str
     position: str  # module of learned positions; empty without
     positions: str
-    blocks: str
-    embedded: str  # tap
-    norm: nn.Module
-    norm_name: str
-    causal: bool
+    mark: str = ""  # prefix of the names of its flows and boxes
+    column: int = 0
+    tokens: str = "text"
+    embedding: str = "embedding"
+    blocks: str = "blocks"
+    embedded: str = "embedded"  # tap
+    norm: str = ""  # module of the final norm; empty without
+    causal: bool = False
     read: str = ""  # the encoder output, for cross-attention
     read_tokens: str = ""
 
@@ -116,27 +115,10 @@ def block_diagram(model: nn.Module, ids: Sequence[int], layer: int, target: Sequ
     Transformer, and for a block that it does not have.
     """
     if isinstance(model, TransformerEncoder) and model.position is not None:
-        stack = _Stack(
-            "", 0, "text", ids, "embedding", "position", "learned", "blocks", "embedded", nn.Identity(), "", False
-        )
-        stacks: tuple[_Stack, ...] = (stack,)
+        stacks: tuple[_Stack, ...] = (_Stack(ids, "position", "learned"),)
     elif isinstance(model, TransformerDecoder):
         learned = "position" if model.position is not None else ""
-        stack = _Stack(
-            "",
-            0,
-            "text",
-            ids,
-            "embedding",
-            learned,
-            model.config.positions,
-            "blocks",
-            "embedded",
-            model.final_norm,
-            "final_norm",
-            True,
-        )
-        stacks = (stack,)
+        stacks = (_Stack(ids, learned, model.config.positions, norm="final_norm", causal=True),)
     elif isinstance(model, TransformerEncoderDecoder):
         stacks = _encoder_and_decoder(model, ids, target)
     else:
@@ -152,40 +134,13 @@ def block_diagram(model: nn.Module, ids: Sequence[int], layer: int, target: Sequ
 def _encoder_and_decoder(
     model: TransformerEncoderDecoder, ids: Sequence[int], target: Sequence[int]
 ) -> tuple[_Stack, ...]:
-    position_modules = ["position.source", "position.target"] if model.position is not None else ["", ""]
-    positions = model.config.positions
-    return (
-        _Stack(
-            "encoder.",
-            0,
-            "source",
-            ids,
-            "embedding.source",
-            position_modules[0],
-            positions,
-            "encoder",
-            "embedded_source",
-            model.encoder_norm,
-            "encoder_norm",
-            False,
-        ),
-        _Stack(
-            "decoder.",
-            1,
-            "target",
-            target,
-            "embedding.target",
-            position_modules[1],
-            positions,
-            "decoder",
-            "embedded_target",
-            model.decoder_norm,
-            "decoder_norm",
-            True,
-            "encoder.top",
-            "source",
-        ),
-    )
+    def half(name: str, column: int, tokens: str, ids: Sequence[int], **more: object) -> _Stack:
+        position = "" if model.position is None else f"position.{tokens}"
+        place, taps = (f"{name}.", column, tokens), (f"embedding.{tokens}", name, f"embedded_{tokens}")
+        return _Stack(ids, position, model.config.positions, *place, *taps, f"{name}_norm", **more)  # type: ignore[arg-type]
+
+    read = {"causal": True, "read": "encoder.top", "read_tokens": "source"}
+    return half("encoder", 0, "source", ids), half("decoder", 1, "target", target, **read)
 
 
 @dataclass(eq=False)
@@ -280,8 +235,8 @@ class _DiagramBuilder:
         x = self.add_closed_blocks("below", range(self.layer), x)
         x = self.add_block(x)
         x = self.add_closed_blocks("above", range(self.layer + 1, self.layers), x)
-        if not isinstance(stack.norm, nn.Identity):
-            x = self.add_norm("final", "Final norm", stack.norm_name, x)
+        if stack.norm:
+            x = self.add_norm("final", "Final norm", stack.norm, x)
         if stack.mark == "encoder.":  # the decoder attends to it
             self.box_of_flow["encoder.top"] = self.box_of_flow[x]
             handed = replace(

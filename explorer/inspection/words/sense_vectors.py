@@ -27,7 +27,8 @@ from explorer.tasks.sequence_labelling.homographs import (
     HomographSentence,
     word_ids,
 )
-from explorer.tasks.sequence_labelling.homographs_rows import PADDING, evaluation_sentences, pad_rows
+from explorer.tasks.sequence_labelling.homographs_rows import PADDING, evaluation_sentences
+from explorer.tasks.sequence_labelling.rows import pad_rows
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig, sense_label
 from explorer.training.config import RunConfig
 

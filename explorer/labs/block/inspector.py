@@ -20,11 +20,10 @@ from explorer.labs.block.formulas import NormExample, norm_example_text
 from explorer.labs.block.state import KINDS, MAX_TOKENS, TASKS_AND_MODELS, BlockState
 from explorer.tasks.negation import CLASSES
 from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
-from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.session import PageSession, apply_component_event
 from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.training import stored_models
 from explorer.ui.training.stored_model import StoredModel
@@ -117,18 +116,6 @@ def _settings(session: PageSession[BlockState], stored: StoredModel | None) -> N
         bind_widget(session, "layer", st.number_input, label=f"Block, 1 to {count}", high=count, width=120)
 
 
-def handle_component_event(session: PageSession[BlockState]) -> None:
-    """Apply the visitor's last selection in the diagram. The diagram is in a fragment, so the whole page is rerun if
-    the state changed.
-    """
-    message, before = pop_event(_KEY, "set"), session.state
-    if message is not None:
-        session.change(lambda state: state.apply_event(message))
-        write_url(session)
-    if session.state != before:
-        st.rerun()
-
-
 def block_section(session: PageSession[BlockState], stored: StoredModel) -> None:
     """Draw the diagram, the finding above it, and the observations below."""
     state = session.state
@@ -136,7 +123,7 @@ def block_section(session: PageSession[BlockState], stored: StoredModel) -> None
     key = ("block", *stored.cache_key, state.seed, text, state.layer)
 
     def requested_views() -> Mapping[str, Request[BlockView]]:
-        handle_component_event(session)
+        apply_component_event(session, _KEY, BlockState.apply_event)
         return {"view": (key, partial(open_view, stored, state.seed, text, state.layer))}
 
     result_section(

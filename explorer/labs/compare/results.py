@@ -30,7 +30,7 @@ from explorer.tasks.negation import NegationConfig
 from explorer.training.comparability import comparability, comparability_sentence
 from explorer.training.record import Axis
 from explorer.ui.budgets import budget_sentence
-from explorer.ui.components.table import add_table, draw_table
+from explorer.ui.components.table import add_table, column, draw_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.training.learning_chart import describe_machines, machines_of
@@ -284,27 +284,27 @@ def add_results_table(
         cells: dict[str, object] = {
             "name": {"text": run.title, "colour": run.view.row.colour},
             "end": {"text": _describe_end(run, values, state.rising), "values": values},
-            "against": {"text": differences[i]},
-            "parameters": {"text": f"{run.view.parameters:,}" if run.view.parameters else "–"},
-            "price": {"text": f"{cost[0]:.2f} ms" if cost else "–"},
+            "against": differences[i],
+            "parameters": f"{run.view.parameters:,}" if run.view.parameters else "–",
+            "price": f"{cost[0]:.2f} ms" if cost else "–",
         }
         if bits:
-            cells["bytes"] = {"text": bits.texts[i]}
+            cells["bytes"] = bits.texts[i]
         for axis in AXES:
-            cells[axis] = {"text": format_amount(by_axis[axis][i].at, axis) + (seeds if axis == "step" else "")}
-        rows.append({"cells": cells})
+            cells[axis] = format_amount(by_axis[axis][i].at, axis) + (seeds if axis == "step" else "")
+        rows.append(cells)
     first = runs[0].name if runs else ""
 
     def number(key: str, label: str) -> dict[str, object]:
-        return {"key": key, "label": label, "kind": "number", "align": "right", "minor": True}
+        return column(key, label, "number", minor=True)
 
     add_table(
         document,
         [
-            {"key": "name", "label": "", "kind": "model", "align": "left", "wrap": True},
-            {"key": "end", "label": "at the end", "kind": "strip", "align": "left", "range": axis_range, "wrap": True},
+            column("name", "", "model", wrap=True),
+            column("end", "at the end", "strip", range=axis_range, wrap=True),
             *([number("bytes", "bits per byte")] if bits else []),
-            {"key": "against", "label": f"difference from 1, {first}", "kind": "text", "align": "left", "wrap": True},
+            column("against", f"difference from 1, {first}", wrap=True),
             number("step", f"steps to {format_value(target, state.rising)}"),
             number("tokens", "tokens"),
             number("seconds", "time"),
@@ -335,19 +335,15 @@ def settings_table(runs: Sequence[ComparedRun]) -> None:
     """Draw the settings in which the runs differ; a label is that of the first run which has the setting."""
     rows = differing_settings(runs)
     labels = {name: setting_label(name, run.config) for run in reversed(runs) for name in flat_settings(run.config)}
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "setting", "kind": "text", "align": "left", "wrap": True}
-    ]
+    columns = [column("name", "setting", wrap=True)]
     common = {"kind": "text", "align": "left", "wrap": True}
     columns += [{"key": run.key, "label": run.title, "colour": run.view.row.colour, **common} for run in runs]
     draw_table(
         columns,
         [
             {
-                "cells": {
-                    "name": {"text": labels.get(name, name)},
-                    **{run.key: {"text": value} for run, value in zip(runs, values, strict=True)},
-                }
+                "name": labels.get(name, name),
+                **{run.key: value for run, value in zip(runs, values, strict=True)},
             }
             for name, values in rows.items()
         ],

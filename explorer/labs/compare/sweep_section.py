@@ -46,7 +46,7 @@ from explorer.sweeps.space import Sweep
 from explorer.sweeps.stored import StoredSweep
 from explorer.ui.components.base import pop_event
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation, show_problems
 from explorer.ui.result_section import live_section, result_section
@@ -310,26 +310,15 @@ def _write_table(document: Document, sweep: Sweep, plan: Plan) -> None:
     metric = sweep.metric.replace("_", " ")
     confirmed = {status.trial.number: status.mean for status in plan.finalists if status.state == "finished"}
     order = ranked(sweep, plan)
-    columns: list[dict[str, object]] = [
-        {"key": "trial", "label": "settings", "kind": "open", "align": "left", "wrap": True}
+    columns = [
+        column("trial", "settings", "open", wrap=True),
+        column("mean", metric, "number"),
+        column("spread", "over seeds", align="right", minor=True),
+        column("confirmed", "with new seeds", "number"),
+        column("state", "trained", minor=True),
+        column("seconds", "time", "number", minor=True),
     ]
-    columns += [
-        {"key": key, "label": label, "kind": kind, "align": align, "minor": minor}
-        for key, label, kind, align, minor in (
-            ("mean", metric, "number", "right", False),
-            ("spread", "over seeds", "text", "right", True),
-            ("confirmed", "with new seeds", "number", "right", False),
-            ("state", "trained", "text", "left", True),
-            ("seconds", "time", "number", "right", True),
-        )
-    ]
-    rows = [
-        {
-            "key": status.trial.key,
-            "cells": {name: {"text": text} for name, text in _row(sweep, status, confirmed).items()},
-        }
-        for status in order[:_ROWS]
-    ]
+    rows = [{"key": status.trial.key, "cells": _row(sweep, status, confirmed)} for status in order[:_ROWS]]
     more = f" {len(order) - _ROWS} more trials are not listed." if len(order) > _ROWS else ""
     add_table(
         document,

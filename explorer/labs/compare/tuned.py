@@ -16,7 +16,7 @@ from explorer.labs.compare.state import Comparison
 from explorer.labs.compare.tuned_findings import TunedResult
 from explorer.run_store import store
 from explorer.training.config import RunConfig, key
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column, strip_cell
 from explorer.ui.document import Document
 from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.page_sections import explanation, show_problems
@@ -109,26 +109,24 @@ def _add_results(document: Document, comparison: str, results: Mapping[str, Tune
     values = [float(v) for each in results.values() for v in each.values]
     span = [0.0, 1.0] if solves else [min(values) - 0.01, max(values) + 0.01]
     what, of_seed = findings.MEANS.get(comparison, ("seeds that solve the task", "its accuracy."))
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "model", "kind": "model", "align": "left", "wrap": True},
-        {"key": "value", "label": what, "kind": "strip", "align": "left", "range": span},
-        {"key": "rate", "label": "its best rate", "kind": "number", "align": "right"},
+    columns = [
+        column("name", "model", "model", wrap=True),
+        column("value", what, "strip", range=span),
+        column("rate", "its best rate", "number"),
     ]
     if solves:
-        columns.append(
-            {"key": "default", "label": "with the default rate", "kind": "text", "align": "right", "minor": True}
-        )
+        columns.append(column("default", "with the default rate", align="right", minor=True))
     rows = []
     for name, each in results.items():
         solved = each.seeds_that_solve(comparison) if solves else None
         text = f"{each.values.mean():.3f}" if solved is None else f"{int(solved.sum())} of {len(solved)}"
         cells: dict[str, object] = {
             "name": {"text": each.title, "colour": MODELS[each.config.model_name].colour},
-            "value": {"text": text, "values": [round(float(v), 4) for v in each.values]},
-            "rate": {"text": f"{each.search.best:g}"},
+            "value": strip_cell(text, each.values),
+            "rate": f"{each.search.best:g}",
         }
         if solves:
-            cells["default"] = {"text": findings.describe_default(comparison, each)}
+            cells["default"] = findings.describe_default(comparison, each)
         rows.append({"key": name, "cells": cells})
     add_table(
         document,

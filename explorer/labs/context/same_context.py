@@ -16,7 +16,7 @@ import streamlit as st
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.tasks.text.config import TextConfig
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.wording import join_words
 
@@ -75,27 +75,19 @@ def same_context_section() -> None:
     """Draw the losses of included networks and of the best n-gram, context by context."""
     table = read_table()
     st.markdown(escape_markdown(same_context_finding(table)))
-    columns: list[dict[str, object]] = [
-        {"key": "context", "label": "context", "kind": "text", "align": "left", "wrap": True},
-        {"key": "ngram", "label": "best n-gram", "kind": "number", "align": "right", "wrap": True},
+    columns = [
+        column("context", "context", wrap=True),
+        column("ngram", "best n-gram", "number", wrap=True),
     ]
     columns += [
-        {
-            "key": name,
-            "label": f"{each.title} {each.parameters / 1e6:.1f} M",
-            "kind": "text",
-            "align": "right",
-            "wrap": True,
-        }
+        column(name, f"{each.title} {each.parameters / 1e6:.1f} M", align="right", wrap=True)
         for name, each in table.networks.items()
     ]
     rows = [
         {
-            "cells": {
-                "context": {"text": describe_context(context)},
-                "ngram": {"text": f"{best.loss:.3f}"},
-                **{name: {"text": _loss_range(each, context)} for name, each in table.networks.items()},
-            }
+            "context": describe_context(context),
+            "ngram": f"{best.loss:.3f}",
+            **{name: _loss_range(each, context) for name, each in table.networks.items()},
         }
         for context, best in table.ngrams.items()
     ]

@@ -1,16 +1,13 @@
 """Measured costs of each part: those of this server if it has made any, otherwise those of a reference machine.
 
-The reference is a file that is included. `python -m explorer.labs.cost.measurements` writes it anew, with measurements
-of this machine at every size that the page offers; that takes a few minutes.
+The reference is a file that is included. `python -m benchmarks.reference_costs` writes it anew.
 """
 
 from __future__ import annotations
 
 import json
-import platform
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
 from typing import Final, TypeAlias
 from uuid import uuid4
@@ -19,9 +16,7 @@ import numpy as np
 
 from explorer.byte_cache import cached
 from explorer.inspection.transformer import cost_measurement
-from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
-from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState
-from explorer.lazy_libraries import torch
+from explorer.inspection.transformer.cost_formulas import LayerSize, MeasuredCosts
 
 SECONDS: Final = 0.6  # per part and sweep; all eighteen take between ten and forty
 REFERENCE_FILE: Final = Path(__file__).with_name("reference_costs.json")
@@ -97,46 +92,3 @@ def read_reference() -> Reference:
         for row in rows
     }
     return Reference(stored["processor"], f"{date.day} {date:%B %Y}", costs)
-
-
-def _measure_reference() -> dict[str, object]:
-    """Measure every part at every size that the page offers."""
-    states = [CostState(width=w, length=n, heads=h) for w, n, h in product(WIDTHS, LENGTHS, HEADS)]
-    costs: dict[str, dict[LayerSize, list[float | None]]] = {part: {} for part in PARTS}
-    for part, sweep, state in product(PARTS, SWEEPS, states):
-        sizes = tuple(size for size in state.sizes(sweep, part) if size not in costs[part])
-        if not sizes:
-            continue
-        rows = np.stack(astuple(measure((part, sizes)))).T
-        for size, row in zip(sizes, rows, strict=True):
-            forward, both, saved_bytes = (float(value) if np.isfinite(value) else None for value in row)
-            costs[part][size] = [_round_seconds(forward), _round_seconds(both), saved_bytes]
-        print(part, sweep, *sizes[-1:])
-    return {
-        "processor": _processor_name(),
-        "date": datetime.now(UTC).date().isoformat(),
-        "costs": {part: [[*astuple(size), *row] for size, row in rows.items()] for part, rows in costs.items()},
-    }
-
-
-def _round_seconds(seconds: float | None) -> float | None:
-    return None if seconds is None else float(f"{seconds:.4g}")
-
-
-def _processor_name() -> str:
-    """Return the model of the processor as Linux names it, elsewhere its kind."""
-    information = Path("/proc/cpuinfo")
-    lines = information.read_text("utf-8").splitlines() if information.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def main() -> None:
-    """Write the measurements of this machine as the reference."""
-    torch.set_num_threads(1)
-    lines = json.dumps(_measure_reference()).replace("]], ", "]],\n").replace("], [", "],\n[")
-    REFERENCE_FILE.write_text(lines + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    main()

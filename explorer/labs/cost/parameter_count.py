@@ -9,12 +9,13 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.catalogue import MODELS, TASKS, ModelConfig
+from explorer.catalogue import MODELS, TASKS
 from explorer.figures.transformer.cost import ROW_HEIGHT, parameter_bars
 from explorer.inspection.transformer import parameter_count
 from explorer.jobs import limits
 from explorer.labs.cost.findings import layer_name, parameters_finding
 from explorer.labs.cost.state import CostState
+from explorer.models.configs import ModelConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.ui.components.plot_frame import Panel, add_plot_frame

@@ -9,7 +9,7 @@ from explorer.labs.cost import findings
 from explorer.models.structure import PARTS, ModelStructure, Part
 from explorer.number_format import format_count, format_percent
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column
 from explorer.ui.document import Document
 from explorer.ui.result_section import result_section
 from explorer.ui.training.compared_structures import ComparedStructures, structure_requests
@@ -57,34 +57,21 @@ def _panel(title: str, colour: str, model: ModelStructure, parts: Sequence[Part]
 
 def _add_cost_table(document: Document, compared: ComparedStructures) -> None:
     """Add what one token costs in contexts of several lengths, a row for each."""
-    columns: list[dict[str, object]] = [
-        {"key": "tokens", "label": "context", "kind": "text"},
-        {
-            "key": "real",
-            "label": f"{compared.title}: multiplications",
-            "kind": "number",
-            "align": "right",
-            "wrap": True,
-        },
-        {"key": "real_kept", "label": "its keys and values", "kind": "number", "align": "right", "wrap": True},
-        {"key": "own", "label": "trained here: multiplications", "kind": "number", "align": "right", "wrap": True},
-        {
-            "key": "own_kept",
-            "label": "its keys and values",
-            "kind": "number",
-            "align": "right",
-            "wrap": True,
-            "minor": True,
-        },
+    columns = [
+        column("tokens", "context"),
+        column("real", f"{compared.title}: multiplications", "number", wrap=True),
+        column("real_kept", "its keys and values", "number", wrap=True),
+        column("own", "trained here: multiplications", "number", wrap=True),
+        column("own_kept", "its keys and values", "number", wrap=True, minor=True),
     ]
     longest = compared.context or _CONTEXTS[-1]
     rows = []
     for tokens in sorted({min(each, longest) for each in _CONTEXTS}):
-        cells = {"tokens": {"text": f"{tokens:,} tokens"}}
+        cells = {"tokens": f"{tokens:,} tokens"}
         for key, model in (("real", compared.real), ("own", compared.own)):
-            cells[key] = {"text": findings.multiplications_text(model.multiplications(tokens))}
-            cells[f"{key}_kept"] = {"text": findings.memory_text(model.cache_bytes(tokens))}
-        rows.append({"cells": cells})
+            cells[key] = findings.multiplications_text(model.multiplications(tokens))
+            cells[f"{key}_kept"] = findings.memory_text(model.cache_bytes(tokens))
+        rows.append(cells)
     add_table(
         document,
         columns,

@@ -18,7 +18,7 @@ from explorer.labs.cost.findings import SweepResult
 from explorer.labs.cost.measurements import Points
 from explorer.labs.cost.state import MODEL_OF_PART, SWEEPS, CostState, Sweep
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
@@ -164,24 +164,24 @@ def _panel(name: str, title: str, unit: str, lines: list[CostLine], sweep: Sweep
 
 def _add_exponent_table(document: Document, state: CostState, results: Mapping[str, SweepResult]) -> None:
     """Add the fitted exponents of length beside those of the formulas, a row per part."""
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "part", "kind": "model", "align": "left"},
-        {"key": "formula", "label": "multiplications", "kind": "text", "align": "left", "wrap": True},
-        {"key": "power", "label": "measured power", "kind": "number", "align": "right", "wrap": True},
-        {"key": "own", "label": "power of the formula", "kind": "number", "align": "right", "wrap": True},
-        {"key": "memory", "label": "power of memory", "kind": "number", "align": "right", "minor": True},
-        {"key": "rate", "label": "multiplications per nanosecond", "kind": "number", "align": "right", "minor": True},
+    columns = [
+        column("name", "part", "model"),
+        column("formula", "multiplications", wrap=True),
+        column("power", "measured power", "number", wrap=True),
+        column("own", "power of the formula", "number", wrap=True),
+        column("memory", "power of memory", "number", minor=True),
+        column("rate", "multiplications per nanosecond", "number", minor=True),
     ]
     rows = []
     for part in PARTS:
         cells = {
             "name": {"text": findings.PART_NAMES[part], "colour": MODELS[MODEL_OF_PART.get(part, part)].colour},
-            "formula": {"text": findings.FORMULAS[part]},
+            "formula": findings.FORMULAS[part],
         }
         numbers = *results[part].exponents("length", state.way), results[part].multiplications_per_nanosecond()
         for key, value in zip(("power", "own", "memory", "rate"), numbers, strict=True):
-            cells[key] = {"text": f"{value:.2f}"}
-        rows.append({"cells": cells})
+            cells[key] = f"{value:.2f}"
+        rows.append(cells)
     add_table(
         document,
         columns,

@@ -22,12 +22,11 @@ from explorer.labs.depth.state import HEAD_COUNTS, MAX_CHARACTERS, UNTRAINED_SEE
 from explorer.models.configs import TransformerTextConfig
 from explorer.training import model_factory
 from explorer.training.config import RunConfig
-from explorer.ui.components.base import pop_event
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation, show_problems
 from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.session import PageSession, apply_component_event
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
 from explorer.ui.training.stored_model import StoredModel
@@ -64,18 +63,6 @@ class AttentionReading:
         return seeds[min(state.seed, len(seeds) - 1)]
 
 
-def _handle_component_event(session: PageSession[DepthState]) -> None:
-    """Apply the visitor's last change in the component. It is in a fragment, so the whole page is rerun if the state
-    changed.
-    """
-    message, before = pop_event(_KEY, "set"), session.state
-    if message is not None:
-        session.change(lambda state: state.apply_heads_event(message))
-        write_url(session)
-    if session.state != before:
-        st.rerun()
-
-
 def heads_section(session: PageSession[DepthState]) -> None:
     """Draw the controls and the attention of the layer split into heads."""
     stored = _find_model()
@@ -85,7 +72,7 @@ def heads_section(session: PageSession[DepthState]) -> None:
     show_problems(session.state.input_problems)
 
     def requested_readings() -> Mapping[str, Request[AttentionReading]]:
-        _handle_component_event(session)
+        apply_component_event(session, _KEY, DepthState.apply_heads_event)
         return _reading_request(session.state, stored)
 
     result_section(
@@ -172,7 +159,7 @@ def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading:
 def _draw(state: DepthState, stored: StoredModel, document: Document, results: Mapping[str, AttentionReading]) -> None:
     reading = results["reading"]
     document.problems(filter(None, [reading.problem]))
-    selected, width = reading.selected_heads(state), stored.config.model.width  # type: ignore[union-attr]
+    selected, width = reading.selected_heads(state), stored.config.model.width  # type: ignore[attr-defined]
     trained_heads = _trained_head_count(stored) if state.who == "trained" else None
     differences = {weights: reading.metric(weights, "difference") for weights in reading.splits}
     cuts = {

@@ -13,11 +13,10 @@ from explorer.labs.depth import findings
 from explorer.labs.depth.multi_head import heads_formulas
 from explorer.labs.depth.stack_measurements import PackedMeasurements, measurement_job
 from explorer.labs.depth.state import LAYERS, DepthState
-from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.session import PageSession, apply_component_event
 from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.web.results import register_arrays
 
@@ -26,23 +25,11 @@ _PLACEHOLDER = "Eighty untrained stacks of 24 blocks are measured, with their gr
 _KEY = "stacks"
 
 
-def _handle_component_event(session: PageSession[DepthState]) -> None:
-    """Apply the visitor's last change in the component. It is in a fragment, so the whole page is rerun if the state
-    changed.
-    """
-    message, before = pop_event(_KEY, "set"), session.state
-    if message is not None:
-        session.change(lambda state: state.apply_stacks_event(message))
-        write_url(session)
-    if session.state != before:
-        st.rerun()
-
-
 def stacks_section(session: PageSession[DepthState]) -> None:
     """Draw the measurements of the stacks, and the settings below them."""
 
     def requested_measurements() -> Mapping[str, Request[PackedMeasurements]]:
-        _handle_component_event(session)
+        apply_component_event(session, _KEY, DepthState.apply_stacks_event)
         return {"stacks": measurement_job(session.state.start, session.state.heads)}
 
     result_section(

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-import numpy as np
 import streamlit as st
 
 from explorer.byte_cache import cached
 from explorer.experiments.labelling import DEPTH_VARIANTS, VARIANTS
-from explorer.experiments.model_variant import ModelVariant
-from explorer.figures.comparison import comparison_figure, variant_line
-from explorer.inspection.compare import median_and_range, metric_over_seeds
+from explorer.figures.comparison import comparison_figure
 from explorer.inspection.steps_to_solve import LEARNED_LOSS
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import DepthState
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
-from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, value_tracks
+from explorer.ui.components.plot_frame import Panel
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
@@ -27,6 +23,13 @@ from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.steps_to_solve import finished_loss_curves
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
+from explorer.ui.training.variant_charts import (
+    VariantCurves,
+    curves_of_variants,
+    highest_value,
+    line_panel,
+    metric_lines,
+)
 from explorer.ui.wording import count_seeds, join_words
 
 HEIGHT, NARROW = 320, 240
@@ -85,31 +88,22 @@ def stack_name(name: str) -> str:
 
 
 def _training_panels(views: Mapping[str, RunView]) -> list[Panel]:
-    curves_by_variant = tuple((VARIANTS[name], view.curves) for name, view in views.items())
+    curves_by_variant = curves_of_variants(VARIANTS, views)
     return [_training_panel(metric, curves_by_variant, last_step(views)) for metric in _METRICS]
 
 
 @cached()
-def _training_panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
+def _training_panel(metric: str, curves_by_variant: VariantCurves, last: int) -> Panel:
     """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
-    lines = [
-        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range))
-        for variant, curves in curves_by_variant
-    ]
-    title = _METRICS[metric]
-    ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])
-    if metric == "loss":
-        highest = max((float(np.nanmax(line.high)) for line in lines if len(line.high)), default=0.0)
-        axis, mark = (_AXIS_MIN, max(10.0, 1.5 * highest)), (LEARNED_LOSS, f"learned: {LEARNED_LOSS}", "--soft")
-    else:
-        axis, mark = (0.0, 1.02), None
+    lines = metric_lines(curves_by_variant, metric)
+    is_loss = metric == "loss"
     figure = comparison_figure(
-        lines, "step", axis, log_y=metric == "loss", x_end=float(last), reference=mark, right_margin=108
+        lines,
+        "step",
+        (_AXIS_MIN, max(10.0, 1.5 * highest_value(lines))) if is_loss else (0.0, 1.02),
+        log_y=is_loss,
+        x_end=float(last),
+        reference=(LEARNED_LOSS, f"learned: {LEARNED_LOSS}", "--soft") if is_loss else None,
+        right_margin=108,
     )
-    return Panel(
-        f"depth-{metric}",
-        figure,
-        alt=f"{title}, by step; at the end {ends or 'nothing yet'}.",
-        title=title,
-        tracks=value_tracks([(line.label, line.colour) for line in lines], 3 if metric == "loss" else 2),
-    )
+    return line_panel(f"depth-{metric}", _METRICS[metric], lines, figure, digits=3 if is_loss else 2)

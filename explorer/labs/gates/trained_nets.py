@@ -15,7 +15,7 @@ from explorer.labs.gates.findings import (
     initial_gate,
 )
 from explorer.labs.gates.state import STEPS
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table
 from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.training.run_view import run_views
 from explorer.ui.training.train_controls import is_finished
@@ -51,16 +51,13 @@ def _draw_table(outcomes: Mapping[str, Mapping[float, GateInitOutcome]]) -> None
     biases = sorted({bias for by_bias in outcomes.values() for bias in by_bias})
     if not biases:
         return
-    columns: list[dict[str, object]] = [{"key": "name", "label": "network", "kind": "model", "align": "left"}]
-    columns += [
-        {"key": f"{bias:g}", "label": initial_gate(bias), "kind": "number", "align": "right", "wrap": True}
-        for bias in biases
-    ]
+    columns = [column("name", "network", "model")]
+    columns += [column(f"{bias:g}", initial_gate(bias), "number", wrap=True) for bias in biases]
     rows = []
     for title, by_bias in outcomes.items():
         cells: dict[str, object] = {"name": {"text": title, "colour": f"--m-{title.lower()}"}}
-        cells |= {f"{bias:g}": {"text": f"{each.solved} of {each.seeds}"} for bias, each in by_bias.items()}
-        rows.append({"cells": cells})
+        cells |= {f"{bias:g}": f"{each.solved} of {each.seeds}" for bias, each in by_bias.items()}
+        rows.append(cells)
     draw_table(
         columns,
         rows,

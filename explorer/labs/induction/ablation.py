@@ -17,7 +17,7 @@ from explorer.inspection.transformer import induction
 from explorer.labs.induction import findings
 from explorer.labs.induction.row_input import Views, add_row_map, head_scores, loaded_model, select_finished
 from explorer.labs.induction.state import ROLE_TITLES, InductionState
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column, strip_cell
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
@@ -132,18 +132,14 @@ def _add_losses(document: Document, chosen: str, colour: str, found: AblationLos
         {
             "cells": {
                 "head": {"text": label, "colour": colour},
-                "loss": {
-                    "text": f"{np.median(losses):.2f}",
-                    "values": [round(float(v), 3) for v in losses],
-                    "mark": None,
-                },
+                "loss": strip_cell(f"{np.median(losses):.2f}", losses, 3, mark=None),
             },
             "faded": role not in ("", chosen),
         }
         for (role, label), losses in zip(labels.items(), [found.base, *found.without.values()], strict=True)
     ]
-    columns: list[dict[str, object]] = [
-        {"key": "head", "label": "without", "kind": "text", "align": "left"},
-        {"key": "loss", "label": "loss (nats)", "kind": "strip", "align": "left", "range": [0, top]},
+    columns = [
+        column("head", "without"),
+        column("loss", "loss (nats)", "strip", range=[0, top]),
     ]
     add_table(document, columns, rows, key="induction-ablation-table", label="Loss on the second copy without a head")

@@ -12,7 +12,7 @@ from explorer.hub.card import ModelCard
 from explorer.inspection.pretrained import opened_model, repeated_tokens
 from explorer.labs.induction import findings
 from explorer.labs.induction.state import InductionState
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column, strip_cell
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
@@ -20,7 +20,7 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.training.real_model_choice import card_key, choose_real_model
 
 Result: TypeAlias = Union["repeated_tokens.RepeatScores", "repeated_tokens.Removal"]
-_GROUPS = ("best", "two best", "four best", "previous-token head")  # of `opened_model.GROUPS`, which needs torch
+_GROUPS = ("best", "two best", "four best", "previous-token head")  # of `opened_model.Group`, which needs torch
 _DESCRIBED = ("four best", "previous-token head")  # in a sentence; the table has all
 _TITLES = {
     "best": "the best induction head",
@@ -102,8 +102,8 @@ def _add_losses(document: Document, removals: Mapping[str, repeated_tokens.Remov
     top = float(np.ceil(highest))
     rows: list[dict[str, object]] = [_row("no head", first.with_all, np.zeros(0))]
     rows += [_row(_TITLES[name], each.without, each.control_losses) for name, each in removals.items()]
-    columns: list[dict[str, object]] = [
-        {"key": "head", "label": "without", "kind": "text", "align": "left", "wrap": True},
+    columns = [
+        column("head", "without", wrap=True),
         _strip("loss", "loss (nats)", top, "sequence"),
         _strip("control", "random heads instead", top, "group"),
     ]
@@ -112,17 +112,15 @@ def _add_losses(document: Document, removals: Mapping[str, repeated_tokens.Remov
 
 
 def _strip(key: str, label: str, top: float, each: str) -> dict[str, object]:
-    return {"key": key, "label": label, "kind": "strip", "align": "left", "range": [0, top], "each": each}
+    return column(key, label, "strip", range=[0, top], each=each)
 
 
 def _row(title: str, losses: np.ndarray, controls: np.ndarray) -> dict[str, object]:
     def cell(values: np.ndarray, middle: float) -> dict[str, object]:
-        return {"text": f"{middle:.2f}", "values": [round(float(v), 2) for v in values], "mark": None}
+        return strip_cell(f"{middle:.2f}", values, 2, mark=None)
 
     return {
-        "cells": {
-            "head": {"text": title, "colour": "--m-pretrained"},
-            "loss": cell(losses, float(losses.mean())),
-            "control": cell(controls, float(np.median(controls))) if len(controls) else {"text": "", "values": []},
-        }
+        "head": {"text": title, "colour": "--m-pretrained"},
+        "loss": cell(losses, float(losses.mean())),
+        "control": cell(controls, float(np.median(controls))) if len(controls) else {"text": "", "values": []},
     }

@@ -10,20 +10,24 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.byte_cache import cached
-from explorer.experiments.model_variant import ModelVariant
-from explorer.figures.comparison import comparison_figure, variant_line
-from explorer.inspection.compare import first_crossing, median_and_range, metric_curve, metric_over_seeds
+from explorer.figures.comparison import comparison_figure
+from explorer.inspection.compare import first_crossing, metric_curve
 from explorer.labs.induction import findings
 from explorer.labs.induction.state import InductionState
 from explorer.tasks.sequence_labelling.induction import InductionConfig
-from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, value_tracks
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.plot_frame import Panel
+from explorer.ui.components.table import column, draw_table
 from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, is_finished
-from explorer.ui.wording import join_words
+from explorer.ui.training.variant_charts import (
+    VariantCurves,
+    curves_of_variants,
+    highest_value,
+    line_panel,
+    metric_lines,
+)
 
 _METRICS = {
     "second_copy_loss": "Loss, second copy (nats)",
@@ -91,9 +95,9 @@ def moments_section(state: InductionState, views: Mapping[str, RunView]) -> None
         for event, steps in zip(_EVENTS, learned[name], strict=True)
         if np.isfinite(steps).any()
     ]
-    columns: list[dict[str, object]] = [
-        {"key": "event", "label": "score or loss", "kind": "text", "align": "left"},
-        {"key": "step", "label": "first step", "kind": "strip", "align": "left", "range": [0, last_step(finished)]},
+    columns = [
+        column("event", "score or loss"),
+        column("step", "first step", "strip", range=[0, last_step(finished)]),
     ]
     if rows:
         label = "Steps at which the scores rise and the loss falls"
@@ -117,43 +121,27 @@ def _moment_row(event: str, colour: str, steps: Float[ndarray, " seeds"]) -> dic
     seeds = "" if len(reached) == len(steps) else f" ({len(reached)} of {len(steps)} seeds)"
     values = [round(float(step)) for step in reached]
     return {
-        "cells": {
-            "event": {"text": f"{event}{seeds}", "colour": colour},
-            "step": {"text": f"{np.median(reached):.0f}", "values": values, "mark": None},
-        }
+        "event": {"text": f"{event}{seeds}", "colour": colour},
+        "step": {"text": f"{np.median(reached):.0f}", "values": values, "mark": None},
     }
 
 
 def _panels(state: InductionState, task: InductionConfig, views: Mapping[str, RunView]) -> list[Panel]:
-    curves = tuple((state.variants[name], view.curves) for name, view in views.items())
+    curves = curves_of_variants(state.variants, views)
     return [_panel(metric, task, curves, last_step(views)) for metric in _METRICS]
 
 
 @cached()
-def _panel(
-    metric: str,
-    task: InductionConfig,
-    curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...],
-    last: int,
-) -> Panel:
-    lines = [
-        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range))
-        for variant, curves in curves_by_variant
-    ]
+def _panel(metric: str, task: InductionConfig, curves_by_variant: VariantCurves, last: int) -> Panel:
+    lines = metric_lines(curves_by_variant, metric)
     is_loss = metric == "second_copy_loss"
-    highest = max((float(np.nanmax(line.high, initial=0.0)) for line in lines), default=0.0)
-    ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])
-    return Panel(
-        f"induction-{metric}",
-        comparison_figure(
-            lines,
-            "step",
-            (0.0, max(1.1 * task.chance_loss, 1.02 * highest) if is_loss else 1.04),
-            x_end=float(last),
-            reference=(task.known_symbols_loss, f"{task.known_symbols_loss:.2f}", "--soft") if is_loss else None,
-            right_margin=92,
-        ),
-        alt=f"{_METRICS[metric]} by step; at the end {ends or 'nothing yet'}.",
-        title=_METRICS[metric],
-        tracks=value_tracks([(line.label, line.colour) for line in lines]),
+    figure = comparison_figure(
+        lines,
+        "step",
+        (0.0, max(1.1 * task.chance_loss, 1.02 * highest_value(lines)) if is_loss else 1.04),
+        x_end=float(last),
+        reference=(task.known_symbols_loss, f"{task.known_symbols_loss:.2f}", "--soft") if is_loss else None,
+        right_margin=92,
     )
+    title = _METRICS[metric]
+    return line_panel(f"induction-{metric}", title, lines, figure, f"{title} by step")

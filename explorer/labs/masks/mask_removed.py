@@ -15,14 +15,13 @@ from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line, variant_line
 from explorer.figures.transformer.masks import loss_figure
-from explorer.inspection.compare import last_answers, median_and_range, metric_over_seeds
+from explorer.inspection.compare import last_answers, median_and_range
 from explorer.labs.masks import findings
 from explorer.labs.masks.findings import FinalLosses
 from explorer.labs.masks.generated_text import generated_text_section
 from explorer.labs.masks.state import MasksState
 from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig, draw_sentence
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
-from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
 from explorer.ui.state.session import PageSession
@@ -37,6 +36,7 @@ from explorer.ui.training.train_controls import (
     draw_train_controls,
     is_finished,
 )
+from explorer.ui.training.variant_charts import VariantCurves, curves_of_variants, metric_lines
 from explorer.ui.wording import describe_line, join_words
 
 AXIS_MIN = 1e-3  # nats; lower values are drawn at the edge
@@ -141,27 +141,20 @@ def _training_chart(state: MasksState, request: TrainRequest) -> None:
 
 def _training_panels(state: MasksState, views: Mapping[str, RunView]) -> list[Panel]:
     last = last_step(views)
-    curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
+    curves_by_variant = curves_of_variants(state.variants, views)
     return [_training_panel(metric, curves_by_variant, last, task_config(state)) for metric in _METRIC_TITLES]
 
 
 @cached()
 def _training_panel(
     metric: str,
-    curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...],
+    curves_by_variant: VariantCurves,
     last: int,
     task: GrammarTextConfig | RandomSymbolsConfig,
 ) -> Panel:
     """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
-    all_lines = [
-        variant_line(variant, *metric_over_seeds(curves, name, median_and_range))
-        for variant, curves in curves_by_variant
-        for name in _METRIC_TITLES
-    ]
-    lines = [
-        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range))
-        for variant, curves in curves_by_variant
-    ]
+    all_lines = [line for name in _METRIC_TITLES for line in metric_lines(curves_by_variant, name)]
+    lines = metric_lines(curves_by_variant, metric)
     return _loss_panel(
         f"leak-{metric}", _METRIC_TITLES[metric], lines, "step", float(last), _axis_range(all_lines, task), task
     )

@@ -25,7 +25,7 @@ from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.components.base import pop_event
 from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame, value_tracks
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
 from explorer.ui.result_section import Request, result_section
@@ -174,19 +174,17 @@ def _draw_clipping_table(found: Sequence[ClippingResult]) -> None:
         return
     judgements = findings.clipping_judgements(found)
     texts = {"none": "without clipping", "clip": "with clipping"}
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "RNN", "kind": "text", "align": "left", "wrap": True},
+    columns = [
+        column("name", "RNN", wrap=True),
         *[dict[str, object](key=key, label=label, kind="number", align="right") for key, label in texts.items()],
-        {"key": "verdict", "label": "difference", "kind": "text", "align": "left", "wrap": True, "minor": True},
+        column("verdict", "difference", wrap=True, minor=True),
     ]
     rows = [
         {
-            "cells": {
-                "name": {"text": each.words.removeprefix("at a ")},
-                "none": {"text": f"{findings.count_solved(each.none)} of {len(each.none)}"},
-                "clip": {"text": f"{findings.count_solved(each.clip)} of {len(each.clip)}"},
-                "verdict": {"text": findings.clipping_verdict(each, judgements)},
-            }
+            "name": each.words.removeprefix("at a "),
+            "none": f"{findings.count_solved(each.none)} of {len(each.none)}",
+            "clip": f"{findings.count_solved(each.clip)} of {len(each.clip)}",
+            "verdict": findings.clipping_verdict(each, judgements),
         }
         for each in found
     ]

@@ -21,7 +21,7 @@ from explorer.labs.memory.state import MemoryState
 from explorer.run_store.store import StoredRun
 from explorer.training.record import Record
 from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame, value_tracks
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
@@ -138,13 +138,13 @@ def _draw(
 
 
 _COLUMNS: tuple[dict[str, object], ...] = (
-    {"key": "name", "label": "model", "kind": "model", "align": "left", "wrap": True},
-    {"key": "before", "label": "untrained", "kind": "number", "align": "right"},
-    {"key": "range", "label": "lowest to highest seed", "kind": "number", "align": "right", "minor": True},
-    {"key": "after", "label": "trained", "kind": "number", "align": "right"},
-    {"key": "factor", "label": "factor per step", "kind": "text", "align": "left", "minor": True},
-    {"key": "left", "label": "product over all steps", "kind": "number", "align": "right", "minor": True},
-    {"key": "most", "label": "most open unit", "kind": "number", "align": "right", "minor": True},
+    column("name", "model", "model", wrap=True),
+    column("before", "untrained", "number"),
+    column("range", "lowest to highest seed", "number", minor=True),
+    column("after", "trained", "number"),
+    column("factor", "factor per step", minor=True),
+    column("left", "product over all steps", "number", minor=True),
+    column("most", "most open unit", "number", minor=True),
 )
 
 
@@ -165,14 +165,14 @@ def _add_table(
             factor = findings.gate_factor(each.shares, length)
         cells: dict[str, object] = {
             "name": {"text": variants[name].title, "colour": variants[name].colour},
-            "before": {"text": findings.format_ratio(ratio.before)},
-            "range": {"text": findings.format_ratio_range(ratio.before)},
-            "after": {"text": findings.format_ratio(ratio.after)},
-            "factor": {"text": factor.factor},
-            "left": {"text": factor.left},
-            "most": {"text": factor.most or "–"},
+            "before": findings.format_ratio(ratio.before),
+            "range": findings.format_ratio_range(ratio.before),
+            "after": findings.format_ratio(ratio.after),
+            "factor": factor.factor,
+            "left": factor.left,
+            "most": factor.most or "–",
         }
-        rows.append({"cells": cells})
+        rows.append(cells)
     add_table(
         document,
         _COLUMNS,

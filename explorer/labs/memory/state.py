@@ -19,7 +19,6 @@ from explorer.ui.state.run_lookup import find_config
 from explorer.ui.wording import number_word
 
 MAX_MODELS = 8  # lines that can be told apart
-ALPHABET = "abcdefghijklmnopqrstuvwxyz"  # the symbols
 MAX_SEQUENCE_LENGTH = 200  # symbols
 Sweep = Literal["starts", "rates"]
 StringModel = Literal["rnn", "lstm", "gru"]  # of the string section

@@ -28,7 +28,7 @@ from explorer.tasks.string import (
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, show_problems
 from explorer.ui.result_section import result_section
@@ -232,21 +232,19 @@ def _show_floor(text: str) -> None:
     count = len(text) - 1
     draw_table(
         [
-            {"key": "name", "label": "character", "kind": "text"},
-            {"key": "follow", "label": "followed by", "kind": "text", "wrap": True},
-            {"key": "share", "label": "n / N", "kind": "number", "align": "right", "minor": True},
-            {"key": "entropy", "label": "entropy (nats)", "kind": "number", "align": "right", "minor": True},
-            {"key": "part", "label": "part of the loss", "kind": "number", "align": "right"},
+            column("name", "character"),
+            column("follow", "followed by", wrap=True),
+            column("share", "n / N", "number", minor=True),
+            column("entropy", "entropy (nats)", "number", minor=True),
+            column("part", "part of the loss", "number"),
         ],
         [
             {
-                "cells": {
-                    "name": {"text": findings.character_name(context.character)},
-                    "follow": {"text": findings.describe_successors(context)},
-                    "share": {"text": f"{context.count} / {count}"},
-                    "entropy": {"text": findings.entropy_words(context)},
-                    "part": {"text": f"{context.count * context.entropy / count:.3f}"},
-                }
+                "name": findings.character_name(context.character),
+                "follow": findings.describe_successors(context),
+                "share": f"{context.count} / {count}",
+                "entropy": findings.entropy_words(context),
+                "part": f"{context.count * context.entropy / count:.3f}",
             }
             for context in contexts
         ],

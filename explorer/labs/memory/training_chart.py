@@ -16,7 +16,7 @@ from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.recall import SOLVED
 from explorer.figures.comparison import Line, variant_line
 from explorer.figures.recurrent.recall import accuracy_by_length, accuracy_by_step
-from explorer.inspection.compare import median_and_range, metric_over_seeds
+from explorer.inspection.compare import median_and_range
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.state import MemoryState
@@ -25,10 +25,11 @@ from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table, strip_cell
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, is_finished
+from explorer.ui.training.variant_charts import VariantCurves, metric_lines
 from explorer.ui.wording import count_seeds, join_words
 
 HEIGHT, NARROW = 220, 190
@@ -168,28 +169,24 @@ def results_table(
     chance = 1 / state.symbols
     length_labels = {str(n): f"at {n:,}" for n in others}
     numbers = {**length_labels, "first": "steps until solved", "steps": "training steps", "seconds": "training time"}
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "model", "kind": "model", "align": "left", "wrap": True},
-        {"key": "solved", "label": f"solved at {length:,}", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
+    columns = [
+        column("name", "model", "model", wrap=True),
+        column("solved", f"solved at {length:,}", "strip", range=[0.0, 1.0]),
     ]
-    columns += [
-        {"key": key, "label": label, "kind": "number", "align": "right", "minor": True}
-        for key, label in numbers.items()
-    ]
+    columns += [column(key, label, "number", minor=True) for key, label in numbers.items()]
     rows = []
     for name, each in results.items():
         cells: dict[str, object] = {
             "name": {"text": variants[name].title, "colour": variants[name].colour},
-            "solved": {
-                "text": f"{each.solved} of {len(each.accuracy)} seed{'s' if len(each.accuracy) > 1 else ''}",
-                "values": [round(float(v), 4) for v in each.accuracy],
-            },
-            "steps": {"text": f"{each.config.steps:,}"},
-            "first": {"text": _format_steps(each)},
-            "seconds": {"text": format_duration(views[name].seconds or 0.0)},
+            "solved": strip_cell(
+                f"{each.solved} of {len(each.accuracy)} seed{'s' if len(each.accuracy) > 1 else ''}", each.accuracy
+            ),
+            "steps": f"{each.config.steps:,}",
+            "first": _format_steps(each),
+            "seconds": format_duration(views[name].seconds or 0.0),
         }
-        cells |= {str(n): {"text": _format_median(each.accuracy_at(n))} for n in others}
-        rows.append({"cells": cells})
+        cells |= {str(n): _format_median(each.accuracy_at(n)) for n in others}
+        rows.append(cells)
     if rows:
         draw_table(
             columns,
@@ -243,15 +240,10 @@ def _learning_panels(
 
 
 @cached()
-def _learning_panel(
-    model: str, variants: tuple[tuple[ModelVariant, Curves | None], ...], last: int, task: RecallConfig
-) -> Panel:
+def _learning_panel(model: str, variants: VariantCurves, last: int, task: RecallConfig) -> Panel:
     """Return one panel; it is cached for all visitors of the same runs."""
     row = MODELS[model]
-    lines = [
-        variant_line(variant, *metric_over_seeds(curves, "accuracy", median_and_range), statistic="median")
-        for variant, curves in variants
-    ]
+    lines = metric_lines(variants, "accuracy", "median")
     words = join_words([variant.words for variant, _ in variants])
     limit = _orderless_line(task, [variant for variant, _ in variants], (0, last), (task.length,) * 2)
     return Panel(

@@ -27,7 +27,7 @@ from explorer.training.record import Curves
 from explorer.ui.budgets import budget_sentence
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.components.plot_frame import Panel, value_tracks
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table, strip_cell
 from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.page_sections import escape_markdown, explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
@@ -241,29 +241,23 @@ def _results_table(views: Mapping[str, RunView], curves: Curves) -> None:
         cells: dict[str, object] = {"name": {"text": title, "colour": view.row.colour}}
         for part in TESTED:
             values = view.result.last(f"test_accuracy_{part}") if view.result else ()
-            cells[part] = {
-                "text": f"{np.median(values):.2f}" if view.result else "–",
-                "values": [round(float(value), 4) for value in values],
-            }
-        rows.append({"cells": cells})
+            cells[part] = strip_cell(f"{np.median(values):.2f}" if view.result else "–", values)
+        rows.append(cells)
     majority = np.asarray(curves.answers["majority"][-1][0])
     shares = zip(TESTED, majority.tolist(), strict=True)
     rows.append(
         {
             "rule": True,
             "cells": {
-                "name": {"text": "Always the more frequent class"},
+                "name": "Always the more frequent class",
                 **{part: {"text": f"{share:.2f}", "values": []} for part, share in shares},
             },
         }
     )
     draw_table(
         [
-            {"key": "name", "label": "", "kind": "model", "align": "left", "wrap": True},
-            *(
-                {"key": part, "label": label, "kind": "strip", "align": "left", "range": [0.0, 1.0]}
-                for part, label in TESTED.items()
-            ),
+            column("name", "", "model", wrap=True),
+            *(column(part, label, "strip", range=[0.0, 1.0]) for part, label in TESTED.items()),
         ],
         rows,
         key="english-results",

@@ -15,7 +15,7 @@ from explorer.labs.negation.results_tables import answer_cell
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import negation_task
 from explorer.tasks.negation import NegationConfig
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column, strip_cell
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
@@ -99,26 +99,19 @@ def _add_paddings_table(
     add_table(
         document,
         [
-            {"key": "name", "label": f"“{sentence[:60]}”", "kind": "model", "align": "left", "wrap": True},
-            {"key": "alone", "label": "alone", "kind": "verdict", "align": "left"},
+            column("name", f"“{sentence[:60]}”", "model", wrap=True),
+            column("alone", "alone", "verdict"),
             {"key": "seeds-alone", **strip},
-            {
-                "key": "beside",
-                "label": f"with a sentence {number_word(extra)} token{'s' if extra > 1 else ''} longer",
-                "kind": "verdict",
-                "align": "left",
-            },
+            column("beside", f"with a sentence {number_word(extra)} token{'s' if extra > 1 else ''} longer", "verdict"),
             {"key": "seeds-beside", **strip},
         ],
         [
             {
-                "cells": {
-                    "name": {"text": a.title, "colour": a.colour},
-                    "alone": answer_cell(a, truth),
-                    "seeds-alone": {"text": "", "values": [round(float(v), 4) for v in a.shown_probabilities]},
-                    "beside": answer_cell(b, truth),
-                    "seeds-beside": {"text": "", "values": [round(float(v), 4) for v in b.shown_probabilities]},
-                }
+                "name": {"text": a.title, "colour": a.colour},
+                "alone": answer_cell(a, truth),
+                "seeds-alone": strip_cell("", a.shown_probabilities),
+                "beside": answer_cell(b, truth),
+                "seeds-beside": strip_cell("", b.shown_probabilities),
             }
             for a, b in zip(alone, padded, strict=True)
         ],

@@ -18,7 +18,7 @@ from explorer.labs.negation.state import NegationLab
 from explorer.tasks.ceiling import linear_readout_ceiling
 from explorer.tasks.negation import CLASSES, LabelledSentence, Negation
 from explorer.ui.budgets import budget_sentence
-from explorer.ui.components.table import add_table, draw_table
+from explorer.ui.components.table import add_table, column, draw_table
 from explorer.ui.document import Document
 from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.page_sections import escape_markdown, explanation
@@ -83,8 +83,8 @@ def results_table(views: Mapping[str, RunView], best: float, own: bool) -> None:
         seconds = f"{view.seconds / view.config.replicas:.3f}" if view.seconds and view.result else "–"
         cells: dict[str, object] = {
             "name": {"text": view.row.title, "colour": view.row.colour},
-            "parameters": {"text": f"{view.parameters:,}" if view.parameters else "–"},
-            "seconds": {"text": seconds},
+            "parameters": f"{view.parameters:,}" if view.parameters else "–",
+            "seconds": seconds,
         }
         for metric in kinds:
             if not _is_recorded(view, metric) or view.result is None:
@@ -94,14 +94,14 @@ def results_table(views: Mapping[str, RunView], best: float, own: bool) -> None:
             dots = [round(float(v), 4) for v in values if not np.isnan(v)]
             mark = best if metric == "exact_accuracy" and not own else None
             cells[metric] = {"text": f"{np.nanmedian(values):.3f}", "values": dots, "mark": mark}
-        rows.append({"cells": cells})
-    strips = [{"key": k, "label": v, "kind": "strip", "align": "left", "range": axis} for k, v in kinds.items()]
+        rows.append(cells)
+    strips = [column(k, v, "strip", range=axis) for k, v in kinds.items()]
     draw_table(
         [
-            {"key": "name", "label": "", "kind": "model", "align": "left", "wrap": True},
+            column("name", "", "model", wrap=True),
             *strips,
-            {"key": "parameters", "label": "parameters", "kind": "number", "align": "right", "minor": True},
-            {"key": "seconds", "label": "seconds per seed", "kind": "number", "align": "right", "minor": True},
+            column("parameters", "parameters", "number", minor=True),
+            column("seconds", "seconds per seed", "number", minor=True),
         ],
         rows,
         key="negation-results",
@@ -136,21 +136,21 @@ def sentences_table(task: Negation, views: Mapping[str, RunView], drawn: Sequenc
     drawn: how often each sentence is in the training data of the first seed
     """
     trained = {model: view for model, view in views.items() if view.loaded_run}
-    columns: list[dict[str, object]] = [
-        {"key": "text", "label": "human … nature", "kind": "text", "align": "left"},
-        {"key": "truth", "label": "grammar", "kind": "text", "align": "left"},
-        {"key": "p", "label": "probability", "kind": "number", "align": "right", "minor": True},
-        {"key": "n", "label": "in training", "kind": "number", "align": "right", "minor": True},
+    columns = [
+        column("text", "human … nature"),
+        column("truth", "grammar"),
+        column("p", "probability", "number", minor=True),
+        column("n", "in training", "number", minor=True),
     ]
     columns += _answer_columns(trained)
     rows = []
     for i, sentence in enumerate(task.sentences):
         suffix = "" if sentence.train_probability or not sentence.probability else " (held out)"
         cells: dict[str, object] = {
-            "text": {"text": " ".join(sentence.words[1:-1]) + suffix},
-            "truth": {"text": CLASSES[sentence.label]},
-            "p": {"text": f"{sentence.probability:.3f}"},
-            "n": {"text": f"{drawn[i]:,}"},
+            "text": " ".join(sentence.words[1:-1]) + suffix,
+            "truth": CLASSES[sentence.label],
+            "p": f"{sentence.probability:.3f}",
+            "n": f"{drawn[i]:,}",
         }
         for model, view in trained.items():
             answer = ModelAnswer(view.row.title, view.row.colour, class_probabilities(view.loaded_run, sentence.words))  # type: ignore[arg-type]
@@ -167,14 +167,7 @@ def sentences_table(task: Negation, views: Mapping[str, RunView], drawn: Sequenc
 
 def _answer_columns(trained: Mapping[str, RunView]) -> list[dict[str, object]]:
     return [
-        {
-            "key": model,
-            "label": view.row.title,
-            "kind": "verdict",
-            "align": "left",
-            "colour": view.row.colour,
-            "minor": model != next(iter(trained)),
-        }
+        column(model, view.row.title, "verdict", colour=view.row.colour, minor=model != next(iter(trained)))
         for model, view in trained.items()
     ]
 
@@ -211,17 +204,17 @@ def _draw_file_table(
     shown = {model: view for model, view in trained.items() if model in results}
     rows = []
     for i, sentence in enumerate(held_out):
-        cells: dict[str, object] = {"text": {"text": sentence.text}, "truth": {"text": classes[sentence.label]}}
+        cells: dict[str, object] = {"text": sentence.text, "truth": classes[sentence.label]}
         wrong = 0
         for model, view in shown.items():
             answer = ModelAnswer(view.row.title, view.row.colour, results[model][i], classes)
             wrong += answer.answer != sentence.label
             cells[model] = answer_cell(answer, sentence.label)
-        rows.append((-wrong, {"cells": cells}))
+        rows.append((-wrong, cells))
     rows.sort(key=lambda each: each[0])
-    columns: list[dict[str, object]] = [
-        {"key": "text", "label": "held-out sentence", "kind": "text", "align": "left", "wrap": True},
-        {"key": "truth", "label": "your label", "kind": "text", "align": "left"},
+    columns = [
+        column("text", "held-out sentence", wrap=True),
+        column("truth", "your label"),
     ]
     more = f" The first {_MAX_ROWS} of {len(rows):,}." if len(rows) > _MAX_ROWS else ""
     add_table(

@@ -16,7 +16,7 @@ from explorer.labs.perplexity.state import TOKENIZERS, PerplexityState
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
@@ -81,17 +81,11 @@ def _draw_bars(
     else:
         measures.append(("predicted", "bits per byte", 3, lambda each: each.predicted_bits_per_byte))
     rows = [
-        {
-            "cells": {"tokenizer": {"text": _SHORT[kind]}}
-            | {name: {"text": f"{measure(each):,.{digits}f}"} for name, _, digits, measure in measures}
-        }
+        {"tokenizer": _SHORT[kind]} | {name: f"{measure(each):,.{digits}f}" for name, _, digits, measure in measures}
         for kind, each in losses.items()
     ]
-    columns: list[dict[str, object]] = [{"key": "tokenizer", "label": "tokenizer", "kind": "text", "align": "left"}]
-    columns += [
-        {"key": name, "label": label, "kind": "number", "align": "right", "minor": name == "characters"}
-        for name, label, *_ in measures
-    ]
+    columns = [column("tokenizer", "tokenizer")]
+    columns += [column(name, label, "number", minor=name == "characters") for name, label, *_ in measures]
     caption = "These numbers cannot be compared between the rows."
     add_table(place, columns, rows, key="perplexity-units", label="The same loss in other units", caption=caption)
     sentences = [findings.omitted_sentence(kind, each) for kind, each in losses.items()]

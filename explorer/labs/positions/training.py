@@ -13,12 +13,11 @@ from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import variant_line
 from explorer.figures.seq2seq.translation import exact_match_by_step
 from explorer.figures.transformer.positions import exact_match_by_length
-from explorer.inspection.compare import last_answers, median_and_range, metric_over_seeds
+from explorer.inspection.compare import last_answers, median_and_range
 from explorer.labs.positions import findings
 from explorer.labs.positions.findings import CopyAccuracy
 from explorer.labs.positions.state import PositionsState
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig, evaluation_lengths
-from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
 from explorer.ui.state.session import PageSession
@@ -33,6 +32,7 @@ from explorer.ui.training.train_controls import (
     draw_train_controls,
     is_finished,
 )
+from explorer.ui.training.variant_charts import VariantCurves, curves_of_variants, metric_lines
 from explorer.ui.wording import describe_line, join_words
 
 _OUTPUT_ORDERS = {"copy": "in the same order", "reverse": "in reverse order"}
@@ -121,17 +121,13 @@ def _length_panel(variant: ModelVariant, accuracy: CopyAccuracy, trained: int, l
 
 
 def _training_panels(state: PositionsState, views: Mapping[str, RunView]) -> list[Panel]:
-    curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
-    return [_training_panel(curves_by_variant, last_step(views))]
+    return [_training_panel(curves_of_variants(state.variants, views), last_step(views))]
 
 
 @cached()
-def _training_panel(curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
+def _training_panel(curves_by_variant: VariantCurves, last: int) -> Panel:
     """Draw exact match by step; cached for all visitors who look at the same runs."""
-    lines = [
-        variant_line(variant, *metric_over_seeds(curves, "exact", median_and_range))
-        for variant, curves in curves_by_variant
-    ]
+    lines = metric_lines(curves_by_variant, "exact")
     return Panel(
         "learning-echo",
         exact_match_by_step(lines, last),

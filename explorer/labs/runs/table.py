@@ -26,7 +26,7 @@ from explorer.run_store import index
 from explorer.run_store.index import Entry
 from explorer.sweeps import stored
 from explorer.sweeps.findings import describe_sweep
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.web.visitors import Visitor
@@ -112,9 +112,9 @@ def _tasks_table(session: PageSession[RunsState], entries: Sequence[Entry], visi
         rows.append(_task_row(_OTHERS, "Of other visitors", "any of these tasks", others))
     shown = draw_table(
         [
-            {"key": "title", "label": "task", "kind": "open", "align": "left", "wrap": True},
-            {"key": "about", "label": "what a model learns", "kind": "text", "align": "left", "wrap": True},
-            {"key": "runs", "label": "runs", "kind": "number", "align": "right"},
+            column("title", "task", "open", wrap=True),
+            column("about", "what a model learns", wrap=True),
+            column("runs", "runs", "number"),
         ],
         rows,
         key="runs-tasks",
@@ -127,7 +127,7 @@ def _tasks_table(session: PageSession[RunsState], entries: Sequence[Entry], visi
 
 
 def _task_row(key: str, title: str, about: str, count: int) -> dict[str, object]:
-    return {"key": key, "cells": {"title": {"text": title}, "about": {"text": about}, "runs": {"text": f"{count:,}"}}}
+    return {"key": key, "cells": {"title": title, "about": about, "runs": f"{count:,}"}}
 
 
 def runs_section(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
@@ -176,13 +176,13 @@ def _draw_runs(
     known = {entry.key for entry in entries}
     drawn = draw_table(
         [
-            {"key": "title", "label": "run", "kind": "open", "align": "left", "sort": True, "wrap": True},
-            {"key": "accuracy", "label": "score", "kind": "strip", "align": "left", "sort": True, "wrap": True},
-            {"key": "seconds", "label": "trained in", "kind": "number", "align": "right", "sort": True, "minor": True},
-            {"key": "when", "label": "when", "kind": "text", "align": "left", "sort": True, "minor": True},
-            {"key": "tags", "label": "tags", "kind": "tags", "align": "left", "minor": True},
-            {"key": "bytes", "label": "size", "kind": "number", "align": "right", "sort": True, "minor": True},
-            {"key": "owner", "label": "owner", "kind": "text", "align": "left", "sort": True, "minor": True},
+            column("title", "run", "open", sort=True, wrap=True),
+            column("accuracy", "score", "strip", sort=True, wrap=True),
+            column("seconds", "trained in", "number", sort=True, minor=True),
+            column("when", "when", sort=True, minor=True),
+            column("tags", "tags", "tags", minor=True),
+            column("bytes", "size", "number", sort=True, minor=True),
+            column("owner", "owner", sort=True, minor=True),
         ],
         [_row(entry, visitor, with_task) for entry in shown],
         key="runs-table",
@@ -259,6 +259,6 @@ def _row(entry: Entry, visitor: Visitor, with_task: bool) -> dict[str, object]:
             "when": {"text": format_age(entry.created), "sort": entry.created.timestamp()},
             "tags": {"tags": list(entry.tags)},
             "bytes": {"text": format_bytes(entry.bytes), "sort": entry.bytes},
-            "owner": {"text": _owner(entry, visitor)},
+            "owner": _owner(entry, visitor),
         },
     }

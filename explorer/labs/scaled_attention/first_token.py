@@ -11,14 +11,14 @@ from explorer.inspection.pretrained import first_token, opened_model
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.real_model_choice import card_key, choose_real_model
 
-_VARIANTS = {  # of `opened_model.FIRST_TOKENS`, which needs torch
+_VARIANTS = {  # of `opened_model.FirstTokens`, which needs torch
     "unchanged": "sentences as they are",
     "replaced": "first token replaced by a random one",
     "removed": "first token removed",
@@ -75,20 +75,18 @@ def _draw(document: Document, results: Mapping[str, first_token.FirstTokenAttent
         caption="Share of attention to the first token of a sentence; the stronger the colour, the more.",
     )
     add_plot_frame(document, [panel], key="first-token-heads", height=80 + 22 * heads, columns=1)
-    columns: list[dict[str, object]] = [
-        {"key": "what", "label": "texts", "kind": "text", "align": "left", "wrap": True},
-        {"key": "heads", "label": f"heads, of {total}", "kind": "text", "align": "left"},
-        {"key": "share", "label": "mean share", "kind": "text", "align": "left", "minor": True},
-        {"key": "uniform", "label": "uniform", "kind": "number", "align": "right", "minor": True},
+    columns = [
+        column("what", "texts", wrap=True),
+        column("heads", f"heads, of {total}"),
+        column("share", "mean share", minor=True),
+        column("uniform", "uniform", "number", minor=True),
     ]
     rows = [
         {
-            "cells": {
-                "what": {"text": _VARIANTS[variant], "colour": "--m-pretrained"},
-                "heads": {"text": found.resting_heads().format(0)},
-                "share": {"text": found.mean_share().format()},
-                "uniform": {"text": f"{float(found.uniform.mean()):.2f}"},
-            }
+            "what": {"text": _VARIANTS[variant], "colour": "--m-pretrained"},
+            "heads": found.resting_heads().format(0),
+            "share": found.mean_share().format(),
+            "uniform": f"{float(found.uniform.mean()):.2f}",
         }
         for variant, found in results.items()
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from dataclasses import dataclass, replace
@@ -144,18 +143,4 @@ class ScaledAttentionState(LabellingComparison):
 
 def apply_event(state: ScaledAttentionState, message: object) -> ScaledAttentionState:
     """Return the state after a JSON message of the component; an invalid message changes nothing."""
-    try:
-        content = json.loads(str(message))
-        fields = {name: _url_value(content[name]) for name in _COMPONENT_FIELDS if name in content}
-    except (ValueError, TypeError):
-        return state
-    new, problems = url_codec.read(
-        ScaledAttentionState, {name: text for name, text in fields.items() if text or name != "at"}
-    )
-    return state if problems else replace(state, **{name: getattr(new, name) for name in fields})
-
-
-def _url_value(value: object) -> str:
-    if isinstance(value, list):
-        return ",".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return url_codec.apply_message(state, message, _COMPONENT_FIELDS)

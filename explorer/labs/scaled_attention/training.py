@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
 from explorer.byte_cache import cached
-from explorer.experiments.model_variant import ModelVariant
-from explorer.figures.comparison import Line, comparison_figure, variant_line
-from explorer.inspection.compare import median_and_range, metric_over_seeds
+from explorer.figures.comparison import comparison_figure
 from explorer.inspection.steps_to_solve import LEARNED_LOSS
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
 from explorer.training.config import RunConfig
-from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, value_tracks
+from explorer.ui.components.plot_frame import Panel
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.training import comparison_settings
@@ -26,6 +22,13 @@ from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.steps_to_solve import finished_loss_curves
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
+from explorer.ui.training.variant_charts import (
+    VariantCurves,
+    curves_of_variants,
+    highest_value,
+    line_panel,
+    metric_lines,
+)
 from explorer.ui.wording import describe_line, join_words
 
 HEIGHT, NARROW = 300, 220
@@ -70,31 +73,20 @@ def training_section(session: PageSession[ScaledAttentionState]) -> None:
 def head_width(config: RunConfig) -> int:
     """Return d_k of the run's heads."""
     model = config.model
-    return int(model.width // model.heads)  # type: ignore[union-attr]  # all compared models are Transformers
+    return int(model.width // model.heads)  # type: ignore[attr-defined]  # all compared models are Transformers
 
 
 def _training_panels(state: ScaledAttentionState, views: Mapping[str, RunView]) -> list[Panel]:
-    curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
+    curves_by_variant = curves_of_variants(state.variants, views)
     return [_training_panel(metric, curves_by_variant, last_step(views)) for metric in _METRICS]
 
 
 @cached()
-def _training_panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
+def _training_panel(metric: str, curves_by_variant: VariantCurves, last: int) -> Panel:
     """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
-    lines: list[Line] = [
-        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range))
-        for variant, curves in curves_by_variant
-    ]
+    lines = metric_lines(curves_by_variant, metric)
     title, top = _METRICS[metric]
-    ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])
-    highest = max((float(np.nanmax(line.high)) for line in lines if len(line.high)), default=0.0)
-    top = max(top, highest * 1.05) if metric == "loss" else top
+    top = max(top, highest_value(lines) * 1.05) if metric == "loss" else top
     mark = (LEARNED_LOSS, f"learned: {LEARNED_LOSS}", "--soft") if metric == "loss" else None
     figure = comparison_figure(lines, "step", (0.0, top), x_end=float(last), reference=mark, right_margin=100)
-    return Panel(
-        f"scaled-{metric}",
-        figure,
-        alt=f"{title}, by step; at the end {ends or 'nothing yet'}.",
-        title=title,
-        tracks=value_tracks([(line.label, line.colour) for line in lines]),
-    )
+    return line_panel(f"scaled-{metric}", title, lines, figure)

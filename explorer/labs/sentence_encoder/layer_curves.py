@@ -8,18 +8,14 @@ from functools import partial
 import numpy as np
 
 from explorer.byte_cache import cached
-from explorer.experiments.model_variant import ModelVariant
-from explorer.figures.comparison import variant_line
 from explorer.figures.seq2seq.translation import exact_match_by_step
 from explorer.figures.words.sense_similarity import OTHER, SAME, similarity_by_layer
 from explorer.inspection import load_model
-from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.inspection.words import sense_vectors
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.state import SentenceEncoderState
 from explorer.training import model_factory
 from explorer.training.config import RunConfig, key
-from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
 from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
@@ -27,6 +23,7 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, is_finished
+from explorer.ui.training.variant_charts import VariantCurves, curves_of_variants, metric_lines
 from explorer.ui.wording import join_words
 
 HEIGHT = 300
@@ -156,18 +153,13 @@ def training_section(state: SentenceEncoderState, request: TrainRequest) -> None
 
 
 def _training_panels(state: SentenceEncoderState, views: Mapping[str, RunView]) -> list[Panel]:
-    curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
-    return [_training_panel(state.task, curves_by_variant, last_step(views))]
+    return [_training_panel(state.task, curves_of_variants(state.variants, views), last_step(views))]
 
 
 @cached()
-def _training_panel(task: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
+def _training_panel(task: str, curves_by_variant: VariantCurves, last: int) -> Panel:
     """Draw accuracy by step; cached for all visitors who look at the same runs."""
-    metric = ACCURACY_METRICS[task]
-    lines = [
-        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range), statistic="median")
-        for variant, curves in curves_by_variant
-    ]
+    lines = metric_lines(curves_by_variant, ACCURACY_METRICS[task], "median")
     return Panel(
         f"learning-{task}",
         exact_match_by_step(lines, last),

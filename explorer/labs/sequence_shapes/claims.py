@@ -28,7 +28,7 @@ from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.training.record import Curves, Record
 from explorer.ui.budgets import budget_sentence, learning_rates_sentence
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column, strip_cell
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.result_section import result_section
@@ -99,21 +99,18 @@ def _draw_clipping(document: Document, results: Mapping[str, ClippingOutcome]) -
         return
     document.finding(findings.clipping_verdict(results["clipped"], results["free"]))
     document.text(findings.clipping_caption(results["clipped"], results["free"]))
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "RNN", "kind": "model", "align": "left"},
-        {"key": "right", "label": "right on new sequences", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
-        {"key": "reach", "label": "gradient, first ÷ last", "kind": "number", "align": "right", "minor": True},
+    columns = [
+        column("name", "RNN", "model"),
+        column("right", "right on new sequences", "strip", range=[0.0, 1.0]),
+        column("reach", "gradient, first ÷ last", "number", minor=True),
     ]
     rows = [
         {
-            "cells": {
-                "name": {"text": _CLIP_WORDS[name], "colour": MODELS["rnn"].colour},
-                "right": {
-                    "text": f"{int((each.accuracy >= findings.LEARNED).sum())} of {len(each.accuracy)} seeds",
-                    "values": [round(float(v), 4) for v in each.accuracy],
-                },
-                "reach": {"text": format_significant(float(np.median(each.gradient_ratio)))},
-            }
+            "name": {"text": _CLIP_WORDS[name], "colour": MODELS["rnn"].colour},
+            "right": strip_cell(
+                f"{int((each.accuracy >= findings.LEARNED).sum())} of {len(each.accuracy)} seeds", each.accuracy
+            ),
+            "reach": format_significant(float(np.median(each.gradient_ratio))),
         }
         for name, each in results.items()
     ]
@@ -277,17 +274,9 @@ def _draw_heads(word: str, document: Document, results: Mapping[str, agreement_h
         "nearest": ("to the noun before the verb", measured.nearest_noun_attention),
         "without": ("accuracy without it", measured.ablated_accuracy),
     }
-    columns: list[dict[str, object]] = [{"key": "name", "label": "head", "kind": "model", "align": "left"}]
+    columns = [column("name", "head", "model")]
     columns += [
-        {
-            "key": key,
-            "label": label,
-            "kind": "strip",
-            "align": "left",
-            "range": [0.0, 1.0],
-            "minor": key == "nearest",
-        }
-        for key, (label, _) in strips.items()
+        column(key, label, "strip", range=[0.0, 1.0], minor=key == "nearest") for key, (label, _) in strips.items()
     ]
     rows = []
     for layer in range(layers):
@@ -296,8 +285,8 @@ def _draw_heads(word: str, document: Document, results: Mapping[str, agreement_h
             cells: dict[str, object] = {"name": {"text": f"layer {layer + 1}, head {head + 1}", "colour": colour}}
             for key, (_, seed_values) in strips.items():
                 values = seed_values[:, layer, head]
-                cells[key] = {"text": f"{np.median(values):.2f}", "values": [round(float(v), 4) for v in values]}
-            rows.append({"cells": cells})
+                cells[key] = strip_cell(f"{np.median(values):.2f}", values)
+            rows.append(cells)
     add_table(
         document,
         columns,

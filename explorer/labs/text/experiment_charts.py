@@ -20,7 +20,7 @@ from explorer.labs.text import experiment_findings as findings
 from explorer.labs.text.experiment_findings import Outcome
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, value_tracks
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
 
@@ -193,7 +193,7 @@ def results_table(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> No
     """Draw every number of the experiment."""
     if not outcomes:
         return
-    rows = [{"cells": cells} for part in experiment.panels for cells in _cells(experiment, part, outcomes)]
+    rows = [cells for part in experiment.panels for cells in _cells(experiment, part, outcomes)]
     draw_table(
         _columns(experiment, outcomes),
         rows,
@@ -212,31 +212,15 @@ def _columns(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> list[di
     reach = [3.0, 6.0]
     if len(inside):
         reach = [math.floor(10 * float(inside.min())) / 10, math.ceil(10 * float(inside.max())) / 10]
-    columns: list[dict[str, object]] = [
-        {
-            "key": "value",
-            "label": experiment.axis if alone else "learning rate",
-            "kind": "model",
-            "align": "left",
-            "wrap": True,
-        }
-    ]
+    columns = [column("value", experiment.axis if alone else "learning rate", "model", wrap=True)]
     for line in experiment.conditions:
         words = "bits per character" if alone else line.words
         kind = "text" if experiment.claims_divergence else "strip"  # what breaks out is on no strip
-        column = {
-            "key": line.label or "end",
-            "label": words,
-            "kind": kind,
-            "align": "left",
-            "range": reach,
-            "wrap": True,
-        }
-        columns.append(column)
+        columns.append(column(line.label or "end", words, kind, range=reach, wrap=True))
     against = "against the one before" if alone else "difference"
-    columns.append({"key": "against", "label": against, "kind": "text", "align": "left", "wrap": True})
+    columns.append(column("against", against, wrap=True))
     if experiment.claims_divergence:
-        columns.append({"key": "longest", "label": "longest gradient", "kind": "text", "align": "left", "minor": True})
+        columns.append(column("longest", "longest gradient", minor=True))
     return columns
 
 
@@ -260,8 +244,8 @@ def _cells(experiment: Experiment, part: ExperimentPanel, outcomes: Mapping[str,
         for name, each in by_condition.items():
             dots = [round(float(v), 4) for v in each.bits if v < _MAX_BITS] if each else []
             cells[name] = {"text": findings.describe_outcome(each), "values": dots}
-        cells["against"] = {"text": compared.get(value, "–")}
+        cells["against"] = compared.get(value, "–")
         longest = [findings.format_short(each.longest_gradient) for each in by_condition.values() if each]
-        cells["longest"] = {"text": join_words(longest) if longest else "–"}
+        cells["longest"] = join_words(longest) if longest else "–"
         rows.append(cells)
     return rows

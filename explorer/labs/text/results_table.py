@@ -20,7 +20,7 @@ from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
 from explorer.training.record import Record
 from explorer.ui import visitor_text
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column, strip_cell
 from explorer.ui.document import Document
 from explorer.ui.held_out_text import CountedText, count_request
 from explorer.ui.page_sections import escape_markdown, explanation, perplexity_link
@@ -56,9 +56,9 @@ def results_table(lab: TextLab, views: Mapping[str, RunView], standings: Mapping
             "tokens": "–" if counted else f"{each.training_tokens / 1e6:.1f} M",
             "time": format_duration(view.seconds) if view.seconds is not None else "–",
         }
-        strip = {"text": f"{median:.3f}", "values": [round(float(v), 4) for v in each.held_out if np.isfinite(v)]}
+        strip = strip_cell(f"{median:.3f}", each.held_out[np.isfinite(each.held_out)])
         name = {"name": {"text": each.row.title, "colour": each.row.colour}, "loss": strip}
-        rows.append({**name, **{key: {"text": text} for key, text in cells.items()}})
+        rows.append({**name, **cells})
         medians.append(median)
     losses = [each.held_out for each in standings.values() if np.isfinite(each.held_out).all()]
     requests: dict[str, Request[Any]] = {"table": (("text-results",), lambda: None)}
@@ -103,28 +103,21 @@ def _draw_results(
     document, results: as in `result_section`.
     """
     counted: CountedText | None = results.get("text")
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "", "kind": "model", "align": "left"},
-        {"key": "parameters", "label": "parameters", "kind": "number", "align": "right", "minor": True},
-        {"key": "context", "label": "context", "kind": "text", "align": "left", "wrap": True},
-        {
-            "key": "loss",
-            "label": unit_name("loss", task.tokenizer),
-            "kind": "strip",
-            "align": "left",
-            "range": list(loss_range),
-            "wrap": True,
-        },
-        {"key": "perplexity", "label": UNITS["perplexity"], "kind": "number", "align": "right", "minor": True},
-        {"key": "bytes", "label": "bits per byte", "kind": "number", "align": "right", "wrap": True},
-        {"key": "trained", "label": "training text", "kind": "number", "align": "right", "minor": True},
-        {"key": "gap", "label": "gap", "kind": "number", "align": "right", "minor": True},
-        {"key": "tokens", "label": "tokens read", "kind": "number", "align": "right", "minor": True},
-        {"key": "time", "label": "training time", "kind": "number", "align": "right", "minor": True},
+    columns = [
+        column("name", "", "model"),
+        column("parameters", "parameters", "number", minor=True),
+        column("context", "context", wrap=True),
+        column("loss", unit_name("loss", task.tokenizer), "strip", range=list(loss_range), wrap=True),
+        column("perplexity", UNITS["perplexity"], "number", minor=True),
+        column("bytes", "bits per byte", "number", wrap=True),
+        column("trained", "training text", "number", minor=True),
+        column("gap", "gap", "number", minor=True),
+        column("tokens", "tokens read", "number", minor=True),
+        column("time", "training time", "number", minor=True),
     ]
     if task.test:
         place = [column["key"] for column in columns].index("bytes") + 1
-        columns.insert(place, {"key": "test", "label": "test split", "kind": "number", "align": "right", "wrap": True})
+        columns.insert(place, column("test", "test split", "number", wrap=True))
     pending = {name: "…" if name in awaited and name not in results else "–" for name in ("text", *models)}
     bits = [
         f"{float(counted.held_out.bits_per_byte(np.array(median))):.3f}" if counted else pending["text"]
@@ -134,10 +127,7 @@ def _draw_results(
     add_table(
         document,
         columns,
-        [
-            {"cells": {**cells, "bytes": {"text": one}, "test": {"text": other}}}
-            for cells, one, other in zip(rows, bits, test, strict=True)
-        ],
+        [{**cells, "bytes": one, "test": other} for cells, one, other in zip(rows, bits, test, strict=True)],
         key="text-results",
         label="Results, a row for each model",
         caption=f"Loss on all of the {'validation split' if task.test else 'held-out text'}: the median, and a dot for "

@@ -21,11 +21,6 @@ from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 
-_ROWS = {
-    "blocks": "blocks of the text",
-    "sentences": "one line per row",
-    "prefixes": "one prefix per row",
-}
 _ROWS_TEXT = {
     "blocks": "The text is one long sequence of tokens, cut wherever a row is full. Each token predicts the next one, "
     "so the targets are the row itself, **shifted by one**.",

@@ -33,7 +33,7 @@ from explorer.tasks.text import corpora
 from explorer.tasks.text.config import CORPUS_NAMES, TextConfig
 from explorer.ui.components.base import pop_event
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation, show_problems
 from explorer.ui.result_section import Request, result_section
@@ -187,32 +187,30 @@ def _draw_comparison(
     tokenized = {kind: tokenize(tokenizer, typed) for kind, tokenizer in truncated.items()}
     per_token, unknown = {}, {}
     for kind, each in trained.items():
-        column = each.nearest_vocabulary(vocabulary) - each.min_vocabulary
-        per_token[kind] = float(each.characters_per_token[column])
-        unknown[kind] = float(each.unknown_rates[column])
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "", "kind": "text"},
-        {"key": "size", "label": "vocabulary", "kind": "number", "align": "right"},
-        {"key": "corpus", "label": "characters per token", "kind": "number", "align": "right", "wrap": True},
-        {"key": "unknown", "label": "unknown", "kind": "number", "align": "right"},
-        {"key": "back", "label": "round trip", "kind": "text"},
-        {"key": "typed", "label": "your text: tokens", "kind": "number", "align": "right", "minor": True},
-        {"key": "lost", "label": "unknown", "kind": "number", "align": "right", "minor": True},
-        {"key": "typed_back", "label": "round trip", "kind": "text", "minor": True},
+        position = each.nearest_vocabulary(vocabulary) - each.min_vocabulary
+        per_token[kind] = float(each.characters_per_token[position])
+        unknown[kind] = float(each.unknown_rates[position])
+    columns = [
+        column("name", ""),
+        column("size", "vocabulary", "number"),
+        column("corpus", "characters per token", "number", wrap=True),
+        column("unknown", "unknown", "number"),
+        column("back", "round trip"),
+        column("typed", "your text: tokens", "number", minor=True),
+        column("lost", "unknown", "number", minor=True),
+        column("typed_back", "round trip", minor=True),
     ]
     round_trips = {kind: findings.round_trip(each) for kind, each in tokenized.items()}
     rows = [
         {
-            "cells": {
-                "name": {"text": TITLES[kind]},
-                "size": {"text": f"{len(truncated[kind].tokens):,}"},
-                "corpus": {"text": ratio(per_token[kind])},
-                "unknown": {"text": percentage(unknown[kind])},
-                "back": {"text": findings.round_trip(excerpt[kind])},
-                "typed": {"text": f"{len(tokenized[kind].ids):,}"},
-                "lost": {"text": percentage(tokenized[kind].unknown)},
-                "typed_back": {"text": round_trips[kind]},
-            }
+            "name": TITLES[kind],
+            "size": f"{len(truncated[kind].tokens):,}",
+            "corpus": ratio(per_token[kind]),
+            "unknown": percentage(unknown[kind]),
+            "back": findings.round_trip(excerpt[kind]),
+            "typed": f"{len(tokenized[kind].ids):,}",
+            "lost": percentage(tokenized[kind].unknown),
+            "typed_back": round_trips[kind],
         }
         for kind in trained
     ]
@@ -237,17 +235,15 @@ def _round_trip_table(document: Document, tokenized: Mapping[Kind, Tokenization]
     add_table(
         document,
         [
-            {"key": "name", "label": "", "kind": "text"},
-            {"key": "text", "label": "your text after the round trip", "kind": "mono", "wrap": True},
-            {"key": "lost", "label": "what changed", "kind": "text", "wrap": True},
+            column("name", ""),
+            column("text", "your text after the round trip", "mono", wrap=True),
+            column("lost", "what changed", wrap=True),
         ],
         [
             {
-                "cells": {
-                    "name": {"text": TITLES[kind]},
-                    "text": {"text": shorten(back.text.replace("\n", "↵"), 72)},
-                    "lost": {"text": back.differences},
-                }
+                "name": TITLES[kind],
+                "text": shorten(back.text.replace("\n", "↵"), 72),
+                "lost": back.differences,
             }
             for kind, back in changed.items()
         ],

@@ -12,7 +12,7 @@ from explorer.labs.translation.answers import load_view_model
 from explorer.labs.translation.model_picker import loaded_views
 from explorer.labs.translation.state import TranslationState
 from explorer.tasks.seq2seq.pairs import Pair, PairsConfig
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column
 from explorer.ui.document import Document
 from explorer.ui.result_section import result_section
 from explorer.ui.training.run_view import RunView
@@ -61,23 +61,20 @@ def _draw(variants: Mapping[str, ModelVariant], document: Document, results: Map
     pairs = next(iter(results.values())).pairs
     rows = []
     for i, (source, target) in enumerate(pairs):
-        cells: dict[str, object] = {"source": {"text": source}, "target": {"text": target}}
+        cells: dict[str, object] = {"source": source, "target": target}
         wrong_share = 0.0
         for name, each in results.items():
             texts = each.texts[i]
             right = sum(text == target for text in texts)
             wrong_share += 1 - right / len(texts)
-            cells[name] = {"text": _describe(texts, target, right)}
-        rows.append((-wrong_share, {"cells": cells}))
+            cells[name] = _describe(texts, target, right)
+        rows.append((-wrong_share, cells))
     rows.sort(key=lambda each: each[0])
     wrong = sum(order < 0 for order, _ in rows)
-    columns: list[dict[str, object]] = [
-        {"key": "source", "label": "held-out source", "kind": "text", "align": "left", "wrap": True},
-        {"key": "target", "label": "target", "kind": "text", "align": "left", "wrap": True},
-        *(
-            {"key": name, "label": variants[name].title, "kind": "text", "align": "left", "wrap": True, "minor": i > 0}
-            for i, name in enumerate(results)
-        ),
+    columns = [
+        column("source", "held-out source", wrap=True),
+        column("target", "target", wrap=True),
+        *(column(name, variants[name].title, wrap=True, minor=i > 0) for i, name in enumerate(results)),
     ]
     if not wrong:
         document.text(f"All seeds of all models get all {len(pairs):,} held-out pairs right.")

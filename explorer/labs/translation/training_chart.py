@@ -14,7 +14,7 @@ from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line, variant_line
 from explorer.figures.seq2seq.translation import exact_match_by_format, exact_match_by_length, exact_match_by_step
-from explorer.inspection.compare import median_and_range, metric_over_seeds
+from explorer.inspection.compare import median_and_range
 from explorer.labs.translation import findings
 from explorer.labs.translation.findings import TranslationResult
 from explorer.labs.translation.state import TranslationState
@@ -23,10 +23,11 @@ from explorer.tasks.seq2seq.config import TranslationConfig
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import column, draw_table, strip_cell
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, is_finished
+from explorer.ui.training.variant_charts import VariantCurves, curves_of_variants, metric_lines
 from explorer.ui.wording import count_seeds, join_words
 
 _NUMBERS = {"parameters": "parameters", "steps": "steps", "seconds": "training time"}
@@ -111,32 +112,27 @@ def results_table(
     n = state.longest
     lengths = [k for k in dict.fromkeys((5, 8, 11, 14, n, n + 2, n + 5)) if k] if state.has_lengths else []
     numbers = {**{str(k): f"at {k}" for k in lengths}, **_NUMBERS}
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "model", "kind": "model", "align": "left", "wrap": True},
-        {"key": "exact", "label": "exact match", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
+    columns = [
+        column("name", "model", "model", wrap=True),
+        column("exact", "exact match", "strip", range=[0.0, 1.0]),
     ]
-    columns += [
-        {"key": key, "label": label, "kind": "number", "align": "right", "minor": True}
-        for key, label in numbers.items()
-    ]
+    columns += [column(key, label, "number", minor=True) for key, label in numbers.items()]
     rows = []
     for name, each in results.items():
         view, median = views[name], float(np.median(each.exact))
         cells: dict[str, object] = {
             "name": {"text": each.variant.title, "colour": each.variant.colour},
-            "exact": {"text": f"{median:.3f}", "values": [round(float(v), 4) for v in each.exact]},
-            "parameters": {"text": f"{view.parameters:,}" if view.parameters else "–"},
-            "steps": {"text": f"{view.curves.step:,}" if view.curves else "–"},
-            "seconds": {"text": format_duration(view.seconds or 0.0)},
+            "exact": strip_cell(f"{median:.3f}", each.exact),
+            "parameters": f"{view.parameters:,}" if view.parameters else "–",
+            "steps": f"{view.curves.step:,}" if view.curves else "–",
+            "seconds": format_duration(view.seconds or 0.0),
         }
         complete = set(each.names)
         cells |= {
-            str(k): {
-                "text": f"{float(np.median(each.exact_at(k))):.2f}" if each.is_complete and str(k) in complete else "–"
-            }
+            str(k): f"{float(np.median(each.exact_at(k))):.2f}" if each.is_complete and str(k) in complete else "–"
             for k in lengths
         }
-        rows.append({"cells": cells})
+        rows.append(cells)
     draw_table(
         columns,
         rows,
@@ -172,17 +168,13 @@ def learning_chart(state: TranslationState, request: TrainRequest) -> None:
 
 
 def _learning_panels(state: TranslationState, views: Mapping[str, RunView]) -> list[Panel]:
-    curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
-    return [_learning_panel(state.task, curves_by_variant, last_step(views))]
+    return [_learning_panel(state.task, curves_of_variants(state.variants, views), last_step(views))]
 
 
 @cached()
-def _learning_panel(task: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
+def _learning_panel(task: str, curves_by_variant: VariantCurves, last: int) -> Panel:
     """Return the panel; it is cached for all visitors of the same runs."""
-    lines = [
-        variant_line(each, *metric_over_seeds(curves, "exact", median_and_range), statistic="median")
-        for each, curves in curves_by_variant
-    ]
+    lines = metric_lines(curves_by_variant, "exact", "median")
     variants = [each for each, _ in curves_by_variant]
     return Panel(
         f"learning-{task}",

@@ -25,7 +25,7 @@ from explorer.labs.word_vectors.state import WordVectorsState
 from explorer.tasks.word_vectors_grammar import ANTONYMS, HOMOGRAPH, PROFESSIONS, SENSES
 from explorer.ui import visitor_text
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column, strip_cell
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
@@ -141,22 +141,16 @@ def _draw_failures(title: str, colour: str, document: Document, results: Mapping
     document.finding(findings.antonyms_finding(found.antonyms))
     rows: list[dict[str, object]] = [
         {
-            "cells": {
-                "pair": {"text": f"{pair.first}, {pair.second}", "colour": colour},
-                "cosine": {
-                    "text": f"{np.median(pair.cosines):.2f}",
-                    "values": [round(float(v), 3) for v in pair.cosines],
-                    "mark": None,
-                },
-                "rank": {"text": f"{np.median(pair.ranks):g}"},
-            }
+            "pair": {"text": f"{pair.first}, {pair.second}", "colour": colour},
+            "cosine": strip_cell(f"{np.median(pair.cosines):.2f}", pair.cosines, 3, mark=None),
+            "rank": f"{np.median(pair.ranks):g}",
         }
         for pair in (*found.antonyms, *found.senses, found.between)
     ]
-    columns: list[dict[str, object]] = [
-        {"key": "pair", "label": "words", "kind": "text", "align": "left"},
-        {"key": "cosine", "label": "cosine similarity", "kind": "strip", "align": "left", "range": [0, 1]},
-        {"key": "rank", "label": "rank", "kind": "number", "align": "right"},
+    columns = [
+        column("pair", "words"),
+        column("cosine", "cosine similarity", "strip", range=[0, 1]),
+        column("rank", "rank", "number"),
     ]
     add_table(document, columns, rows, key="words-failures-table", label="Pairs of words by cosine similarity")
     document.caption(

@@ -23,7 +23,7 @@ from explorer.inspection.words.word_vectors import (
 )
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.state import WordVectorsState
-from explorer.ui.components.table import add_table
+from explorer.ui.components.table import add_table, column, strip_cell
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
@@ -123,20 +123,14 @@ def _draw_neighbours(
 def _add_candidates(document: Document, key: str, title: str, colour: str, candidates: list[Candidate]) -> None:
     rows: list[dict[str, object]] = [
         {
-            "cells": {
-                "word": {"text": f"{each.word} (excluded)" if each.excluded else each.word, "colour": colour},
-                "cosine": {
-                    "text": f"{np.median(each.cosines):.2f}",
-                    "values": [round(float(v), 3) for v in each.cosines],
-                    "mark": None,
-                },
-            }
+            "word": {"text": f"{each.word} (excluded)" if each.excluded else each.word, "colour": colour},
+            "cosine": strip_cell(f"{np.median(each.cosines):.2f}", each.cosines, 3, mark=None),
         }
         for each in candidates
     ]
-    columns: list[dict[str, object]] = [
-        {"key": "word", "label": title, "kind": "text", "align": "left"},
-        {"key": "cosine", "label": "cosine similarity", "kind": "strip", "align": "left", "range": [0, 1]},
+    columns = [
+        column("word", title),
+        column("cosine", "cosine similarity", "strip", range=[0, 1]),
     ]
     add_table(document, columns, rows, key=key, label=f"{title}: words by cosine similarity")
 

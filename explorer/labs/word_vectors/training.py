@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-import numpy as np
-
 from explorer.byte_cache import cached
-from explorer.experiments.model_variant import ModelVariant
-from explorer.figures.comparison import comparison_figure, variant_line
-from explorer.inspection.compare import median_and_range, metric_over_seeds
+from explorer.figures.comparison import comparison_figure
 from explorer.labs.word_vectors.state import WordVectorsState
-from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel, value_tracks
 from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.variant_charts import VariantCurves, curves_of_variants, highest_value, metric_lines
 from explorer.ui.wording import join_words
 
 _METRICS = {  # title, and how the axis ends
@@ -51,18 +47,14 @@ def training_section(state: WordVectorsState, request: TrainRequest) -> None:
 
 
 def _panels(state: WordVectorsState, metrics: tuple[str, ...], views: Mapping[str, RunView]) -> list[Panel]:
-    curves = tuple((state.variants[name], view.curves) for name, view in views.items())
+    curves = curves_of_variants(state.variants, views)
     return [_panel(metric, curves, last_step(views)) for metric in metrics]
 
 
 @cached()
-def _panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
-    lines = [
-        variant_line(variant, *metric_over_seeds(curves, metric, median_and_range), statistic="median")
-        for variant, curves in curves_by_variant
-    ]
-    highest = max((float(np.nanmax(line.high, initial=0.0)) for line in lines), default=0.0)
-    top = 1.04 if metric != "loss" else max(1.0, 1.05 * highest)
+def _panel(metric: str, curves_by_variant: VariantCurves, last: int) -> Panel:
+    lines = metric_lines(curves_by_variant, metric, "median")
+    top = 1.04 if metric != "loss" else max(1.0, 1.05 * highest_value(lines))
     return Panel(
         f"learning-{metric}",
         comparison_figure(lines, "step", (0.0, top), x_end=float(last), right_margin=90),

@@ -20,6 +20,7 @@ from explorer.tasks.seq2seq.config import TranslationConfig, source_vocabulary, 
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig, format_date, split_days
 from explorer.tasks.seq2seq.digits import target_digits
 from explorer.tasks.seq2seq.pairs import Pair, PairsConfig, PairTable
+from explorer.tasks.sequence_labelling.rows import pad_and_stack, pad_rows
 
 IdRows = Sequence[Sequence[int]]
 
@@ -46,10 +47,10 @@ def build_pairs(config: TranslationConfig, sources: IdRows, targets: IdRows) -> 
     """Return a batch from ids of sources and targets without <BOS> and <EOS>."""
     padding, end = len(source_vocabulary(config)) - 1, len(target_vocabulary(config)) - 1
     return Pairs(
-        _pad_rows(sources, padding),
-        _pad_rows([[end - 1, *row] for row in targets], end),
-        _pad_rows([[*row, end] for row in targets], end),
-        _pad_rows([[1] * (len(row) + 1) for row in targets], 0).bool(),
+        pad_rows(sources, padding),
+        pad_rows([[end - 1, *row] for row in targets], end),
+        pad_rows([[*row, end] for row in targets], end),
+        pad_rows([[1] * (len(row) + 1) for row in targets], 0).bool(),
     )
 
 
@@ -59,10 +60,10 @@ def stack_replicas(config: TranslationConfig, parts: Sequence[Pairs]) -> Pairs:
         return parts[0]
     padding, end = len(source_vocabulary(config)) - 1, len(target_vocabulary(config)) - 1
     return Pairs(
-        _pad_and_stack([part.source for part in parts], padding),
-        _pad_and_stack([part.decoder_input for part in parts], end),
-        _pad_and_stack([part.targets for part in parts], end),
-        _pad_and_stack([part.mask for part in parts], 0),
+        pad_and_stack([part.source for part in parts], padding),
+        pad_and_stack([part.decoder_input for part in parts], end),
+        pad_and_stack([part.targets for part in parts], end),
+        pad_and_stack([part.mask for part in parts], 0),
     )
 
 
@@ -141,13 +142,3 @@ def _character_ids(config: DatesConfig) -> tuple[dict[str, int], dict[str, int]]
     """Return the id of every character in sources, and in targets."""
     source, target = source_vocabulary(config), target_vocabulary(config)
     return {each: i for i, each in enumerate(source)}, {each: i for i, each in enumerate(target)}
-
-
-def _pad_rows(rows: IdRows, fill: int) -> Int[Tensor, "rows longest"]:
-    longest = max(len(row) for row in rows)
-    return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows])
-
-
-def _pad_and_stack(parts: Sequence[Tensor], fill: int) -> Tensor:
-    longest = max(part.shape[-1] for part in parts)
-    return torch.stack([torch.nn.functional.pad(part, (0, longest - part.shape[-1]), value=fill) for part in parts])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import torch
-from jaxtyping import Int
-from torch import Generator, Tensor
+from torch import Generator
 
 from explorer.seeds import generator
 from explorer.tasks.sequence_labelling.config import PAD
@@ -60,10 +58,3 @@ def sample_sentences(config: HomographConfig, seed: int, rng: Generator, size: i
     """Return a random batch of the training sentences of a seed."""
     sentences = training_sentences(config.sentences, seed)
     return [sentences[i] for i in torch.randint(len(sentences), (size,), generator=rng).tolist()]
-
-
-def pad_rows(rows: Iterable[Sequence[int]], fill: int) -> Int[Tensor, "rows longest"]:
-    """Return rows of numbers as one tensor; shorter rows are padded at the end."""
-    rows = list(rows)
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows])

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from explorer.seeds import generator
 from explorer.tasks.sequence_labelling.homographs import HIDDEN, SENSES, TOPICS, VOCABULARY, HomographSentence, word_ids
-from explorer.tasks.sequence_labelling.homographs_rows import PADDING, evaluation_sentences, pad_rows, sample_sentences
+from explorer.tasks.sequence_labelling.homographs_rows import PADDING, evaluation_sentences, sample_sentences
 from explorer.tasks.sequence_labelling.masked_word import MaskedWordConfig
-from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, position_losses
+from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, pad_rows, position_losses
 
 EVALUATION_ROWS = 512  # of each kind
 

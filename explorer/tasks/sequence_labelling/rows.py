@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -32,6 +32,13 @@ def stack_replicas(parts: Sequence[Rows], padding: int) -> Rows:
     ids = pad_and_stack([part.ids for part in parts], padding)
     targets, masks = ([getattr(part, name) for part in parts] for name in ("targets", "mask"))
     return Rows(ids, pad_and_stack(targets, 0), pad_and_stack(masks, 0))
+
+
+def pad_rows(rows: Iterable[Sequence[int]], fill: int) -> Int[Tensor, "rows longest"]:
+    """Return rows of numbers as one tensor; shorter rows are padded at the end."""
+    rows = list(rows)
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows])
 
 
 def pad_and_stack(parts: Sequence[Tensor], fill: int) -> Tensor:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from explorer.seeds import generator
 from explorer.tasks.sequence_labelling.homographs import SENSES, HomographSentence, word_ids
-from explorer.tasks.sequence_labelling.homographs_rows import PADDING, evaluation_sentences, pad_rows, sample_sentences
-from explorer.tasks.sequence_labelling.rows import Rows, logits_per_replica, masked_mean, position_losses
+from explorer.tasks.sequence_labelling.homographs_rows import PADDING, evaluation_sentences, sample_sentences
+from explorer.tasks.sequence_labelling.rows import Rows, logits_per_replica, masked_mean, pad_rows, position_losses
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig, sense_label
 
 EVALUATION_ROWS = 512  # of each kind

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, SupportsFloat
 
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.document import Document
@@ -20,6 +21,21 @@ class TableState:
     opened: str | None  # key of the row that was just opened
 
 
+def column(key: str, label: str, kind: str = "text", **more: object) -> dict[str, object]:
+    """Return a column of a table, which is aligned at the right if it has numbers.
+
+    key: the name of its cells
+    label: its header
+    kind, more: see `static/components/table/view.js`
+    """
+    return {"key": key, "label": label, "kind": kind, "align": "right" if kind == "number" else "left", **more}
+
+
+def strip_cell(text: str, values: Iterable[SupportsFloat], digits: int = 4, **more: object) -> dict[str, object]:
+    """Return the cell of a column of dots: its text, and a dot for each value, rounded to so many digits."""
+    return {"text": text, "values": [round(float(value), digits) for value in values], **more}
+
+
 def draw_table(
     columns: Sequence[Mapping[str, object]],
     rows: Sequence[Mapping[str, object]],
@@ -33,6 +49,9 @@ def draw_table(
 ) -> TableState:
     """Draw a table whose rows can be selected, sorted and opened; see `static/components/table/view.js`.
 
+    columns: as `column` returns them.
+    rows: the cells of each row, by the key of their column; or {"cells": …} with more about the row, such as its key.
+        A cell that is only a text may be given as such.
     chosen: keys of the selected rows; None if rows cannot be selected.
     max_chosen: the largest number of selected rows; None for no limit.
     sort: key of a column, with a leading minus for descending order.
@@ -74,10 +93,16 @@ def _table_data(
 ) -> dict[str, object]:
     return {
         "columns": list(columns),
-        "rows": list(rows),
+        "rows": [_row_data(row) for row in rows],
         "select": None,
         "sort": None,
         "caption": caption,
         "file": key,
         "label": label,
     }
+
+
+def _row_data(row: Mapping[str, Any]) -> dict[str, object]:
+    row = row if "cells" in row else {"cells": row}
+    cells = {key: {"text": cell} if isinstance(cell, str) else cell for key, cell in row["cells"].items()}
+    return {**row, "cells": cells}

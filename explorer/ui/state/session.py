@@ -17,7 +17,7 @@ import streamlit as st
 from explorer.catalogue import page_file, task_row
 from explorer.errors import DamagedRun, LineageError
 from explorer.training.config import RunConfig
-from explorer.ui.components.base import event_key
+from explorer.ui.components.base import event_key, pop_event
 from explorer.ui.state import url_codec
 from explorer.ui.state.experiment_state import VariantComparison
 from explorer.ui.state.fields import PageState
@@ -276,6 +276,16 @@ def write_url(session: PageSession[Any]) -> None:
         st.query_params.from_dict(params | shared_url_params())
         st.session_state[_URL] = params
         st.session_state[_FOLLOWED] = None
+
+
+def apply_component_event(session: PageSession[State], key: str, apply: Callable[[State, Any], State]) -> None:
+    """Apply the last event `set` of a component in a fragment, and rerun the whole page if it changed the state."""
+    message, before = pop_event(key, "set"), session.state
+    if message is not None:
+        session.change(lambda state: apply(state, message))
+        write_url(session)
+    if session.state != before:
+        st.rerun()
 
 
 def change(session: PageSession[State], make: Callable[[State], State], redraw: tuple[str, ...] = ()) -> None:

@@ -75,14 +75,15 @@ def read(kind: type[State], params: Mapping[str, str], visitor_id: str = "") -> 
 def apply_message(state: State, message: object, names: Iterable[str]) -> State:
     """Return the state with the fields of a JSON message of a component; an invalid message changes nothing.
 
-    names: the fields that the component sets
+    names: the fields that the component sets; an empty text stands for the default
     """
     try:
         content = json.loads(str(message))
-        fields = {name: str(content[name]).lower() for name in names if name in content}
+        values = {name: content[name] for name in names if name in content}
     except (ValueError, TypeError):
         return state
-    new, problems = read(type(state), fields)
+    fields = {n: ",".join(map(str, v)) if isinstance(v, list) else str(_to_lower(v)) for n, v in values.items()}
+    new, problems = read(type(state), {name: text for name, text in fields.items() if values[name] != ""})
     changes = {name: getattr(new, name) for name in fields}
     return state if problems else dataclasses.replace(state, **changes)  # type: ignore[type-var]
 

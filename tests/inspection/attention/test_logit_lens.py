@@ -6,7 +6,7 @@ import torch
 
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention.attend import Ablation, attend
-from explorer.inspection.attention.logit_lens import head_activations, logit_lens, most_probable_by_depth, tap_arrays
+from explorer.inspection.attention.logit_lens import head_activations, most_probable_by_depth, tap_arrays
 from explorer.inspection.load_model import load_model
 from explorer.models.taps import record, tap_names
 from explorer.run_store import store
@@ -26,19 +26,18 @@ def test_each_depth_is_read_out_and_activations_follow_from_each_other(name: str
     model, ids = loaded(name), RUNS[name]
     with record(model) as trace:
         model(torch.tensor([ids]))
-    lens = logit_lens(model, ids)
-    at = slice(None) if "negation" in name else [2]
-    np.testing.assert_allclose(logit_lens(model, ids, position=2), lens[:, at], atol=1e-5)
+    outcomes, probabilities = most_probable_by_depth(model, ids)
     for depth, tap in enumerate(["embedded", *(f"blocks.{i}.output" for i in range(len(model.blocks)))]):
         x = trace[tap][0]
-        x = x[:1] if "negation" in name else model.final_norm(x)
-        np.testing.assert_allclose(lens[depth], model.readout(x).log_softmax(-1), atol=1e-5)
+        lens = model.readout(x[:1] if "negation" in name else model.final_norm(x)).softmax(-1).numpy()
+        np.testing.assert_array_equal(outcomes[depth], lens.argmax(axis=-1))
+        np.testing.assert_allclose(probabilities[depth], lens.max(axis=-1), atol=1e-5)
     ablation = Ablation(zero_ablated=frozenset({(0, 0)}))
     answers = attend(model, ids, ablation).log_probabilities
-    np.testing.assert_allclose(logit_lens(model, ids, ablation)[-1], answers, atol=1e-5)
-    outcomes, probabilities = most_probable_by_depth(model, ids)
-    np.testing.assert_array_equal(outcomes, lens.argmax(axis=-1))
-    np.testing.assert_allclose(probabilities, np.exp(lens).max(axis=-1), atol=1e-5)
+    np.testing.assert_array_equal(most_probable_by_depth(model, ids, ablation)[0][-1], answers.argmax(axis=-1))
+    np.testing.assert_allclose(
+        most_probable_by_depth(model, ids, ablation)[1][-1], np.exp(answers).max(axis=-1), atol=1e-5
+    )
     arrays = tap_arrays(model, ids)
     assert set(arrays) == set(trace) == set(tap_names(model).values())
     for tap, value in arrays.items():

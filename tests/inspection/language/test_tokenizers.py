@@ -10,7 +10,7 @@ from explorer.inspection.language import tokenizers
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.subwords import BPE
-from explorer.tokenization.text import characters_per_token, train, unknown_rate
+from explorer.tokenization.text import train, unknown_rate
 
 
 def train_on(name: Any) -> tuple[str, dict[tokenizers.Kind, tokenizers.TrainedTokenizer]]:
@@ -32,7 +32,7 @@ def test_every_size_equals_a_tokenizer_trained_at_that_size(name: str, kind: tok
         assert truncated.encode(text).tolist() == trained.encode(text).tolist()
         place = size - each.min_vocabulary
         assert each.lengths[place] == len(trained.encode(text))
-        assert each.characters_per_token[place] == pytest.approx(characters_per_token(trained, text))
+        assert each.characters_per_token[place] == pytest.approx(len(text) / len(trained.encode(text)))
         assert each.unknown_rates[place] == pytest.approx(unknown_rate(trained, text))
 
 

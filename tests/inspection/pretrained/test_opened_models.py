@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -97,7 +98,8 @@ def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypa
     first = first_token_attention(opened.model, [opened._sentences_from(0, 5)])
     np.testing.assert_array_equal(others.shares[0], first.shares[0])
     assert opened._sentences_from(19, 9) == opened.ids(" ".join((module.SENTENCES[19], *module.SENTENCES[:8])))[:9]
-    shares = {variant: module.attention_to_first_token(card, variant).shares for variant in module.FIRST_TOKENS}
+    variants = get_args(module.FirstTokens)
+    shares = {variant: module.attention_to_first_token(card, variant).shares for variant in variants}
     counts = {"unchanged": 20, "replaced": 20, "removed": 20, "longer": 5, "random network": 20}
     assert {variant: len(each) for variant, each in shares.items()} == counts
     assert not np.allclose(shares["unchanged"], shares["random network"])

@@ -84,7 +84,7 @@ def test_the_reference_has_every_size_that_the_page_offers() -> None:
     costs = read_reference().costs
     for width, length, heads, sweep, part in product(WIDTHS, LENGTHS, HEADS, SWEEPS, PARTS):
         sizes = CostState(width=width, length=length, heads=heads).sizes(sweep, part)
-        assert all((part, size) in costs for size in sizes), "run python -m explorer.labs.cost.measurements"
+        assert all((part, size) in costs for size in sizes), "run python -m benchmarks.reference_costs"
 
 
 def test_selected_sizes_are_those_of_the_model() -> None:
