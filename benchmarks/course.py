@@ -3,8 +3,8 @@
     python -m benchmarks.course [--part class|idle|trainings] [--students 300]
 
 class: all students are in one class. They answer six questions of a lesson, and see the answer and the next step. A
-    server is killed while they answer the second question, and all servers are restarted one after the other during the
-    fourth.
+    server is killed while they answer the second question, all servers are restarted one after the other during the
+    fourth, and the database is away for 20 s during the sixth.
 idle: memory of sessions that do nothing.
 trainings: 100 runs of a sweep in a Ray cluster of a head and two nodes. Every ten seconds a worker, a node or a server
     is killed. Every run is compared with one that was trained undisturbed, bit for bit.
@@ -39,6 +39,7 @@ from benchmarks.load.students import HEADERS, LOST, Attendance, Course, OpenPage
 LESSON, STEPS = "counting", 6
 SOON = 3.0  # seconds within which the class should have what its teacher does
 KILLED_AT, RESTARTED_AT = 2, 4  # the questions during which a server is killed, and all are restarted in turn
+AWAY_AT, AWAY_SECONDS = 6, 20.0  # the question during which the database is stopped, and for how long
 ANSWER_SECONDS = 10.0
 DISCUSSION = 10.0  # seconds from an answer to the next step
 MOST_WAIT = 60.0  # seconds
@@ -153,6 +154,8 @@ async def _ask(cluster: Cluster, board: Board, measured: Measurements, question:
         await asyncio.to_thread(cluster.kill, 0)
     if question == RESTARTED_AT:
         trouble = asyncio.create_task(_restart_in_turn(cluster))
+    if question == AWAY_AT:
+        trouble = asyncio.create_task(_stop_database(cluster))
     await _wait_until(
         lambda: board.state["votes"][0]["answered"] >= board.state["votes"][0]["size"], 3 * ANSWER_SECONDS
     )
@@ -171,6 +174,13 @@ async def _restart_in_turn(cluster: Cluster) -> None:
     for number in range(SERVERS):
         await asyncio.to_thread(cluster.servers[number].stop)
         await asyncio.to_thread(cluster.restart, number)
+
+
+async def _stop_database(cluster: Cluster) -> None:
+    """Stop the database as after a loss of power, and start it again after a while."""
+    await asyncio.to_thread(cluster.database.stop)
+    await asyncio.sleep(AWAY_SECONDS)
+    await asyncio.to_thread(cluster.database.start)
 
 
 @contextlib.asynccontextmanager
