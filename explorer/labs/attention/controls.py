@@ -13,7 +13,7 @@ from explorer.labs.attention.model_titles import attention_model_titles
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.state.widgets import bind_widget, draw_examples
 from explorer.ui.training import stored_models
 from explorer.ui.training.inspectable_model import InspectableModel
 
@@ -43,16 +43,7 @@ def text_row(session: PageSession[AttentionState], stored_model: InspectableMode
                 bind_widget(session, "seed", st.selectbox, options=seeds, width=110)
             second_model.model_choice(session)
     if stored_model:
-        bind_widget(
-            session,
-            "pick",
-            st.pills,
-            shown=text if text in examples else None,
-            update=AttentionState.with_text,
-            label="or choose a text",
-            options=examples,
-            label_visibility="collapsed",
-        )
+        draw_examples(session, "pick", "or choose a text", text, examples, AttentionState.with_text)
         if stored_model.summary:
             st.caption(escape_markdown(stored_model.summary))
 

@@ -10,7 +10,7 @@ from explorer.errors import LineageError
 from explorer.labs.generation.state import MAX_MODELS, GenerationState
 from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget, reset_button
+from explorer.ui.state.widgets import bind_widget, draw_examples, reset_button
 from explorer.ui.training import stored_models
 from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.training.pretrained_models import pretrained_titles
@@ -24,17 +24,13 @@ def prompt_row(session: PageSession[GenerationState]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(session, "prompt", st.text_input, placeholder="Empty: the start of a line", width=330)
         model_picker(session)
-    bind_widget(
-        session,
-        "pick",
-        st.pills,
-        shown=state.prompt if state.prompt in PROMPTS else None,
-        update=lambda s, prompt: s.with_settings(prompt=prompt),
-        label="Example prompts",
-        options={prompt: prompt.strip() or "empty prompt" for prompt in PROMPTS},
-        label_visibility="collapsed",
-        width="content",
-    )
+    examples = {prompt: prompt.strip() or "empty prompt" for prompt in PROMPTS}
+    draw_examples(session, "pick", "Example prompts", state.prompt, examples, with_prompt, width="content")
+
+
+def with_prompt(state: GenerationState, prompt: str) -> GenerationState:
+    """Return the state with one of the example prompts."""
+    return state.with_settings(prompt=prompt)
 
 
 def model_picker(session: PageSession[GenerationState]) -> None:

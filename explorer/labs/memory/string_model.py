@@ -33,7 +33,7 @@ from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.state.widgets import bind_widget, draw_examples
 from explorer.ui.wording import count_seeds
 from explorer.web.background import Pool
 
@@ -113,17 +113,8 @@ def _draw_inputs(session: PageSession[MemoryState]) -> None:
         bind_widget(session, "text", st.text_input, update=with_text, width=330)
         bind_widget(session, "text_model", st.segmented_control)
     st.caption(findings.string_caption(state.text))
-    bind_widget(
-        session,
-        "text_pick",
-        st.pills,
-        shown=state.text if state.text in EXAMPLES else None,
-        update=with_text,
-        label="Example strings",
-        options={text: text.strip() for text in EXAMPLES},
-        label_visibility="collapsed",
-        width="content",
-    )
+    examples = {text: text.strip() for text in EXAMPLES}
+    draw_examples(session, "text_pick", "Example strings", state.text, examples, with_text, width="content")
 
 
 def _draw_seed_choice(session: PageSession[MemoryState]) -> int:

@@ -36,7 +36,7 @@ from explorer.ui.document import Document
 from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.state.widgets import bind_widget, draw_examples
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView, untrained_panel
 
@@ -67,17 +67,9 @@ def input_row(session: PageSession[TranslationState]) -> None:
             placeholder=examples[0],
             width=330,
         )
-        bind_widget(
-            session,
-            "pick",
-            st.pills,
-            shown=state.source if state.source in examples else None,
-            update=TranslationState.with_source,
-            label="Held-out sources" if state.task == "pairs" else "Example sources",
-            options=examples,
-            label_visibility="collapsed",
-            width="content",
-        )
+        label = "Held-out sources" if state.task == "pairs" else "Example sources"
+        update = TranslationState.with_source
+        draw_examples(session, "pick", label, state.source, examples, update, width="content")
     show_problems(filter(None, [state.unread]))
 
 

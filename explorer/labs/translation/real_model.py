@@ -19,7 +19,7 @@ from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.state.widgets import bind_widget, draw_examples
 from explorer.ui.training.pretrained_models import PretrainedModel
 from explorer.ui.wording import join_words, visible_whitespace
 
@@ -51,17 +51,11 @@ def real_translation(session: PageSession[TranslationState], model: PretrainedMo
             options={0: "all layers", **{i: f"layer {i}" for i in range(1, layers + 1)}},
             width=150,
         )
-        bind_widget(
-            session,
-            "real_pick",
-            st.pills,
-            shown=text if text in examples else None,
-            update=lambda s, new: s.with_field("read", "" if new == examples[0] else new),
-            label="Example texts",
-            options=examples,
-            label_visibility="collapsed",
-            width="content",
-        )
+
+        def with_example(state: TranslationState, new: str) -> TranslationState:
+            return state.with_field("read", "" if new == examples[0] else new)
+
+        draw_examples(session, "real_pick", "Example texts", text, examples, with_example, width="content")
         st.page_link(
             "attention.py",
             label="All heads",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from inspect import signature
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -82,6 +82,24 @@ def bind_widget(
     bound = _bind(session, key, value, labels, with_value, redraw)
     draw(**arguments, **_initial_value(draw, value, arguments), **bound)
     _take_first_value(bound, value)
+
+
+def draw_examples(
+    session: PageSession[State],
+    name: str,
+    label: str,
+    text: str,
+    examples: Collection[str],
+    update: Callable[[State, Any], State],
+    **more: Any,
+) -> None:
+    """Draw example texts as buttons; `text` is the one that is selected, if it is among them. See `bind_widget`.
+
+    examples: the texts, or a mapping of them to what the buttons say.
+    label: for screen readers only.
+    """
+    more |= {"label": label, "options": examples, "label_visibility": "collapsed"}
+    bind_widget(session, name, st.pills, shown=text if text in examples else None, update=update, **more)
 
 
 def draw_choice(
