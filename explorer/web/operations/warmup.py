@@ -41,7 +41,8 @@ def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
     try:
         _prepare_for_later_visitors(prefetch)
     except Exception:  # pages then do it themselves
-        log.exception("warm-up failed")
+        if threading.main_thread().is_alive():  # otherwise the server is being stopped
+            log.exception("warm-up failed")
 
 
 def import_libraries() -> None:
