@@ -58,6 +58,7 @@ def connect(name: str) -> ModuleType:
     with _lock:
         if ray.is_initialized():
             return ray
+        ray.shutdown()  # what is left of a connection that was lost
         options: dict[str, Any] = {"namespace": NAMESPACE, "log_to_driver": False, "configure_logging": False}
         try:
             if name == "ray":
@@ -86,9 +87,7 @@ def _connect_here(ray: ModuleType, options: dict[str, Any]) -> None:
 def disconnect(name: str) -> None:
     """Leave the cluster, whose actors go on."""
     with _lock:
-        ray = import_ray(name)
-        if ray.is_initialized():
-            ray.shutdown()
+        import_ray(name).shutdown()
 
 
 def _unreachable(name: str) -> StoreError:

@@ -224,7 +224,7 @@ def test_how_a_cluster_is_connected(monkeypatch: pytest.MonkeyPatch) -> None:
                 raise problem
 
         calls.clear()
-        ray = SimpleNamespace(is_initialized=lambda: False, init=init)
+        ray = SimpleNamespace(is_initialized=lambda: False, init=init, shutdown=lambda: None)
         monkeypatch.setattr(connection, "import_ray", lambda _: ray)
         connection.connect(name)
         return calls
