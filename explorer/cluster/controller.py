@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cachetools import LRUCache
+
 from explorer.cluster.connection import actor_options, last_line, placement, take_over
 from explorer.cluster.training import Report, Training, Wishes
 from explorer.environment import environment
@@ -30,8 +32,10 @@ log = logging.getLogger(__name__)
 _SETTINGS = {"LINEAGE_GRACE_SECONDS": "1e12", "LINEAGE_JOBS_MEMORY": str(2**50)}
 _POLL_SECONDS = 0.3  # between two reports of one training
 _PATIENCE_SECONDS = 30.0  # without an answer of a training before its view says that it waits
+_LOOK_SECONDS = 10.0  # for which a server counts as looking at curves after it has asked for them
 _GIVE_UP_SECONDS = 10.0  # without an answer of a training that shall stop
 _ATTEMPTS = 3  # to start an actor
+MOST_KNOWN = 5_000  # jobs; more than can wait and be remembered
 _SHOWN = ("state", "step", "seconds", "left", "loss", "parameters", "curves", "repeated", "difference", "saved")
 
 
@@ -84,7 +88,7 @@ class _ActorScheduler(LocalScheduler):
         asked, answered = None, time.monotonic()
         while True:
             now = time.monotonic()
-            asked = asked or asyncio.wrap_future(actor.report.remote(self._wishes(job, now)).future())
+            asked = asked or asyncio.wrap_future(actor.report.remote(self._wishes(job)).future())
             if not (await asyncio.wait({asked}, timeout=_POLL_SECONDS))[0]:
                 if job.requested_action and now - answered > (_GIVE_UP_SECONDS if job.view().step else 0.0):
                     ray.kill(actor, no_restart=True)
@@ -104,15 +108,14 @@ class _ActorScheduler(LocalScheduler):
                 return
             await asyncio.sleep(_POLL_SECONDS)
 
-    def _wishes(self, job: Job, now: float) -> Wishes:
-        is_shown = now - self.looked_at.get(job.key, 0.0) < _PATIENCE_SECONDS
+    def _wishes(self, job: Job) -> Wishes:
         return Wishes(
             self._submission(job),
             job.requested_action,
             job.pauses_at_checkpoint,
             job.until,
             frozenset(job.requesters),
-            with_curves=is_shown,
+            with_curves=job.key in self.looked_at,
         )
 
 
@@ -140,7 +143,8 @@ class Controller:
         os.environ.update(_SETTINGS)
         self._id = secrets.token_hex(8)
         self._lock = threading.Lock()
-        self._marks: dict[str, tuple[JobView, int]] = {}  # the last view of each job, and a random number for it
+        # The last view of each job, and a random number for it.
+        self._marks: LRUCache[str, tuple[JobView, int]] = LRUCache(MOST_KNOWN)
         place = storage.current()
 
         def make_scheduler(jobs: RememberedJobs) -> _ActorScheduler:
@@ -187,13 +191,14 @@ class Controller:
         known: the mark of each job that the server has
         shown: the jobs whose curves it needs
         """
-        now = time.monotonic()
-        self._scheduler.looked_at |= dict.fromkeys(shown, now)
+        now, before = time.monotonic(), self._scheduler.looked_at
+        recent = {run_key: seen for run_key, seen in before.items() if now - seen < _LOOK_SECONDS}
+        self._scheduler.looked_at = recent | dict.fromkeys(shown, now)
         found = []
         for view in self._service.views():
             with self._lock:
-                before, mark = self._marks.get(view.key, (None, 0))
-                if before is not view:
+                last, mark = self._marks.get(view.key, (None, 0))
+                if last is not view:
                     self._marks[view.key] = view, (mark := secrets.randbelow(2**62))
             job = self._service.find(view.key)
             if job and known.get(view.key) != mark:

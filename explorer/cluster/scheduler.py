@@ -9,6 +9,8 @@ import time
 from types import ModuleType
 from typing import Any
 
+from cachetools import LRUCache
+
 from explorer.cluster.connection import (
     NAMESPACE,
     actor_options,
@@ -18,7 +20,7 @@ from explorer.cluster.connection import (
     settings_for_actors,
     variables_of_actors,
 )
-from explorer.cluster.controller import Change, Controller, publish_view
+from explorer.cluster.controller import MOST_KNOWN, Change, Controller, publish_view
 from explorer.errors import LineageError, StoreError
 from explorer.jobs.executor import InProcessExecutor
 from explorer.jobs.job import Job
@@ -54,8 +56,9 @@ class ClusterScheduler:
         self._jobs, self._name = jobs, name
         self._lock = threading.Lock()
         self._unsent: dict[str, Job] = {}  # of which the controller has yet to hear, by key
-        self._identities: dict[str, tuple[str, int]] = {}  # of the jobs of the controller
-        self._marks: dict[str, tuple[int, bool]] = {}  # of the views that are here, and whether with their curves
+        self._identities: LRUCache[str, tuple[str, int]] = LRUCache(MOST_KNOWN)  # of the jobs of the controller
+        # Of the views that are here, and whether with their curves.
+        self._marks: LRUCache[str, tuple[int, bool]] = LRUCache(MOST_KNOWN)
         self._controller: Any = None
         self._answered_at = time.monotonic()
         self._thread = PeriodicThread("cluster", self._synchronise, self._pause, "the Ray cluster does not answer")
@@ -128,9 +131,7 @@ class ClusterScheduler:
 
     def _send(self, ray: ModuleType, controller: Any, job: Job) -> None:
         """Tell the controller what is wanted of a job."""
-        if job.requested_action == "stop" and job.key in self._identities:
-            ray.get(controller.stop.remote(job.key), timeout=_ANSWER_SECONDS)
-        else:
+        if job.requested_action != "stop" or job.key not in self._identities:
             submission = to_json(job.view().config), [job.starter, *job.requesters], job.until
             answer = ray.get(controller.submit.remote(*submission), timeout=_ANSWER_SECONDS)
             if isinstance(answer, str):
@@ -139,6 +140,8 @@ class ClusterScheduler:
                 self._identities[job.key] = answer
                 self._marks.pop(job.key, None)
             job.delete_folder()  # of a job that was restored here; the cluster begins it anew, to the same curve
+        if job.requested_action == "stop":
+            ray.get(controller.stop.remote(job.key), timeout=_ANSWER_SECONDS)
         with self._lock:
             if self._unsent.get(job.key) is job:
                 del self._unsent[job.key]
