@@ -36,12 +36,25 @@ _LOOK_SECONDS = 10.0  # for which a server counts as looking at curves after it 
 _GIVE_UP_SECONDS = 10.0  # without an answer of a training that shall stop
 _ATTEMPTS = 3  # to start an actor
 MOST_KNOWN = 5_000  # jobs; more than can wait and be remembered
-_SHOWN = ("state", "step", "seconds", "left", "loss", "parameters", "curves", "repeated", "difference", "saved")
+# What servers show of a view.
+_SHOWN = (
+    "state",
+    "step",
+    "seconds",
+    "left",
+    "loss",
+    "parameters",
+    "curves",
+    "repeated",
+    "difference",
+    "saved",
+    "problem",
+)
 
 
 def publish_view(job: Job, view: JobView) -> None:
     """Let a job show what the view of the same job in another process shows; curves that are missing there stay."""
-    changes = {name: getattr(view, name) for name in (*_SHOWN, "problem")}
+    changes = {name: getattr(view, name) for name in _SHOWN}
     if view.curves is None:
         del changes["curves"]
     job.publish(**changes)
@@ -153,7 +166,7 @@ class Controller:
 
         self._service = JobService(make_scheduler, place.jobs)
         self._service.prepare()
-        for run_key in place.unfinished():
+        for run_key in place.unfinished_keys():
             self._restore(place, run_key)
         self._driver = SweepDriver(self._service)
         self._driver.start()

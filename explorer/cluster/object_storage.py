@@ -107,7 +107,7 @@ class ObjectStorage(storage.RunStorage):
         self._forget()
         return {key: _number(files) for key, files in self._find_runs("runs").items() if "card.json" in files}
 
-    def changed(self, key: str) -> int:
+    def card_version(self, key: str) -> int:
         return _number(self.find_run(f"runs/{key}"))
 
     def install(self, folder: Path, key: str) -> None:
@@ -138,7 +138,7 @@ class ObjectStorage(storage.RunStorage):
         with self._fetching:
             self._cache.clear_expired_cache()  # what was not fetched for a week
 
-    def unfinished(self) -> list[str]:
+    def unfinished_keys(self) -> list[str]:
         self._forget()
         return sorted(filter(storage.KEY.fullmatch, self._list("jobs")))
 

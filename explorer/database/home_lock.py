@@ -40,7 +40,7 @@ def _lock(file: Path, used: str, instead: str) -> Iterator[None]:
     except Timeout:
         raise InvalidSetting(
             f"Another server already uses {used}. Stop it, or give this server {instead}. Several servers share "
-            "classes, trainings and runs by a PostgreSQL database in LINEAGE_DATABASE_URL and by LINEAGE_RUNS, see "
+            "classes by a PostgreSQL database in LINEAGE_DATABASE_URL, runs by LINEAGE_RUNS and trainings by Ray, see "
             "docs/cluster.md."
         ) from None
     except OSError as error:  # then nothing is stored there that another server could change

@@ -222,7 +222,7 @@ def used_bytes() -> int:
 def add_run(run: store.StoredRun) -> None:
     """Add a stored run, or replace its row."""
     check_store()
-    changed = storage.current().changed(run.key)  # before the card is read: a later change is noticed next time
+    changed = storage.current().card_version(run.key)  # before the card is read: a later change is noticed next time
     entry = _read_entry(run.folder, changed)
     run_transaction(lambda session: _replace_rows(session, [entry], [(entry.shipped, entry.folder)]), write=True)
 

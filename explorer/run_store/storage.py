@@ -128,10 +128,10 @@ class RunStorage:
                 raise StoreError(f"The runs in {self.address} cannot be read: {error.strerror}.") from error
         for key in filter(KEY.fullmatch, names):
             with contextlib.suppress(OSError):  # not a run, or deleted meanwhile
-                found[key] = self.changed(key)
+                found[key] = self.card_version(key)
         return found
 
-    def changed(self, key: str) -> int:
+    def card_version(self, key: str) -> int:
         """Return the number of `changes` for one run."""
         # A string: to make a Path for each of thousands of runs is slow.
         return os.stat(f"{self.address}/runs/{key}/card.json").st_mtime_ns
@@ -196,7 +196,7 @@ class RunStorage:
             except (OSError, ValueError, KeyError, TypeError):
                 log.exception("%s was left by a crash and cannot be cleaned up", left)
 
-    def unfinished(self) -> list[str]:
+    def unfinished_keys(self) -> list[str]:
         """Return the keys of the unfinished trainings in `jobs`."""
         return sorted(file.parent.name for file in self.jobs.glob("[!.]*/job.json"))
 

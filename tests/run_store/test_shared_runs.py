@@ -346,20 +346,20 @@ def test_a_checkpoint_in_object_storage_is_continued_elsewhere(bucket: UseServer
     place = storage.current()
     folder = place.jobs / key_of(0)
     place.load_job(key_of(0))
-    assert not folder.exists() and place.unfinished() == []
+    assert not folder.exists() and place.unfinished_keys() == []
     shutil.move(write_finished_job(0), folder)
     (folder / "job.json").write_text("{}")
     (folder / "reserved").write_text("room")
     for _ in range(2):
         place.save_job(key_of(0))
-    assert place.unfinished() == [key_of(0)]
+    assert place.unfinished_keys() == [key_of(0)]
     before = store.load(folder).record()
     shutil.rmtree(folder)
     place.load_job(key_of(0))
     assert store.load(folder).record().snapshots.keys() == before.snapshots.keys()
     assert (folder / "job.json").read_text() == "{}" and not (folder / "reserved").exists()
     place.delete_job(key_of(0))
-    assert place.unfinished() == []
+    assert place.unfinished_keys() == []
 
 
 def write_old_layout(folder: Path, seed: int, kind: str) -> None:
@@ -422,7 +422,7 @@ def test_the_old_layout_is_converted(any_server: UseServer, tmp_path: Path, monk
         )
         assert store.load(storage.current().jobs / key_of(3)).key == key_of(3)
     else:
-        assert storage.current().unfinished() == [key_of(3)]
+        assert storage.current().unfinished_keys() == [key_of(3)]
 
 
 def test_two_processes_do_not_change_runs_at_once(server: UseServer, tmp_path: Path, monkeypatch: Patch) -> None:
