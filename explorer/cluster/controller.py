@@ -15,7 +15,7 @@ from typing import Any
 from cachetools import LRUCache
 
 from explorer.cluster.connection import actor_options, last_line, placement, take_over
-from explorer.cluster.training import Report, Training, Wishes
+from explorer.cluster.training import Report, Request, Training
 from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.jobs.executor import InProcessExecutor
@@ -101,7 +101,7 @@ class _ActorScheduler(LocalScheduler):
         asked, answered = None, time.monotonic()
         while True:
             now = time.monotonic()
-            asked = asked or asyncio.wrap_future(actor.report.remote(self._wishes(job)).future())
+            asked = asked or asyncio.wrap_future(actor.report.remote(self._request(job)).future())
             if not (await asyncio.wait({asked}, timeout=_POLL_SECONDS))[0]:
                 if job.requested_action and now - answered > (_GIVE_UP_SECONDS if job.view().step else 0.0):
                     ray.kill(actor, no_restart=True)
@@ -121,8 +121,8 @@ class _ActorScheduler(LocalScheduler):
                 return
             await asyncio.sleep(_POLL_SECONDS)
 
-    def _wishes(self, job: Job) -> Wishes:
-        return Wishes(
+    def _request(self, job: Job) -> Request:
+        return Request(
             self._submission(job),
             job.requested_action,
             job.pauses_at_checkpoint,

@@ -24,7 +24,7 @@ _LAST_SECONDS = 60.0  # for which the result can be read after the end
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Request:
     """What is wanted of a training.
 
     submission: names this request to train the run; the run may be trained again later
@@ -65,7 +65,7 @@ class Training:
 
     settings, version: see `connection.take_over`
     config: as JSON data
-    submission: see `Wishes`
+    submission: see `Request`
     """
 
     def __init__(
@@ -108,15 +108,15 @@ class Training:
 
         ray.kill(self._actor, no_restart=True)
 
-    def report(self, wishes: Wishes) -> Report:
+    def report(self, request: Request) -> Report:
         """Take over what is wanted of the training, and return what has become of it."""
         job, ended = self._job, self._ended  # in this order: whatever precedes the end is in the view
         if not ended:
-            self._submission = wishes.submission
-        job.requesters |= wishes.requesters
-        job.until, job.pauses_at_checkpoint = wishes.until, wishes.pauses
-        if wishes.action in ("stop", "pause") and not job.requested_action:
-            job.requested_action = wishes.action  # type: ignore[assignment]
+            self._submission = request.submission
+        job.requesters |= request.requesters
+        job.until, job.pauses_at_checkpoint = request.until, request.pauses
+        if request.action in ("stop", "pause") and not job.requested_action:
+            job.requested_action = request.action  # type: ignore[assignment]
         view = job.view()
-        view = view if wishes.with_curves or ended else replace(view, curves=None)
+        view = view if request.with_curves or ended else replace(view, curves=None)
         return Report(view, job.crashes, ended, self._submission)

@@ -105,8 +105,8 @@ class RunStorage:
             held = FileLock(self._root / "runs.lock", _LOCK_SECONDS, thread_local=False, is_singleton=True).acquire()
         except Timeout:
             raise StoreError(
-                "Runs cannot be changed now, because another process changes them for a long time. Try again in a "
-                "moment."
+                "Runs cannot be changed now, because another process has been changing them for a long time. Try "
+                "again in a moment."
             ) from None
         except (OSError, NotImplementedError):
             pass  # a folder that cannot be written, or that knows no locks
