@@ -30,6 +30,7 @@ from tests.pages import screen
 app = typer.Typer(add_completion=False)
 _OMITTED = re.compile(r"\d[\d.,]* (s|min|h|ms)\b")  # durations
 _HIDDEN_KEYS = {"address", "page_run", "version", "hoverinfo", "template"}
+_STYLE = re.compile(r"\.(layout|line|marker|font|textfont|fillcolor|textposition|cliponaxis|connectgaps|mode)\b")
 
 
 def addresses(pages: set[str]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -97,8 +98,12 @@ def _lines(path: str, value: Any) -> Iterator[str]:
         for i, each in enumerate(value):
             yield from _lines(f"{path}.{i}", each)
     else:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-        yield f"{path}: {text}"
+        numbers = (
+            [float(f"{each:.4g}") if isinstance(each, float | int) else each for each in value]
+            if isinstance(value, list | tuple)
+            else value
+        )
+        yield f"{path}: {json.dumps(numbers, ensure_ascii=False, default=str)}"
 
 
 @app.command()
@@ -117,14 +122,18 @@ def record(
 
 
 @app.command()
-def compare(before: Path, after: Path) -> None:
+def compare(
+    before: Path,
+    after: Path,
+    style: Annotated[bool, typer.Option(help="also compare how figures look")] = True,
+) -> None:
     """Print the lines that differ, by address."""
     first, second = (json.loads(file.read_text("utf-8")) for file in (before, after))
     for name in [*first, *(name for name in second if name not in first)]:
         changed = [
             line[:240]
             for line in difflib.unified_diff(first.get(name, []), second.get(name, []), n=0, lineterm="")
-            if not line.startswith(("---", "+++", "@@"))
+            if not line.startswith(("---", "+++", "@@")) and (style or not _STYLE.search(line.partition(": ")[0]))
         ]
         if changed:
             print(f"== {name}", *changed, sep="\n")

@@ -14,16 +14,33 @@ from typing import Any
 
 
 class LazyModule(ModuleType):
-    """A module that is imported when one of its attributes is first read or replaced."""
+    """A module that is imported when one of its attributes is first read or replaced.
+
+    A function of this program is named without the import, and imported when it is called: a page may pass it on to the
+    thread that needs torch.
+    """
 
     def __getattribute__(self, name: str) -> Any:
-        return getattr(import_module(super().__getattribute__("__name__")), name)
+        module = super().__getattribute__("__name__")
+        if module.startswith("explorer.") and name.islower() and name[0] != "_" and module not in sys.modules:
+            return LazyFunction(module, name)
+        return getattr(import_module(module), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__[name] = value  # of the module, see above
 
     def __delattr__(self, name: str) -> None:
         del self.__dict__[name]
+
+
+class LazyFunction:
+    """A function of a module that is imported when the function is called."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.__module__, self.__qualname__ = module, name
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return getattr(import_module(self.__module__), self.__qualname__)(*arguments, **named)
 
 
 def import_lazily(*packages: str) -> None:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import (
+from explorer.charts.style import (
     annotation,
     band,
     css_colour,

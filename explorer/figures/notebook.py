@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import escape_markup
+from explorer.charts.style import escape_markup
 
 _COLOURS = ("#006eb5", "#b4440b", "#13986a", "#9d4877", "#b68116", "#4c1f8f", "#0c94c9", "#674d32")
 _CELL = 26  # px, the height of a row of a heat map

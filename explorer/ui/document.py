@@ -6,16 +6,22 @@ on any thread, so it travels with a result and needs no run of the page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from markdown_it import MarkdownIt
+
+from explorer.charts import Table
+from explorer.ui.frame import Panel, Playback, frame_data
 
 _markdown = MarkdownIt("commonmark", {"html": False})  # markup in a text of a visitor stays text
 
 
 class Document:
-    """A list of blocks. Each method adds one; all texts are plain unless the method says otherwise."""
+    """A list of blocks. Each method adds one; all texts are plain unless the method says otherwise.
+
+    An empty sentence adds nothing.
+    """
 
     def __init__(self) -> None:
         self.blocks: list[dict[str, object]] = []
@@ -25,11 +31,13 @@ class Document:
 
     def finding(self, sentence: str) -> None:
         """Add the sentence that answers the question of the section, as a heading."""
-        self._add("finding", text=sentence)
+        if sentence:
+            self._add("finding", text=sentence)
 
     def text(self, sentence: str) -> None:
         """Add a paragraph."""
-        self._add("text", text=sentence)
+        if sentence:
+            self._add("text", text=sentence)
 
     def markdown(self, text: str) -> None:
         """Add text with Markdown (CommonMark, without HTML)."""
@@ -37,7 +45,8 @@ class Document:
 
     def caption(self, sentence: str) -> None:
         """Add a small text under a figure."""
-        self._add("caption", text=sentence)
+        if sentence:
+            self._add("caption", text=sentence)
 
     def code(self, text: str) -> None:
         """Add text with fixed character widths, wrapped at the right edge."""
@@ -55,6 +64,24 @@ class Document:
     def component(self, name: str, data: Mapping[str, object], key: str) -> None:
         """Add the component of this name; `key` is what `pop_event` reads its events by."""
         self._add("component", name=name, data=data, key=key)
+
+    def figures(
+        self,
+        key: str,
+        panels: Sequence[Panel],
+        *,
+        height: int,
+        narrow_height: int | None = None,
+        columns: int | None = None,
+        playback: Playback | None = None,
+    ) -> None:
+        """Add charts side by side; the parameters are those of `frame_data`."""
+        self.component("plot_frame", frame_data(panels, key, height, narrow_height, columns, playback), key)
+
+    def table(self, key: str, table: Table) -> None:
+        """Add a table, unless it has no rows; `key` names the saved file."""
+        if table.rows:
+            self.component("table", table.data(key), key)
 
     def columns(self, count: int) -> list[Document]:
         """Add columns of the same width, which stand below each other on a narrow screen; return them."""

@@ -30,6 +30,18 @@ def explanation(text: str) -> None:
         st.markdown(text)
 
 
+def headline(sentence: str) -> None:
+    """Draw the finding of a section as a heading, if there is one; markup stays text."""
+    if sentence:
+        st.subheader(escape_markdown(sentence), anchor=False)
+
+
+def paragraph(sentence: str) -> None:
+    """Draw a sentence at a readable line width, if there is one; markup stays text."""
+    if sentence:
+        explanation(escape_markdown(sentence))
+
+
 def show_problems(sentences: Iterable[str]) -> None:
     """Show each message as a warning."""
     for sentence in sentences:

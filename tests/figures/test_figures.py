@@ -20,13 +20,13 @@ from syrupy.assertion import SnapshotAssertion
 from explorer.figures.attention import layers_and_heads, patching
 from explorer.figures.comparison import Line, comparison_figure
 from explorer.figures.language import dynamic_evaluation as dynamic
-from explorer.figures.language import loss_by_context, perplexity, temperature, text, tokens
+from explorer.figures.language import loss_by_context, temperature, text, tokens
 from explorer.figures.recurrent import memory_gradients, memory_string, recall
 from explorer.figures.runs import experiments, growth
 from explorer.figures.runs.learning_curves import learning_curve
 from explorer.figures.seq2seq import translation
 from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
-from explorer.figures.transformer import cost, depth, induction, masks, positions, scaled_attention, structure
+from explorer.figures.transformer import cost, depth, induction, scaled_attention, structure
 from explorer.figures.words import linear_readout_ceiling as ceilings
 from explorer.figures.words import model_internals as internals
 from explorer.figures.words import sense_similarity as senses
@@ -129,10 +129,6 @@ def losses(best: float | None) -> go.Figure:
     return text.train_and_held_out_loss(STEPS, held_out, trained, "GRU", "--m-gru", 40, (1.0, 3.0), best)
 
 
-def mask_losses(by_position: bool, end: float, floor: tuple[float, str] | None) -> go.Figure:
-    return masks.loss_figure([line("without", (0.1, 0.2, 3.0), (1, 2, 3))], by_position, end, (0.01, 8.0), floor)
-
-
 def ratios(*marked: float) -> list[tuple[str, float]]:
     return [("--m-rnn", height) for height in marked]
 
@@ -187,11 +183,6 @@ FIGURES: dict[str, go.Figure] = {
     "accuracy by distance, without an end of the context": loss_by_context.accuracy_by_distance(
         [context_line("RNN", 1.0, 0.9, 0.4)], 0.27, "always )", 64, 60
     ),
-    "loss by window": loss_by_context.loss_by_window(
-        [loss_by_context.Line("blocks", "--m-rnn", "solid", A([16, 32]), A([1.5, 1.4]), A([1.3] * 2), A([1.6] * 2))],
-        32,
-    ),
-    "bars with the lowest marked": perplexity.bars(["A", "<B>"], [2.5, 1.25], 2, "--m-ngram"),
     "measure by temperature": temperature.measure_by_temperature(
         [MEASURE, MEASURE], A([0.0, 1.0, 2.0]), 0.7, [], (0.0, 1.0)
     ),
@@ -286,14 +277,6 @@ FIGURES: dict[str, go.Figure] = {
         "bab", 2, ["two", "one"], A([[0.1, 0.2, 0.9], [0.1, 0.1, 0.1]]), ["xyb", "xyz"]
     ),
     "next symbols of a row without a repetition": induction.next_symbol_map("b", None, ["two"], A([[0.1]]), ["x"]),
-    "loss with a floor": mask_losses(False, 200.0, (2.94, "ln 19 = 2.94")),
-    "loss with a low floor": mask_losses(False, 9.0, (0.03, "least")),
-    "loss by position": mask_losses(True, 12.0, None),
-    "loss by many positions": mask_losses(True, 40.0, None),
-    "order sensitivity": positions.order_sensitivity(
-        ["none", "sines, causal"], [False, True], A([[0.0, 2e-7, 1e-7], [0.1, 0.2, 0.3]]), "--m-transformer"
-    ),
-    "exact match beyond the trained lengths": positions.exact_match_by_length(falling("sines", 4), 4, 6),
     "quantity by width": BY_WIDTH,
     "ceiling by probability": ceilings.ceiling_by_probability(CHANCES, CEILINGS, LEADS, 0.5, [0.66, 0.68]),
     "attention map": internals.attention_map(A([[0.9, 0.1, NAN, 0]] * 3 + [[NAN] * 4]), WORDS),
@@ -405,7 +388,6 @@ def test_axes_contain_their_values_with_a_margin() -> None:
     low, high = FIGURES["ceiling by probability"].layout.yaxis.range
     assert low < 0.66 and high > 1
     assert FIGURES["recall by length"].layout.xaxis.range[1] == pytest.approx(3, abs=0.05)
-    assert FIGURES["loss by position"].layout.xaxis.range[0] > 0
     low, high = FIGURES["loss on a string"].layout.yaxis.range
     assert low <= 0 < 1.1 <= high
     for scale, bounds in ((3, (3.0, 4.0)), (0, (0.0, 1.0))):
@@ -416,8 +398,6 @@ def test_axes_contain_their_values_with_a_margin() -> None:
 
 
 def test_signs_other_than_colour_tell_marks_apart() -> None:
-    bars = FIGURES["bars with the lowest marked"].data[0].marker.color
-    assert bars[0] != bars[1]
     loss = FIGURES["training and held-out loss"].data
     assert loss[0].line.width > loss[1].line.width
     dots = FIGURES["final values"].data

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -46,13 +44,12 @@ def test_text_left_out_leaves_no_comparable_bars() -> None:
 
 
 def test_contexts_and_strides_are_drawn_as_they_become_ready() -> None:
-    draw = partial(windows._draw_losses, "--m-transformer", 128, 2)
     losses = {str(context): np.array([[1.5, 1.6], [1.4, 1.5], [1.39, 1.5]]) / context**0.01 for context in CONTEXTS}
     document = Document()
-    draw(document, losses)
+    windows.windows_view(document, losses, "--m-transformer", 128, 2)
     assert document.blocks[0]["text"] == findings.windows_finding({int(each): losses[each] for each in losses})
     texts = [block["text"] for block in document.blocks if block["kind"] == "text"]
     assert texts == [findings.selected_sentence(128, 2, losses["128"]), findings.stride_sentence(128, losses["128"])]
     first = Document()
-    draw(first, {"16": losses["16"]})
+    windows.windows_view(first, {"16": losses["16"]}, "--m-transformer", 128, 2)
     assert [block["kind"] for block in first.blocks] == ["finding", "component", "caption"]

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import INK, SOFT, css_colour, escape_markup, figure, labelled_ticks, round_values
+from explorer.charts.style import INK, SOFT, css_colour, escape_markup, figure, labelled_ticks, round_values
 
 MAX_WRITTEN = 10  # rows and columns of a map whose numbers are written into the cells
 _LARGE_NUMBERS = 8  # columns up to which large numbers fit into the cells on a phone

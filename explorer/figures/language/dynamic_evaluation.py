@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import INK, css_colour, end_label, figure, line_trace, round_values
+from explorer.charts.style import INK, css_colour, end_label, figure, line_trace, round_values
 
 ADAPTING, STATIC, NGRAM, CACHE = range(4)  # the traces, in this order; the last two only where there is an n-gram
 _MAX_POINTS = 200  # of a curve

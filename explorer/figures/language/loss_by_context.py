@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import (
+from explorer.charts.style import (
     INK,
     SOFT,
     annotation,
@@ -53,21 +53,6 @@ def loss_by_context(lines: Sequence[Line], context: int) -> go.Figure:
         _doubling_ticks(1, context),
         {"title": {"text": "tokens before the target"}},
         {"range": [low - margin, high + margin], "nticks": 5, "title": {"text": "nats per token"}},
-    )
-
-
-def loss_by_window(lines: Sequence[Line], window: int) -> go.Figure:
-    """Return the loss in nats per character over the size of the windows that are read; `window` is marked."""
-    values = [float(v) for line in lines for v in line.y if math.isfinite(v)]
-    low, high = min(values, default=0.0), max(values, default=1.0)
-    margin = 0.08 * max(high - low, 0.05)
-    sizes = sorted({int(x) for line in lines for x in line.x})
-    return _figure(
-        lines,
-        sizes,
-        {"title": {"text": "characters in a window"}},
-        {"range": [low - margin, high + margin], "nticks": 5, "title": {"text": "nats per character"}},
-        shapes=[vertical_line(float(window), SOFT, 1.5, "5px,4px")],
     )
 
 

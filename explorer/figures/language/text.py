@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import SOFT, figure, line_trace, round_significant, vertical_line
+from explorer.charts.style import SOFT, figure, line_trace, round_significant, vertical_line
 
 
 def train_and_held_out_loss(

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import INK, PAGE, RULE, SOFT, annotation, css_colour, figure, round_values, vertical_line
+from explorer.charts.style import INK, PAGE, RULE, SOFT, annotation, css_colour, figure, round_values, vertical_line
 
 _MAX_POINTS = 160  # of a curve
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import band, css_colour, escape_markup, figure, line_trace, power_of_ten
+from explorer.charts.style import band, css_colour, escape_markup, figure, line_trace, power_of_ten
 
 TRACES_PER_LINE = 4  # traces: lowest seed, highest seed, median, label
 MAX_POSITIONS = 60  # of a sequence that are shown

@@ -7,8 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from explorer.figures.comparison import Line
-from explorer.figures.style import (
+from explorer.charts.style import (
     INK,
     annotation,
     band,
@@ -20,6 +19,7 @@ from explorer.figures.style import (
     line_trace,
     round_significant,
 )
+from explorer.figures.comparison import Line
 
 _RIGHT_MARGIN = 84  # pixels for the labels at the right
 

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.charts.style import INK, SOFT, figure, heatmap, horizontal_line, labelled_ticks, vertical_line
 from explorer.figures.comparison import Line, comparison_figure
-from explorer.figures.style import INK, SOFT, figure, heatmap, horizontal_line, labelled_ticks, vertical_line
 
 _LENGTHS = (1, 10, 100, 1_000)
 _LABEL_MARGIN = 88  # px for the labels at the ends of the lines

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from explorer.charts.style import INK, vertical_line
 from explorer.figures.comparison import Line, comparison_figure
-from explorer.figures.style import INK, vertical_line
 
 
 def accuracy_by_position(lines: Sequence[Line], trained: int) -> go.Figure:

@@ -12,8 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.comparison import Line, comparison_figure
-from explorer.figures.style import (
+from explorer.charts.style import (
     PAGE,
     SOFT,
     annotation,
@@ -25,6 +24,7 @@ from explorer.figures.style import (
     power_of_ten,
     round_values,
 )
+from explorer.figures.comparison import Line, comparison_figure
 
 _LINE_SHIFT = 0.16  # between lines that share a value, as a share of the distance between values
 

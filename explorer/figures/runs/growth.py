@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import band, figure, line_end_labels, line_with_dots, round_significant
+from explorer.charts.style import band, figure, line_end_labels, line_with_dots, round_significant
 
 TRACES_PER_LINE = 3  # traces: lowest seed, highest seed, mean
 _TICK_STEPS = (1.0, 0.5, 0.2, 0.1, 0.05)  # of the losses on their axis: the largest that gives enough ticks

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import INK, annotation, band, figure, horizontal_line, line_trace, round_values
+from explorer.charts.style import INK, annotation, band, figure, horizontal_line, line_trace, round_values
 
 LOW, HIGH, MEDIAN = range(3)  # the traces, in this order
 

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import css_colour, escape_markup, round_significant
+from explorer.charts.style import css_colour, escape_markup, round_significant
 
 
 @dataclass(frozen=True)

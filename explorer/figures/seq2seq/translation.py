@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.comparison import Line, comparison_figure
-from explorer.figures.style import (
+from explorer.charts.style import (
     INK,
     SOFT,
     annotation,
@@ -22,6 +21,7 @@ from explorer.figures.style import (
     labelled_ticks,
     vertical_line,
 )
+from explorer.figures.comparison import Line, comparison_figure
 
 _LABELLED, _FEW_COLUMNS = 0.15, 12  # weights from here on, and as many columns, have room for numbers
 _LABEL_LEVELS = (0.82, 0.66, 0.5, 0.34, 0.18)  # heights at which the lines are labelled, one each

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import band, figure, line_end_labels, line_with_dots, round_significant
+from explorer.charts.style import band, figure, line_end_labels, line_with_dots, round_significant
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import INK, figure, heatmap, labelled_ticks, vertical_line
+from explorer.charts.style import INK, figure, heatmap, labelled_ticks, vertical_line
 
 
 def next_symbol_map(

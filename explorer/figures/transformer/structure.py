@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from explorer.figures.style import INK, PAGE, RULE, SOFT, annotation, css_colour, escape_markup, figure
+from explorer.charts.style import INK, PAGE, RULE, SOFT, annotation, css_colour, escape_markup, figure
 from explorer.models.structure import ModelStructure, StackStructure
 from explorer.number_format import format_count
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from explorer.figures.style import INK, PAGE, SOFT, annotation, css_colour, figure, round_values
+from explorer.charts.style import INK, PAGE, SOFT, annotation, css_colour, figure, round_values
 
 
 def ceiling_by_probability(

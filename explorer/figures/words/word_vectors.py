@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import css_colour, escape_markup, figure, labelled_ticks, round_values
+from explorer.charts.style import css_colour, escape_markup, figure, labelled_ticks, round_values
 
 _POSITIONS = ("top center", "bottom center", "middle right", "middle left")
 _CHARACTER, _LINE = 0.016, 0.05  # size of a letter, as a share of the figure

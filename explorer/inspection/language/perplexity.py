@@ -20,8 +20,9 @@ from torch import Tensor, nn
 
 from explorer.errors import TextError
 from explorer.hub.pretrained import PretrainedModule
-from explorer.inspection.load_model import LoadedModel
+from explorer.inspection.load_model import LoadedModel, load_model
 from explorer.models.kneser_ney import Ngram
+from explorer.run_store.store import StoredRun
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.token_arrays import load_tokens
@@ -38,6 +39,20 @@ def held_out_tokens(config: TextConfig, targets: int) -> Integer[ndarray, " toke
     if "held_out" not in tokens.arrays:
         raise TextError("Windows of any length need a held-out end of the text.", "Choose split = end.")
     return tokens.arrays["held_out"][: targets + 1]
+
+
+def run_losses(
+    run: StoredRun, targets: int, window: int, divisors: tuple[int, ...]
+) -> Float[ndarray, "strides replicas"]:
+    """Return the mean loss (nats per token) of each seed of a run on the first targets of its held-out text.
+
+    targets: how many tokens are predicted at most
+    window: the size of the windows; their strides are that divided by each of `divisors`
+
+    Raises DamagedRun, and what `held_out_tokens` raises.
+    """
+    tokens = held_out_tokens(run.config.task_as(TextConfig), targets)
+    return losses_by_stride(load_model(run), tokens, window, [window // divisor for divisor in divisors])
 
 
 def windowed_surprisals(

@@ -14,12 +14,14 @@ from numpy import ndarray
 from torch import Tensor
 
 from explorer.generation.sampling import gumbel_noise, noise_generator
-from explorer.inspection.load_model import LoadedModel, to_array
+from explorer.inspection.load_model import LoadedModel, load_model, to_array
+from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.grammar_text import LETTERS
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.tasks.sequence_labelling.random_symbols_rows import evaluation_rows
 from explorer.tasks.sequence_labelling.rows import logits_per_replica
 from explorer.training.objectives.labelling import labelling_task
+from explorer.training.record import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +33,25 @@ class GeneratedSigns:
     top_probability: Float[ndarray, "replicas steps"]  # mean over the rows
 
 
+def continue_text(run: StoredRun | Record, prompt: str, rows: int, length: int) -> GeneratedSigns:
+    """Return rows of this length that every seed of a run generates after a prompt. Raises DamagedRun.
+
+    prompt: in the alphabet of the grammar text
+    """
+    prompts = torch.tensor([LETTERS.index(letter) for letter in prompt]).expand(rows, -1)
+    return generate_signs(load_model(run), prompts, length)
+
+
+def continue_symbols(run: StoredRun | Record, rows: int, given: int) -> GeneratedSigns:
+    """Return rows of symbols that every seed of a run generates after as many random symbols. Raises DamagedRun."""
+    loaded = load_model(run)
+    task = loaded.config.task_as(RandomSymbolsConfig)
+    return generate_signs(loaded, random_prompts(task, rows, given), task.length)
+
+
 def random_prompts(task: RandomSymbolsConfig, rows: int, first: int = 2) -> Int[Tensor, "rows first"]:
     """Return random prompts, the same for every model."""
     return evaluation_rows(task, rows, seed=1).ids[:, :first]
-
-
-def text_prompts(text: str, rows: int) -> Int[Tensor, "rows first"]:
-    """Return one text as the prompt of `rows` rows, in the alphabet of the grammar text."""
-    return torch.tensor([LETTERS.index(letter) for letter in text]).expand(rows, -1)
 
 
 @torch.inference_mode()

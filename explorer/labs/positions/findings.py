@@ -9,13 +9,13 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.transformer.positions import ROUNDING
 from explorer.inspection.transformer import positions
 from explorer.inspection.verdicts import compare_with_best
 from explorer.number_format import format_range, format_significant
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
+ROUNDING = 1e-5  # upper bound of float32 rounding when terms are summed in another order
 SCHEME_NAMES = {
     "none": "no positions",
     "sinusoidal": "sinusoidal positions",

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from explorer.experiments.labelling import POSITION_VARIANTS, VARIANTS
+from explorer.tokenization.words import split_words
 from explorer.ui.state import url_codec
 from explorer.ui.state.experiment_state import LabellingComparison
 from explorer.ui.state.fields import setting
 
 POSITION_COUNT = 40  # in the pictures: as many as the included run has learned vectors for
 MAX_CHARACTERS = 120  # characters of a sentence
+MAX_WORDS = 20  # words of a sentence that are read
 _COMPONENT_FIELDS = ("width", "base", "turn_width", "turn_base", "place", "pair", "other", "draw", "after")
 _TITLES = {VARIANTS[name].name: VARIANTS[name].title for name in POSITION_VARIANTS}
 _OUTPUT_ORDERS = {"copy": "the same", "reverse": "reversed"}
@@ -51,6 +53,27 @@ class PositionsState(LabellingComparison):
         return {name: getattr(self, name) for name in _COMPONENT_FIELDS} | {
             name: getattr(self, name) // 2 * 2 for name in ("width", "turn_width")
         }
+
+    @property
+    def sentences(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The words of both sentences that are read; those of the example in place of an empty one."""
+        first, second = (
+            split_words(getattr(self, name))[:MAX_WORDS] or split_words(getattr(PositionsState(), name))
+            for name in ("first", "second")
+        )
+        return first, second
+
+    @property
+    def sentence_problems(self) -> list[str]:
+        """A message for each sentence that was cut, and one if a sentence is empty."""
+        counts = {name: len(split_words(getattr(self, name))) for name in ("first", "second")}
+        problems = [
+            f"The {name} sentence has {count} words; {MAX_WORDS} are read. The rest was left out."
+            for name, count in counts.items()
+            if count > MAX_WORDS
+        ]
+        empty = "A sentence is empty, so an example is shown in its place: write a few words in both."
+        return problems if all(counts.values()) else [*problems, empty]
 
     def with_defaults(self) -> PositionsState:
         """Return the state with the default pictures; sentences and training settings stay."""

@@ -12,6 +12,8 @@ import plotly.graph_objects as go
 
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.document import Document
+from explorer.ui.frame import Playback as Playback
+from explorer.ui.frame import _add_pale, frame_data
 
 _frame = register("plot_frame")
 
@@ -71,37 +73,6 @@ class Panel:
         }
 
 
-def _add_pale(plot: dict[str, Any], earlier: dict[str, Any]) -> None:
-    """Add the traces of an earlier figure to plotly's JSON of a figure, pale and whole, on axes with room for both."""
-    marks = {"opacity": 0.3, "hoverinfo": "skip", "showlegend": False, "meta": {"whole": True}}
-    pale = [trace | marks for trace in earlier["data"] if trace.get("type", "scatter") == "scatter"]
-    plot["data"] = [*plot["data"], *pale]
-    layout = dict(plot["layout"])
-    for name, axis in earlier["layout"].items():
-        if name.startswith(("xaxis", "yaxis")) and "range" in axis and "range" in layout.get(name, {}):
-            both = [axis["range"], layout[name]["range"]]
-            layout[name] = layout[name] | {"range": [min(low for low, _ in both), max(high for _, high in both)]}
-    plot["layout"] = layout
-
-
-@dataclass(frozen=True)
-class Playback:
-    """The playback of a training, which runs in the visitor's browser only."""
-
-    run: str  # changes when another training is shown
-    end: int  # the last epoch there will be
-    available: int  # the last epoch there is
-    live: bool
-    say: str
-    autoplay: bool = False  # play from the start even if training has ended: Train was just pressed
-    unit: str = "epoch"
-    step: float = 1.0  # step of the arrow keys
-    stops: Sequence[str] = ()  # labels of the frames of the panels; `end` is then the last frame
-    says: Sequence[str] = ()  # a sentence for each frame, below the panels
-    first: int | None = None  # initial position; None: the end
-    tells: bool = False  # send the final position of a drag as the event "stop"
-
-
 def value_tracks(lines: Iterable[tuple[str, str]], digits: int | str = 2, per_line: int = 3) -> list[dict[str, object]]:
     """Return the `tracks` of a panel whose first traces are low, high and line for each title and colour."""
     tracks = []
@@ -121,7 +92,7 @@ def value_tracks(lines: Iterable[tuple[str, str]], digits: int | str = 2, per_li
 
 
 def draw_plot_frame(
-    panels: Sequence[Panel],
+    panels: Sequence[Any],
     *,
     key: str,
     height: int,
@@ -138,14 +109,18 @@ def draw_plot_frame(
     target = pop_target(key)
     if target is not None:
         panels = [replace(p, target={**p.target, "value": target}) if p.target else p for p in panels]
-    data = _frame_data(panels, key, height, narrow_height, columns)
-    _frame(data=data, key=key, **event_callbacks(key, "target", "stop", "pick"))
+    mount_frame(frame_data(panels, key, height, narrow_height, columns), key)
     return target
+
+
+def mount_frame(data: Mapping[str, object], key: str) -> None:
+    """Mount the component with the data that `frame_data` returns."""
+    _frame(data=data, key=key, **event_callbacks(key, "target", "stop", "pick"))
 
 
 def add_plot_frame(
     document: Document,
-    panels: Sequence[Panel],
+    panels: Sequence[Any],
     *,
     key: str,
     height: int,
@@ -154,7 +129,7 @@ def add_plot_frame(
     playback: Playback | None = None,
 ) -> None:
     """Add plotly figures side by side to a document; the parameters are those of `draw_plot_frame`."""
-    document.component("plot_frame", _frame_data(panels, key, height, narrow_height, columns, playback), key)
+    document.component("plot_frame", frame_data(panels, key, height, narrow_height, columns, playback), key)
 
 
 def pop_target(key: str) -> float | None:
@@ -170,21 +145,3 @@ def pop_pick(key: str) -> tuple[str, int, int] | None:
         return None
     figure, x, y = (event.get(name) for name in ("figure", "x", "y"))
     return (figure, x, y) if isinstance(figure, str) and type(x) is int and type(y) is int else None
-
-
-def _frame_data(
-    panels: Sequence[Panel],
-    key: str,
-    height: int,
-    narrow_height: int | None,
-    columns: int | None,
-    playback: Playback | None = None,
-) -> dict[str, object]:
-    return {
-        "figures": [panel.data for panel in panels],
-        "playback": vars(playback) if playback else None,
-        "columns": columns,
-        "height": height,
-        "narrow_height": narrow_height,
-        "file": key,
-    }

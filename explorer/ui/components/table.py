@@ -67,8 +67,13 @@ def draw_table(
     opened = event if isinstance(event, str) and any(row.get("key") == event for row in rows) else None
     select = None if chosen is None else {"chosen": list(chosen), "most": max_chosen}
     data = {**_table_data(columns, rows, key, label, caption), "select": select, "sort": sort}
-    _table(data=data, key=key, **event_callbacks(key, "chosen", "sort", "open"))
+    mount_table(data, key)
     return TableState(tuple(chosen or ()), sort, opened)
+
+
+def mount_table(data: Mapping[str, object], key: str) -> None:
+    """Mount the component with its data; see `static/components/table/view.js`."""
+    _table(data=data, key=key, **event_callbacks(key, "chosen", "sort", "open"))
 
 
 def add_table(

@@ -14,8 +14,9 @@ from explorer.number_format import format_duration
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig
 from explorer.training.machine import local_kinds
-from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame
+from explorer.ui.components.plot_frame import Panel as OldPanel
 from explorer.ui.document import Document
+from explorer.ui.frame import Panel, Playback
 from explorer.ui.result_section import live_section
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training.run_view import RunView
@@ -31,7 +32,7 @@ def draw_learning_chart(
     key: str,
     request: TrainRequest,
     configs: Mapping[str, RunConfig],
-    make_panels: Callable[[Views], list[Panel]],
+    make_panels: Callable[[Views], list[Panel] | list[OldPanel]],
     caption: str | Callable[[Views], str],
     *,
     run: str = "",
@@ -47,7 +48,7 @@ def draw_learning_chart(
     caption: what the chart shows; the outcome of the training is said before it, and other kinds of machine after it.
     run: identifies what is shown; when it changes, the playback starts anew.
     axis: returns what the playback moves along; by default the steps of the training.
-    layout: further arguments of `add_plot_frame`.
+    layout: further arguments of `Document.figures`.
     """
     visitor_id = current_visitor().id
 
@@ -67,12 +68,12 @@ def draw_learning_chart(
             unit=along.unit,
             step=along.step or float(max(along.end // 50, 1)),
         )
-        panels = make_panels(views)
+        panels: list[Any] = [*make_panels(views)]
         if earlier:
             panels = [
                 replace(panel, earlier=before) for panel, before in zip(panels, make_panels(earlier), strict=False)
             ]
-        add_plot_frame(document, panels, key=key, playback=playback, **layout)
+        document.figures(key, panels, playback=playback, **layout)
         words = caption if isinstance(caption, str) else caption(views)
         pale = "Pale: the earlier result." if earlier else ""
         document.caption(" ".join(filter(None, (describe_outcome(views), pale, words, describe_machines(views)))))

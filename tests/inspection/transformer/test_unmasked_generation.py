@@ -6,7 +6,7 @@ import torch
 
 from explorer.generation.sampling import gumbel_noise, noise_generator
 from explorer.inspection.load_model import load_model
-from explorer.inspection.transformer.unmasked_generation import generate_signs, random_prompts, text_prompts
+from explorer.inspection.transformer.unmasked_generation import continue_text, generate_signs, random_prompts
 from explorer.run_store import store
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 
@@ -28,7 +28,7 @@ def test_a_model_trained_without_a_mask_repeats_itself(name: str) -> None:
 
 def test_each_step_reads_the_last_signs_of_a_row_length() -> None:
     loaded = load_model(store.find("tale-causal"))
-    sample, longer = (generate_signs(loaded, text_prompts("the old king", 3), length) for length in (60, 62))
+    sample, longer = (continue_text(store.find("tale-causal"), "the old king", 3, length) for length in (60, 62))
     last = torch.from_numpy(sample.ids[..., -41:-1])  # the tokens before the last letter
     with torch.inference_mode():
         p = loaded.stack(last)[..., -1, :].softmax(dim=-1)

@@ -16,6 +16,7 @@ from explorer.number_format import superscript
 INK, SOFT, RULE, PAGE = "var(--ink)", "var(--soft)", "var(--rule)", "var(--page)"
 Numbers: TypeAlias = Sequence[int | float | None]  # None is a gap
 MINUS, PLUS = "var(--sign-1)", "var(--sign-5)"
+VEIL = "var(--page/0.75)"  # behind a label, which a line may cross
 
 
 def css_colour(colour: str, alpha: float | None = None) -> str:
@@ -130,9 +131,9 @@ def round_values(values: Iterable[SupportsFloat]) -> list[float]:
     return [round(float(v), 4) for v in values]
 
 
-def round_significant(value: SupportsFloat) -> float | None:
-    """Return a number with five significant digits; None, a gap in plotly, if it is not finite."""
-    return float(f"{float(value):.5g}") if math.isfinite(value) else None
+def round_significant(value: SupportsFloat, digits: int = 5) -> float | None:
+    """Return a number with so many significant digits; None, a gap in plotly, if it is not finite."""
+    return float(f"{float(value):.{digits}g}") if math.isfinite(value) else None
 
 
 def power_of_ten(power: int) -> str:

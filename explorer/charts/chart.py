@@ -1,0 +1,48 @@
+"""What a chart of any kind gives to a page or a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import plotly.graph_objects as go
+
+from explorer.charts.style import figure
+
+Trace: TypeAlias = dict[str, Any]  # as plotly's JSON has it
+Readout: TypeAlias = dict[str, object]  # trace, title, colour, digits and, with a band, low and high
+
+
+class Chart(Protocol):
+    """A chart of any kind."""
+
+    @property
+    def text(self) -> str:
+        """What the chart shows, for readers who do not see it."""
+
+    @property
+    def readouts(self) -> Sequence[Readout]:
+        """The lines whose values the page shows at the pointer, by the indices of their traces."""
+
+    def traces(self) -> list[Trace]:
+        """Return the traces; their names are the columns of a saved table."""
+
+    def figure(self) -> go.Figure:
+        """Return the traces and the layout."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A chart that is of no other kind, from traces and a layout as plotly's JSON has them."""
+
+    text: str
+    drawn: Sequence[Trace]
+    layout: Mapping[str, Any]
+    readouts: Sequence[Readout] = ()
+
+    def traces(self) -> list[Trace]:
+        return list(self.drawn)
+
+    def figure(self) -> go.Figure:
+        return figure(*self.drawn, **self.layout)
