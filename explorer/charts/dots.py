@@ -72,7 +72,7 @@ class DotChart:
         ranges = [row.values + sign * row.error for row in self.rows if row.error is not None for sign in (-1, 1)]
         span = self.x.span or span_of([*(row.values for row in self.rows), *ranges], log=self.x.log)
         x = Axis(self.x.title, span, self.x.log, 6 if self.x.ticks is None and not self.x.log else self.x.ticks)
-        written = [label for rule in self.rules for label in rule.label(x, PLAIN)]
+        written = [label | {"yanchor": "bottom"} for rule in self.rules for label in rule.label(x, PLAIN)]  # above
         places = self._places
         return figure(
             *self.traces(),
