@@ -17,8 +17,8 @@ from explorer.labs.perplexity import findings
 from explorer.labs.perplexity.state import CONTEXTS, STRIDES, PerplexityState
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
+from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.ui import visitor_text
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
 from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel
@@ -36,7 +36,7 @@ _DASHES = {1: "solid", 2: "10px,4px", 4: "2px,4px"}
 
 def window_section(session: PageSession[PerplexityState]) -> None:
     """Draw the loss of an included run by the context and the stride with which the text is read."""
-    if not visitor_text.is_corpus_available("tinyshakespeare"):
+    if not corpora.is_corpus_available("tinyshakespeare"):
         empty_panel("Tiny Shakespeare, which these networks predict, is not on this machine.", 120)
         return
     try:

@@ -35,7 +35,6 @@ from explorer.tokenization.text import Tokenizer, from_json
 from explorer.tokenization.words import Reading, Words
 from explorer.training.config import RunConfig
 from explorer.training.record import Record
-from explorer.ui import visitor_text
 from explorer.ui.training.inspectable_model import Evaluated, InspectableModel, following_text
 from explorer.ui.training.model_input import AGREEMENT_EXAMPLES, SENTENCE_EXAMPLES, TASK_EXAMPLES, TEXT_EXAMPLES
 
@@ -141,7 +140,7 @@ class StoredModel(InspectableModel):
     def importance_text(self) -> Evaluated:
         task = self.config.task
         if isinstance(task, TextConfig):
-            return "held-out text" if visitor_text.is_available(task) else ""
+            return "held-out text" if corpora.is_available(task) else ""
         return "" if isinstance(task, SentimentConfig) else "sentences of the task"
 
     @property
@@ -232,7 +231,7 @@ class StoredModel(InspectableModel):
 
     def corpus_tokens(self) -> tuple[Integer[ndarray, " tokens"], bool] | None:
         task = self.config.task_as(TextConfig)
-        if not visitor_text.is_available(task):
+        if not corpora.is_available(task):
             return None
         arrays = load_tokens(task, corpora.load_text(task)).arrays
         return (arrays["held_out"], True) if "held_out" in arrays else (arrays["training"], False)
