@@ -38,7 +38,7 @@ def generate_text(name: str, prompt: str, sampling: Sampling) -> str:
     stored_model = find_run(name)
     assert stored_model.tokenizer
     task, tokenizer = stored_model.config.task_as(TextConfig), stored_model.tokenizer
-    generator = TextGenerator.for_task(stored_model.model(), task, tokenizer)
+    generator = TextGenerator.for_task(stored_model.module(), task, tokenizer)
     return continue_prompt(generator, tokenizer, prompt, 20, sampling, lower=task.lower).texts[0]
 
 
