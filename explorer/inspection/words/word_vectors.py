@@ -175,7 +175,7 @@ class FrequencyEffects:
 
 def frequency_effects(table: WordTable) -> FrequencyEffects:
     """Return lengths and reliability of vectors by frequency. Raises NeedsText or CorpusMissing without the text."""
-    from explorer.tasks.word_vectors_rows import word_data
+    from explorer.tasks.word_vectors import word_data
 
     counts = word_data(table.task).counts[1:]
     lengths = np.linalg.norm(table.vectors, axis=-1)[:, 1:]

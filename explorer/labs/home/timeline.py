@@ -122,8 +122,7 @@ def _gradients_reaching_back(*runs: StoredRun) -> Figure:
     """Return how much of the gradient arrives at each symbol before training; the station is about the last run."""
     from explorer.inspection.load_model import load_model, to_array
     from explorer.inspection.recurrent.input_gradients import gradient_norms
-    from explorer.tasks.recall import RecallConfig
-    from explorer.tasks.recall_rows import evaluation_sequences
+    from explorer.tasks.recall import RecallConfig, evaluation_sequences
 
     lines, parts = [], []
     for run in runs:
