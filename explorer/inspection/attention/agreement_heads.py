@@ -13,8 +13,13 @@ from torch import Tensor
 from explorer.inspection.attention.attention_model import attention_model
 from explorer.inspection.load_model import LoadedModel, to_array
 from explorer.models.taps import intervene, record
-from explorer.tasks.sequence_labelling.agreement import AgreementConfig
-from explorer.tasks.sequence_labelling.agreement_rows import answer_position, build_rows, evaluation_clauses, is_correct
+from explorer.tasks.sequence_labelling.agreement import (
+    AgreementConfig,
+    answer_position,
+    build_rows,
+    evaluation_clauses,
+    is_correct,
+)
 from explorer.tasks.sequence_labelling.rows import logits_per_replica
 
 SENTENCE_KINDS = {"verb": "misleading", "pronoun": "confusing"}  # the sentences used for each target
