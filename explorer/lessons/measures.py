@@ -79,6 +79,7 @@ from explorer.lessons.measure import (
     limits_of_metric,
     split_sentences,
 )
+from explorer.model.run_model import RunModel
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import CLASSES, VOCABULARY
@@ -86,7 +87,6 @@ from explorer.tasks.own_sentences import Language
 from explorer.tasks.sentiment.config import CLASSES as ENGLISH_CLASSES
 from explorer.tasks.seq2seq.config import TranslationConfig, source_vocabulary
 from explorer.tasks.seq2seq.digits import ReverseConfig
-from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.text import Tokenizer, from_json
 
 SAMPLES = 8  # generated texts of each measurement, with different sampling noise
@@ -111,10 +111,9 @@ def measure(name: str, settings: Mapping[str, Any]) -> Values:
     return MEASURES[name].compute(**settings)
 
 
-@cached()
 def _loaded_model(run: str, step: int = -1) -> load_model.LoadedModel:
     """Load an included run with the weights of a step of its training; -1 is the last."""
-    return load_model.load_model(store.find(run), None if step < 0 else step)
+    return load_model.shared_model(store.find(run), None if step < 0 else step)
 
 
 def _floats(values: Any) -> list[float]:
@@ -295,22 +294,12 @@ def cosine_of_words(run: VectorsRun, word: WordWithVector, other: WordWithVector
     return _floats(word_vectors.pair_similarity(word_vectors.load_table(store.find(run)), word, other).cosines)
 
 
-def _load_and_tokenize(run: str, step: int, text: str) -> tuple[load_model.LoadedModel, attend.TokenizedInput]:
-    loaded = _loaded_model(run, step)
-    return loaded, attend.tokenize_input(loaded.config, _tokenizer(run), text)
-
-
-@cached()
-def _tokenizer(run: str) -> Tokenizer:
-    return from_json(store.find(run).tokenizer)
-
-
 def _head_scores(run: str, step: int, text: str, name: str) -> list[np.ndarray]:
     """Return one of the scores of all heads over a text (see `score_heads`), an array (layers, heads) for each seed."""
-    loaded, read = _load_and_tokenize(run, step, text)
-    found = []
-    for replica in range(loaded.config.replicas):
-        seen = attend.attend(loaded.single_replica(replica), read.ids)
+    model, found = RunModel(store.find(run)), []
+    read = model.tokenize(text)
+    for replica in range(model.config.replicas):
+        seen = attend.attend(model.module(replica, None if step < 0 else step), read.ids)
         found.append(getattr(head_scores.score_heads(seen.weights, read.ids), name))
     return found
 
@@ -335,8 +324,8 @@ def largest_score(run: HeadsRun, text: str, habit: HeadScore, step: Step = -1) -
 @lesson_measure("visible", over="")
 def visible_tokens(run: HeadsRun, text: str, layer: Layer, head: HeadOfLayer, place: Position) -> list[float]:
     """The number of tokens that the token at position `place` (counted from 1) may attend to."""
-    loaded, read = _load_and_tokenize(run, -1, text)
-    row = attend.attend(loaded.single_replica(0), read.ids).weights[layer, head, place - 1]
+    model = RunModel(store.find(run))
+    row = attend.attend(model.module(), model.tokenize(text).ids).weights[layer, head, place - 1]
     return [float((~np.isnan(row)).sum())]
 
 
@@ -385,7 +374,7 @@ def loss_without_head(run: InductionRun, role: Role) -> list[float]:
 def _logits(run: str, prompt: str) -> list[torch.Tensor]:
     """Return the logits of the next token after the prompt, one tensor (vocabulary,) for each seed."""
     found = []
-    for replica in range(_loaded_model(run).config.replicas):
+    for replica in range(store.find(run).config.replicas):
         generator, ids = _generator_and_prompt(run, prompt, replica)
         reader = decoding.make_decoder(generator.model, generator.context or len(ids), 1, generator.padding)
         with torch.inference_mode():
@@ -421,10 +410,8 @@ def tokens_after_top_p(run: TextRun, prompt: str, top_p: Share, temperature: Tem
 
 
 def _generator_and_prompt(run: str, prompt: str, replica: int = 0) -> tuple[generate.TextGenerator, torch.Tensor]:
-    loaded, tokenizer = _loaded_model(run), _tokenizer(run)
-    ids, _ = generate.prompt_ids(tokenizer, prompt)
-    model, config = loaded.single_replica(replica), loaded.config.task_as(TextConfig)
-    return generate.TextGenerator.for_task(model, config, tokenizer), ids
+    model = RunModel(store.find(run))
+    return model.text_generator(replica), torch.tensor(model.read_prompt(prompt)[0])
 
 
 @lesson_measure("repeats", over="generated texts", span=SHARE)
