@@ -285,28 +285,23 @@ class PretrainedModule(nn.Module):
         The output projection of an attention is the first linear map after it; the feedforward layer ends with the last
         linear map of the block. If the output of a block is its input plus the outputs of these two, its parts add up.
         """
-        wrappers = [wrapper for wrappers in self._blocks.values() for wrapper in wrappers]
         with recorded_calls() as calls:
-            measured = [_BlockMeasurement(wrapper, calls) for wrapper in wrappers]
+            measured = {
+                name: [_BlockMeasurement(wrapper, calls) for wrapper in wrappers]
+                for name, wrappers in self._blocks.items()
+            }
+            every = [each for of_stack in measured.values() for each in of_stack]
             try:
                 self._probe()
             finally:
-                for measurement in measured:
-                    measurement.remove()
+                for each in every:
+                    each.remove()
         self._projections = {
-            (name, wrapper.index): measurement.projection
-            for name, wrappers in self._blocks.items()
-            for wrapper in wrappers
-            for measurement in measured
-            if measurement.block is wrapper
+            (name, layer): each.projection for name, of_stack in measured.items() for layer, each in enumerate(of_stack)
         }
-        self.block_designs = {
-            name: measurement.design
-            for name, wrappers in self._blocks.items()
-            for measurement in measured
-            if measurement.block is wrappers[-1]  # the first block of some models has no norm before its attention
-        }
-        adds_up = self.kind == "decoder" and self.predicts and all(each.adds_up for each in measured)
+        # Of the last block: the first one of some models has no norm before its attention.
+        self.block_designs = {name: of_stack[-1].design for name, of_stack in measured.items()}
+        adds_up = self.kind == "decoder" and self.predicts and all(each.adds_up for each in every)
         self.linear_readout = self._find_readout() if adds_up else None
 
     @property
@@ -382,7 +377,7 @@ class _BlockMeasurement:
     """Watches one block in one forward pass."""
 
     def __init__(self, block: _Block, calls: Sequence[Call]) -> None:
-        self.block, self._calls = block, calls
+        self._calls = calls
         self.projection: Any = None
         self.adds_up = False
         self.design = BlockDesign()
