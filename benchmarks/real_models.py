@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ from explorer.inspection.attention.patching import patch_states
 from explorer.inspection.pretrained.answer_depth import single_token_prompts
 from explorer.inspection.pretrained.coreference import Coreference
 from explorer.inspection.pretrained.intervals import estimate
-from explorer.inspection.pretrained.opened_model import FIRST_TOKENS, OpenedModel
+from explorer.inspection.pretrained.opened_model import FirstTokens, OpenedModel
 from explorer.inspection.pretrained.repeated_tokens import MOST_REMOVED, PERIOD, SEQUENCES
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, PRONOUN_PAIRS
 from explorer.models.taps import record
@@ -108,7 +108,7 @@ def print_first_token(opened: OpenedModel) -> None:
     """Print how many heads give more than half of their attention to the first token."""
     heads = opened.model.layout.layers * opened.model.layout.heads
     unchanged = None
-    for variant in FIRST_TOKENS:
+    for variant in get_args(FirstTokens):
         with _timed(f"Attention to the first token, {variant}"):
             found = opened.first_token(variant)
             unchanged = found if unchanged is None else unchanged

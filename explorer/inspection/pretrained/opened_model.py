@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from jaxtyping import Int
@@ -27,6 +27,8 @@ from explorer.inspection.pretrained.coreference import Coreference, coreference
 from explorer.inspection.pretrained.random_network import random_network
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, SENTENCES
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 FirstTokens: TypeAlias = Literal["unchanged", "replaced", "removed", "longer", "random network"]
 JOINED = 4  # sentences of a longer text
 OTHER_TEXTS = 20  # of the length of a visitor's text: less than all of them is less than in 95 %
@@ -148,10 +150,22 @@ Group: TypeAlias = Literal["best", "two best", "four best", "previous-token head
 _KEPT = 32  # results of each experiment
 
 
-@lru_cache(maxsize=_KEPT)
-def induction_scores(card: ModelCard) -> repeated_tokens.RepeatScores:
-    """Return the scores of all heads; see `OpenedModel.score_heads`."""
-    return opened_model(card).score_heads()
+def _cached_by_card(method: Callable[Concatenate[OpenedModel, _P], _R]) -> Callable[Concatenate[ModelCard, _P], _R]:
+    """Return a method of an opened model as a function of its card, whose results are kept."""
+
+    @lru_cache(maxsize=_KEPT)
+    def measure(card: ModelCard, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return method(opened_model(card), *args, **kwargs)
+
+    return wraps(method)(measure)  # type: ignore[return-value]  # its first parameter is the card
+
+
+induction_scores = _cached_by_card(OpenedModel.score_heads)
+attention_to_first_token = _cached_by_card(OpenedModel.first_token)
+first_token_of_others = _cached_by_card(OpenedModel.first_token_of_others)
+neighbours_by_sense = _cached_by_card(OpenedModel.sense_neighbours)
+depth_of_answers = _cached_by_card(OpenedModel.answers_by_depth)
+meaning_of_it = _cached_by_card(OpenedModel.coreference)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -172,39 +186,9 @@ def loss_without_group(card: ModelCard, group: Group, draws: int = repeated_toke
 
 
 @lru_cache(maxsize=_KEPT)
-def attention_to_first_token(card: ModelCard, variant: FirstTokens) -> first_token.FirstTokenAttention:
-    """Return how much attention goes to the first token; see `OpenedModel.first_token`."""
-    return opened_model(card).first_token(variant)
-
-
-@lru_cache(maxsize=_KEPT)
-def first_token_of_others(card: ModelCard, length: int) -> first_token.FirstTokenAttention:
-    """Return the attention to the first token of other texts; see `OpenedModel.first_token_of_others`."""
-    return opened_model(card).first_token_of_others(length)
-
-
-@lru_cache(maxsize=_KEPT)
-def neighbours_by_sense(card: ModelCard, random_seed: int | None = None) -> senses.SenseNeighbours:
-    """Return whether nearest neighbours have the same sense; see `OpenedModel.sense_neighbours`."""
-    return opened_model(card).sense_neighbours(random_seed)
-
-
-@lru_cache(maxsize=_KEPT)
-def depth_of_answers(card: ModelCard) -> answer_depth.AnswersByDepth:
-    """Return where answers appear; see `OpenedModel.answers_by_depth`."""
-    return opened_model(card).answers_by_depth()
-
-
-@lru_cache(maxsize=_KEPT)
 def lens_after_prompts(card: ModelCard) -> Int[ndarray, "depths prompts"]:
     """Return the token that the logit lens shows at every depth after each prompt, whatever its answer is."""
     opened = opened_model(card)
     shown = [most_probable_by_depth(opened.model, opened.ids(each.text))[0][:, -1] for each in PROMPTS]
     tokens: ndarray = np.stack(shown, axis=1)
     return tokens
-
-
-@lru_cache(maxsize=_KEPT)
-def meaning_of_it(card: ModelCard) -> Coreference:
-    """Return whether a head finds what “it” means; see `OpenedModel.coreference`."""
-    return opened_model(card).coreference()

@@ -53,7 +53,7 @@ def first_token_section(session: PageSession[ScaledAttentionState]) -> None:
 
 
 def _measure(card: ModelCard, variant: str) -> first_token.FirstTokenAttention:
-    return opened_model.attention_to_first_token(card, variant)
+    return opened_model.attention_to_first_token(card, variant)  # type: ignore[arg-type]  # one of _VARIANTS
 
 
 def _draw(document: Document, results: Mapping[str, first_token.FirstTokenAttention]) -> None:
