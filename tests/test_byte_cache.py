@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
+from explorer.byte_cache import Once
 from explorer.errors import TextError
-from explorer.tasks.once import Once
 
 
 def test_once_computes_a_value_once_for_many_threads() -> None:
