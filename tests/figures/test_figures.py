@@ -26,7 +26,7 @@ from explorer.figures.runs import experiments, growth
 from explorer.figures.runs.learning_curves import learning_curve
 from explorer.figures.seq2seq import translation
 from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
-from explorer.figures.transformer import cost, depth, induction, scaled_attention, structure
+from explorer.figures.transformer import cost, induction, scaled_attention, structure
 from explorer.figures.words import linear_readout_ceiling as ceilings
 from explorer.figures.words import model_internals as internals
 from explorer.figures.words import sense_similarity as senses
@@ -97,10 +97,6 @@ CEILINGS = [1 - min(p, 1 - p) / 3 for p in CHANCES]
 LEADS = [2 / 3 if 0.4 < p < 0.6 else c for p, c in zip(CHANCES, CEILINGS, strict=True)]
 SAME, OTHER = A([[0.9, 0.9, 0.95], [0.9, 0.8, 0.85]]), A([[0.9, 0.7, 0.2], [0.9, 0.5, 0.4]])
 MEASURE = temperature.TextMeasure("RNN", "--m-rnn", "3px,3px", A([[0.1, 0.3], [0.5, 0.5], [0.8, 1.0]]))
-HEADS = [
-    depth.HeadMeasure("trained", "--m-transformer", "solid", A([[NAN] * 3, [0.2, 0.45, 0.25], [0.5, 0.9, 0.6]])),
-    depth.HeadMeasure("untrained", "--soft", "6px,4px", A([[NAN] * 2, [0.02, 0.03], [0.61, 0.62]])),
-]
 GIVEN, OWN = A([[1.0, 0.8, 0.6], [1.0, 0.6, 0.8]]), A([[1.0, 0.4, 0.0], [0.8, 0.2, 0.2]])
 RECALL = [
     line("open", (1, 1, 1, 1), (1, 10, 50, 1_000), "solid"),
@@ -272,7 +268,6 @@ FIGURES: dict[str, go.Figure] = {
     "no measured cost": cost.cost_figure([cost_line("a", NAN, NAN, NAN)], "x", "y", (32, 64, 128)),
     "cost at many sizes": cost.cost_figure([cost_line("a", 1, 2, 3)], "x", "y", tuple(2**i for i in range(5, 12))),
     "parameters": cost.parameter_bars([("expand", 4096, "= d m"), ("<b>", 12, "= d")], "--m-transformer"),
-    "measure by heads": depth.measure_by_heads(HEADS, (1, 2, 4), "bits", (0.0, 1.0)),
     "next symbols": induction.next_symbol_map(
         "bab", 2, ["two", "one"], A([[0.1, 0.2, 0.9], [0.1, 0.1, 0.1]]), ["xyb", "xyz"]
     ),
