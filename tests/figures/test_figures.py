@@ -26,7 +26,7 @@ from explorer.figures.runs import experiments, growth
 from explorer.figures.runs.learning_curves import learning_curve
 from explorer.figures.seq2seq import translation
 from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
-from explorer.figures.transformer import cost, induction, scaled_attention, structure
+from explorer.figures.transformer import cost, induction, structure
 from explorer.figures.words import linear_readout_ceiling as ceilings
 from explorer.figures.words import model_internals as internals
 from explorer.figures.words import sense_similarity as senses
@@ -105,10 +105,6 @@ RECALL = [
 BPE, CHARACTERS = (
     tokens.TokenizerLine("BPE", "solid", np.arange(65, 2001), np.log(np.arange(65, 2001))),
     tokens.TokenizerLine("Characters", "solid", A([65]), A([1.0])),
-)
-WIDTHS = (1, 4, 16)
-BY_WIDTH, _ = scaled_attention.quantity_by_width(
-    WIDTHS, np.arange(1, 19).reshape(2, 3, 3) / 20, scaled_attention.Axis((0.0, 1.0), (0.0, 1.0), (0.9, "even")), 0
 )
 STEPS = A([0.0, 10.0, 20.0])
 
@@ -272,7 +268,6 @@ FIGURES: dict[str, go.Figure] = {
         "bab", 2, ["two", "one"], A([[0.1, 0.2, 0.9], [0.1, 0.1, 0.1]]), ["xyb", "xyz"]
     ),
     "next symbols of a row without a repetition": induction.next_symbol_map("b", None, ["two"], A([[0.1]]), ["x"]),
-    "quantity by width": BY_WIDTH,
     "ceiling by probability": ceilings.ceiling_by_probability(CHANCES, CEILINGS, LEADS, 0.5, [0.66, 0.68]),
     "attention map": internals.attention_map(A([[0.9, 0.1, NAN, 0]] * 3 + [[NAN] * 4]), WORDS),
     "a large attention map has no numbers": internals.attention_map(np.eye(13), [str(i) for i in range(13)]),
@@ -317,11 +312,6 @@ def heights(figure: go.Figure) -> dict[str, float]:
     return {note.text.split("</span> ")[-1].replace("<b>", "").replace("</b>", ""): note.y for note in labels}
 
 
-def by_width(end: float, log: bool) -> go.Figure:
-    axis = scaled_attention.Axis((0.001, 1.0), (0.001, 1.0), log=log)
-    return scaled_attention.quantity_by_width(WIDTHS, np.full((2, 3, 3), end), axis, 0)[0]
-
-
 @pytest.mark.parametrize(
     ("figure", "ends"),
     [
@@ -342,8 +332,6 @@ def by_width(end: float, log: bool) -> go.Figure:
             None,
         ),
         (cost.cost_figure([cost_line("a", 1, 2, 300.0), cost_line("b", 1, 2, 301.0)], "x", "y", (32, 64, 128)), None),
-        (by_width(0.999, False), (1.0, 1.0)),
-        (by_width(1.0, True), (1.0, 1.0)),
     ],
 )
 def test_labels_name_the_ends_of_their_lines(figure: go.Figure, ends: tuple[float, ...] | None) -> None:
@@ -502,17 +490,6 @@ def test_two_similarities_that_end_alike_have_one_label() -> None:
     for apart, names in ((0.01, ["<b>both</b>"]), (0.1, [f"<b>{name}</b>" for name in (senses.SAME, senses.OTHER)])):
         notes = senses.similarity_by_layer(SAME, SAME - apart, 0.0).layout.annotations
         assert [note.text for note in notes] == names
-
-
-def test_only_the_dot_changes_between_frames_of_widths() -> None:
-    weights = A([[0.5, 0.5], [0.9, 0.1], [1.0, 0.0]])
-    figure, frames = scaled_attention.weight_bars(weights, 1)
-    assert list(figure.data[0].y) == [0.9, 0.1] and [frame[0] for frame in frames] == weights.tolist()
-    values = np.arange(1, 19).reshape(2, 3, 3) / 20
-    _, frames = scaled_attention.quantity_by_width(WIDTHS, values, scaled_attention.Axis((0.0, 1.0), (0.0, 1.0)), 0)
-    for stop, frame in enumerate(frames):
-        assert len(frame) == 8 and frame[:6] == frames[0][:6]
-        assert frame[7] == [values[1, i, 0] if i == stop else None for i in range(3)]
 
 
 @pytest.mark.parametrize("lines", [(CEILINGS, LEADS), (CEILINGS, CEILINGS), ([1.0] * 19, [1.0] * 19)])
