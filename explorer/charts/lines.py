@@ -183,7 +183,7 @@ class LineChart:
 def _line_traces(line: Line, x_axis: Axis) -> list[Trace]:
     """Return the traces of a line: its band, if it has one, then the line."""
     start = x_axis.span[0] if x_axis.log and x_axis.span else -math.inf
-    x = [round_significant(max(float(value), start)) for value in line.x]
+    x = [round_significant(max(float(value), start), 7) for value in line.x]
     title = line.title if line.title.startswith(line.label) else f"{line.label} {line.title}"
     traces = []
     if line.band is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -22,18 +21,16 @@ from explorer.figures.comparison import Line, comparison_figure
 from explorer.figures.language import dynamic_evaluation as dynamic
 from explorer.figures.language import loss_by_context, temperature, text, tokens
 from explorer.figures.recurrent import memory_gradients, memory_string, recall
-from explorer.figures.runs import experiments, growth
+from explorer.figures.runs import experiments
 from explorer.figures.runs.learning_curves import learning_curve
 from explorer.figures.seq2seq import translation
 from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
-from explorer.figures.transformer import cost, structure
 from explorer.figures.words import linear_readout_ceiling as ceilings
 from explorer.figures.words import model_internals as internals
 from explorer.figures.words import sense_similarity as senses
 from explorer.figures.words import word_vectors as vectors
 from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES
 from explorer.lessons.measures import MOST_SENTENCES
-from explorer.models.structure import ModelStructure, StackStructure
 
 NAN, INF = math.nan, math.inf
 A = np.array
@@ -48,15 +45,6 @@ def context_line(name: str, *y: float, band: bool = True, hollow: bool = False) 
     values = A(y, float)
     ends = (values - 0.1, values + 0.1) if band else (None, None)
     return loss_by_context.Line(name, "--m-rnn", "3px,3px", A([1, 4, 64]), values, *ends, hollow)
-
-
-def cost_line(name: str, *y: float, hollow: bool = False) -> cost.CostLine:
-    return cost.CostLine(name, "--m-gru", "solid", A([32, 64, 128]), A(y, float), 2.0 * A([32, 64, 128]), hollow)
-
-
-def growth_line(name: str, *mean: float) -> growth.GrowthLine:
-    x, y = 10.0 ** (3 + np.arange(len(mean))), A(mean)
-    return growth.GrowthLine(name, "--m-gru", "solid", x, y, y - 0.1, y + 0.1)
 
 
 def final_values(label: str, dash: str, *values: list[float]) -> experiments.FinalValues:
@@ -238,13 +226,6 @@ FIGURES: dict[str, go.Figure] = {
     "plain numbers on a logarithmic axis": experiments.low_comparison_figure(
         [line("a", (6.0, 200.0), (0, 9))], "step", (2.8, 260.0), 9.0, log_y=True
     ),
-    "growth": growth.growth_figure(
-        [growth_line("GRU", 2.5, 2.0), growth_line("RNN", 2.5)],
-        "parameters",
-        (900.0, 2e6),
-        [1e3, 15.7e3, 1e6],
-        (1.4, 3.5),
-    ),
     "learning curve": curve(SEEDS, (0.8833, "ceiling of counting")),
     "learning curve at its beginning": curve(SEEDS[:0], (0.8833, "")),
     "learning curve without a ceiling": curve(SEEDS[:1]),
@@ -258,12 +239,6 @@ FIGURES: dict[str, go.Figure] = {
     ),
     "accuracy of the copy task": translation.copy_accuracy_by_step([falling("attention", 3)], 10, 0.05),
     "accuracy by position": curves_by_position(teacher_forcing_lines(GIVEN, OWN, "the <model>", "--m-gru"), loss=False),
-    "measured and predicted cost": cost.cost_figure(
-        [cost_line("GRU", 1.0, 2.0, NAN)], "length", "seconds", (32, 64, 128)
-    ),
-    "no measured cost": cost.cost_figure([cost_line("a", NAN, NAN, NAN)], "x", "y", (32, 64, 128)),
-    "cost at many sizes": cost.cost_figure([cost_line("a", 1, 2, 3)], "x", "y", tuple(2**i for i in range(5, 12))),
-    "parameters": cost.parameter_bars([("expand", 4096, "= d m"), ("<b>", 12, "= d")], "--m-transformer"),
     "ceiling by probability": ceilings.ceiling_by_probability(CHANCES, CEILINGS, LEADS, 0.5, [0.66, 0.68]),
     "attention map": internals.attention_map(A([[0.9, 0.1, NAN, 0]] * 3 + [[NAN] * 4]), WORDS),
     "a large attention map has no numbers": internals.attention_map(np.eye(13), [str(i) for i in range(13)]),
@@ -327,7 +302,6 @@ def heights(figure: go.Figure) -> dict[str, float]:
             ),
             None,
         ),
-        (cost.cost_figure([cost_line("a", 1, 2, 300.0), cost_line("b", 1, 2, 301.0)], "x", "y", (32, 64, 128)), None),
     ],
 )
 def test_labels_name_the_ends_of_their_lines(figure: go.Figure, ends: tuple[float, ...] | None) -> None:
@@ -356,8 +330,6 @@ def test_length_ticks_double_and_include_the_end_if_there_is_room(context: int, 
 def test_axes_contain_their_values_with_a_margin() -> None:
     importance = FIGURES["head importance, with two standard errors"].layout
     assert importance.xaxis.range[0] < -0.26 and importance.xaxis.range[1] > 0.54 and importance.yaxis.range[0] > 2
-    assert 10 ** FIGURES["measured and predicted cost"].layout.yaxis.range[0] < 1.0
-    assert 10 ** FIGURES["measured and predicted cost"].layout.yaxis.range[1] > 256
     low, high = FIGURES["contributions"].layout.xaxis.range
     assert low < -1.625 and high > 1.375
     low, high = FIGURES["word weights"].layout.xaxis.range
@@ -387,11 +359,6 @@ def test_signs_other_than_colour_tell_marks_apart() -> None:
     assert similarity[2].line.dash != similarity[5].line.dash
     position = FIGURES["accuracy by position"].data
     assert position[2].line.dash != position[5].line.dash
-    hollow = cost.cost_figure([cost_line("b", 1, 2, 3, hollow=True)], "x", "y", (32, 64, 128))
-    assert hollow.data[1].marker.line.width == 2 and "○" in hollow.layout.annotations[0].text
-    parameters = FIGURES["parameters"].layout
-    assert parameters.yaxis.range[0] > parameters.yaxis.range[1], "the first part stands on top"
-    assert "4,096" in parameters.annotations[0].text and "<b>&lt;b&gt;</b>" in parameters.annotations[1].text
     lines = [senses.SimilarityLine(f"sentence {i}", np.zeros(3)) for i in range(1, MAX_REAL_SENTENCES)]
     assert len({trace.line.dash for trace in senses.similarity_to_one(lines, "--soft").data}) == len(lines)
     assert MAX_REAL_SENTENCES == MOST_SENTENCES, "a lesson measures as many sentences as the page reads"
@@ -511,56 +478,3 @@ def test_labels_of_coinciding_points_are_on_different_sides() -> None:
     assert len(set(sides[1:])) == 4
     first, second, _ = vectors.label_positions(A([[0.0, 0.0], [0.01, 0.0], [1.0, 1.0]]), ["queen", "princess", "bank"])
     assert first != second
-
-
-# The diagram of a block
-
-STACK = StackStructure(
-    "decoder", 30, 9, 3, 64, 1_536, "RMSNorm", "before", "SiLU", gated=True, parallel=False, causal=True, cross=False,
-    windows=(0,) * 30,
-)  # fmt: skip
-
-
-def diagram(stack: StackStructure, outcomes: int = 49_152) -> tuple[go.Figure, int]:
-    parts = {"embedding": 10, "attention": 20}
-    model = ModelStructure(576, 49_152, "rotary", (stack,), outcomes, True, parts, 30)
-    height = structure.diagram_height(model, stack)
-    return structure.stack_diagram(model, stack, "--m-transformer", height), height
-
-
-FIRST = ["Embedding", "RMSNorm", "Self-attention", "+", "RMSNorm", "Feedforward", "+"]
-AFTER = ["Embedding", "Self-attention", "+", "LayerNorm", "Feedforward", "+", "LayerNorm"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "outcomes", "titles"),
-    [
-        ({}, 49_152, [*FIRST, "30 such blocks", "Last RMSNorm", "Output layer"]),
-        ({"norm_place": "after", "norm": "LayerNorm", "layers": 1}, 0, [*AFTER, "one block", "Vectors"]),
-        ({"parallel": True}, 49_152, ["+"]),
-        ({"cross": True}, 49_152, ["+"] * 3),
-        ({"parallel": True, "cross": True}, 49_152, ["+"] * 2),
-    ],
-)
-def test_the_boxes_of_a_block_stand_in_their_order_without_overlap(
-    changes: dict[str, Any], outcomes: int, titles: list[str]
-) -> None:
-    figure, height = diagram(replace(STACK, **changes), outcomes)
-    labels = sorted(figure.layout.annotations, key=lambda each: each.y)
-    found = [match[1] for each in labels if (match := re.search(r"<b>(.*?)</b>", each.text))]
-    assert [title for title in found if len(titles) > 3 or title == "+"] == titles
-    shapes = [shape for shape in figure.layout.shapes if shape.type == "rect" and shape.line.dash == "solid"]
-    boxes = sorted((shape.y0, shape.y1) for shape in shapes)
-    assert boxes[0][0] >= 0 and boxes[-1][1] <= height
-    assert all(upper[0] > lower[1] for lower, upper in pairwise(boxes))
-
-
-def test_the_diagram_of_a_block_has_the_sizes_of_its_parts() -> None:
-    words = " ".join(each.text for each in diagram(STACK)[0].layout.annotations)
-    for part in (
-        "9 heads of 64, 3 for keys and values, causal",
-        "576 → 1,536 → 576, SiLU, gated",
-        "49,152 tokens × 576, rotary positions",
-        "576 → 49,152, same weights as the embedding",
-    ):
-        assert part in words

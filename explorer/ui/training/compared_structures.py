@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from explorer.hub.architectures import Kind
+from explorer.inspection.transformer import structure
 from explorer.models.structure import ModelStructure
-from explorer.ui.result_section import Request
 from explorer.ui.training import stored_models
 from explorer.ui.training.pretrained_models import PretrainedModel
 from explorer.ui.training.stored_model import StoredModel
+from explorer.web.call import Call
 
 OWN_RUNS: Mapping[Kind, str] = {  # included runs, by the kind of the real model
     "decoder": "text-transformer",
@@ -30,15 +30,11 @@ class ComparedStructures:
     context: int  # tokens that the real model reads at most; 0: no limit
 
 
-def structure_requests(model: PretrainedModel) -> dict[str, Request[ComparedStructures]]:
-    """Return the request for the structures of a real model and of ours. Raises LineageError if ours is not here."""
-    own = stored_models.find_run(OWN_RUNS[model.card.kind])
-    return {"structures": (("structures", *model.cache_key, *own.cache_key), partial(_compare, model, own))}
+def structures_call(model: PretrainedModel) -> Call[ComparedStructures]:
+    """Return the call for the structures of a real model and of ours. Raises LineageError if ours is not here."""
+    return Call(_compare, model, stored_models.find_run(OWN_RUNS[model.card.kind]))
 
 
 def _compare(model: PretrainedModel, own: StoredModel) -> ComparedStructures:
-    from explorer.inspection.transformer.structure import model_structure
-
-    return ComparedStructures(
-        model.title, model_structure(model.model()), model_structure(own.model(0)), model.card.context
-    )
+    real, ours = structure.model_structure(model.model()), structure.model_structure(own.model(0))
+    return ComparedStructures(model.title, real, ours, model.card.context)
