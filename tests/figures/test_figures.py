@@ -20,7 +20,6 @@ from explorer.figures.attention import layers_and_heads, patching
 from explorer.figures.comparison import Line, comparison_figure
 from explorer.figures.language import dynamic_evaluation as dynamic
 from explorer.figures.language import loss_by_context, temperature, text, tokens
-from explorer.figures.recurrent import memory_gradients, memory_string, recall
 from explorer.figures.runs import experiments
 from explorer.figures.runs.learning_curves import learning_curve
 from explorer.figures.seq2seq import translation
@@ -86,10 +85,6 @@ LEADS = [2 / 3 if 0.4 < p < 0.6 else c for p, c in zip(CHANCES, CEILINGS, strict
 SAME, OTHER = A([[0.9, 0.9, 0.95], [0.9, 0.8, 0.85]]), A([[0.9, 0.7, 0.2], [0.9, 0.5, 0.4]])
 MEASURE = temperature.TextMeasure("RNN", "--m-rnn", "3px,3px", A([[0.1, 0.3], [0.5, 0.5], [0.8, 1.0]]))
 GIVEN, OWN = A([[1.0, 0.8, 0.6], [1.0, 0.6, 0.8]]), A([[1.0, 0.4, 0.0], [0.8, 0.2, 0.2]])
-RECALL = [
-    line("open", (1, 1, 1, 1), (1, 10, 50, 1_000), "solid"),
-    line("usual", (0.5,) * 4, (1, 10, 50, 1_000), "6px,4px"),
-]
 BPE, CHARACTERS = (
     tokens.TokenizerLine("BPE", "solid", np.arange(65, 2001), np.log(np.arange(65, 2001))),
     tokens.TokenizerLine("Characters", "solid", A([65]), A([1.0])),
@@ -193,25 +188,6 @@ FIGURES: dict[str, go.Figure] = {
         [tokens.SplitScores("blocks", 2.19, 0.82), tokens.SplitScores("lines", 2.0, 2.001)], "--m-ngram"
     ),
     "a score near zero": tokens.split_scores_figure([tokens.SplitScores("blocks", 1.0, 0.01)], "--m-ngram"),
-    "loss on a string": memory_string.string_loss_figure(
-        [
-            line("kept", (1.0, 0.6, 0.01), (2, 10, 200), "solid"),
-            line("cut", (1.0, 0.6, 0.3), (2, 10, 200), "2px,4px"),
-        ],
-        200,
-        (0.297, "floor 0.297"),
-    ),
-    "recall by length": recall.accuracy_by_length(RECALL, 50, 1_000, 0.25),
-    "recall by step": recall.accuracy_by_step(RECALL, 400, 0.5),
-    "recall by step, without runs": recall.accuracy_by_step([], 400, 0.5),
-    "the end of early stopping": recall.train_and_test_accuracy(RECALL, 300, 30),
-    "shares of solved seeds": recall.solved_shares(
-        A([[1.0, NAN], [0.0, 0.5]]),
-        [["8 of 8", ""], ["0 of 8", "4 of 8"]],
-        ["GRU", "RNN"],
-        ["10", "50"],
-        "symbols",
-    ),
     "final values": final_figure(
         final_values("none", "6px,4px", [3.0, 3.2], [9.0, 90.0], [4.0, 4.2]),
         final_values("clip", "solid", [3.0, 3.1], [NAN, NAN], [3.2, INF]),
@@ -295,13 +271,6 @@ def heights(figure: go.Figure) -> dict[str, float]:
             (final_figure(final_values("a", "solid", [one]), final_values("b", "solid", [other])), (first, second))
             for one, other, first, second in [(3.0, 6.0, 1 / 7, 1.0), (2.5, 9.0, 0.0, 1.0), (3.0, INF, 1 / 7, 1.0)]
         ),
-        (recall.accuracy_by_length(RECALL, 50, 1_000, 0.5), None),
-        (
-            memory_string.string_loss_figure(
-                [line("a", (1.0, 0.0), (2, 9)), line("b", (1.0, 1.0), (2, 9))], 9, (0.2, "")
-            ),
-            None,
-        ),
     ],
 )
 def test_labels_name_the_ends_of_their_lines(figure: go.Figure, ends: tuple[float, ...] | None) -> None:
@@ -338,9 +307,6 @@ def test_axes_contain_their_values_with_a_margin() -> None:
     assert layout.xaxis.range == layout.yaxis.range and layout.xaxis.range[1] > 2
     low, high = FIGURES["ceiling by probability"].layout.yaxis.range
     assert low < 0.66 and high > 1
-    assert FIGURES["recall by length"].layout.xaxis.range[1] == pytest.approx(3, abs=0.05)
-    low, high = FIGURES["loss on a string"].layout.yaxis.range
-    assert low <= 0 < 1.1 <= high
     for scale, bounds in ((3, (3.0, 4.0)), (0, (0.0, 1.0))):
         low, high = curves_by_position(
             teacher_forcing_lines(scale * GIVEN, scale * OWN, "it", "--m-gru"), loss=True
@@ -380,13 +346,6 @@ def test_long_lines_are_thinned_and_keep_their_ends_and_labels() -> None:
     labels = tokens.measure_by_vocabulary([BPE, near, CHARACTERS], 500, "x").layout.annotations
     placed = {note.text: note.y for note in labels}
     assert len(placed) == 3 and placed["Words"] - placed["BPE"] > 0.5
-    norms = np.full((1, 2, 400), 1e-3)
-    norms[:, :, 0] = 0.0
-    figure, frames = memory_gradients.gradient_figure(
-        [memory_gradients.GradientLine("a", "a", "--m-gru", "solid", norms)]
-    )
-    x = figure.data[2].x
-    assert (len(x), x[0], x[-1], frames[0][2][0]) == (memory_gradients.MAX_POSITIONS, 1, 400, None)
 
 
 def test_the_axis_of_dynamic_evaluation_contains_settled_values_and_no_distant_ngram() -> None:
@@ -401,28 +360,6 @@ def test_the_axis_of_dynamic_evaluation_contains_settled_values_and_no_distant_n
     assert dynamic.shared_y_range([LEARNED, STOOD], [far]) == alone
     label = adapting(LEARNED, STOOD, alone, (near, far)).layout.annotations[-1]
     assert (label.text, label.y) == ("↓ cache", 0)
-
-
-def test_gradient_lines_are_medians_between_the_extreme_seeds_in_every_frame() -> None:
-    decay = np.stack([0.1 * 10.0 ** np.linspace(-power, 0, 5) for power in (16, 17, 18)])  # three seeds, five symbols
-    flat = np.full((3, 5), 0.1)
-    figure, frames = memory_gradients.gradient_figure(
-        [
-            memory_gradients.GradientLine("RNN usual", "RNN", "--m-rnn", "6px,4px", np.stack([decay, flat])),
-            memory_gradients.GradientLine("Transformer none", "T", "--m-transformer", "solid", np.stack([flat] * 2)),
-        ]
-    )
-    low, high, median, _, *_, other = figure.data
-    assert [trace.y[0] for trace in (low, high, median)] == pytest.approx([1e-18, 1e-16, 1e-17], rel=1e-6, abs=0.0)
-    assert (list(median.x), median.line.dash, list(median.y)) == ([1, 2, 3, 4, 5], "6px,4px", frames[0][2])
-    assert [len(frame) for frame in frames] == [len(figure.data)] * 2 and frames[1][2] == [1.0] * 5
-    axis = figure.layout.yaxis
-    assert -18 < axis.range[0] < -17 and -1 < axis.range[1] < 1, "the middle seed; a band may leave the figure"
-    assert len(axis.tickvals) <= 5 and axis.ticktext[0] == "10⁻¹⁵"
-    assert other.text == ("<b>Transformer</b>&nbsp;&nbsp;<br><b>none</b>&nbsp;&nbsp;",)
-    labels = [[frame[memory_gradients.TRACES_PER_LINE * i + 3][0] for i in range(2)] for frame in frames]
-    assert labels[0][0] == pytest.approx(1e-17, rel=0.5, abs=0.0)
-    assert abs(np.log10(labels[1][0]) - np.log10(labels[1][1])) > 1, "both lines are at 1"
 
 
 @given(st.floats(-4, 4), st.floats(0.3, 14))

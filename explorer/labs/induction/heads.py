@@ -121,7 +121,7 @@ def _is_causal(stored_model: StoredModel) -> bool:
 
 
 def _snapshot_steps(stored_model: StoredModel) -> list[int]:
-    return stored_model.run.snapshot_steps()  # type: ignore[union-attr]  # a stored run
+    return stored_model.run.snapshot_steps()
 
 
 def _parse_row(stored_model: StoredModel, text: str) -> labelling.TypedRow:
