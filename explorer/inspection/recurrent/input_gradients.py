@@ -56,6 +56,20 @@ def gradient_history(run: StoredRun | Record) -> GradientHistory:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class RecallOutcome:
+    """What a run has learned, and how much gradient reaches its first symbol after training."""
+
+    accuracy: Float[ndarray, " replicas"]
+    gradient_ratio: Float[ndarray, " replicas"]  # the gradient at the first symbol divided by that at the last
+
+
+def recall_outcome(run: StoredRun | Record) -> RecallOutcome:
+    """Return the outcome of a run on recall. Raises DamagedRun."""
+    norms = input_gradient_norms(load_model(run))
+    return RecallOutcome(run.curves.last("accuracy"), norms[:, 0] / np.maximum(norms[:, -1], 1e-300))
+
+
 def input_gradient_norms(loaded: LoadedModel, length: int | None = None) -> Float[ndarray, "replicas time"]:
     """Return the mean |dL/dx_t| of every replica over fresh sequences, by default of the training length."""
     task = loaded.config.task_as(RecallConfig)
