@@ -29,7 +29,7 @@ from explorer.figures.words import model_internals as internals
 from explorer.figures.words import sense_similarity as senses
 from explorer.figures.words import word_vectors as vectors
 from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES
-from explorer.lessons.measures import MOST_SENTENCES
+from explorer.lessons.measure import MOST_SENTENCES
 
 NAN, INF = math.nan, math.inf
 A = np.array

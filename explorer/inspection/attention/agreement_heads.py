@@ -14,8 +14,13 @@ from explorer.inspection.attention.attention_model import attention_model
 from explorer.inspection.load_model import LoadedModel, load_model, to_array
 from explorer.models.taps import intervene, record
 from explorer.run_store.store import StoredRun
-from explorer.tasks.sequence_labelling.agreement import AgreementConfig
-from explorer.tasks.sequence_labelling.agreement_rows import answer_position, build_rows, evaluation_clauses, is_correct
+from explorer.tasks.sequence_labelling.agreement import (
+    AgreementConfig,
+    answer_position,
+    build_rows,
+    evaluation_clauses,
+    is_correct,
+)
 from explorer.tasks.sequence_labelling.rows import logits_per_replica
 from explorer.training.record import Record
 

@@ -20,8 +20,7 @@ from explorer.inspection.load_model import LoadedModel, load_model, to_array
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import record
 from explorer.run_store.store import StoredRun
-from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.tasks.recall import RecallConfig, evaluation_sequences
 from explorer.tokenization.words import fold_word
 from explorer.training.record import Record
 

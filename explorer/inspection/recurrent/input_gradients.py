@@ -24,8 +24,7 @@ from explorer.inspection.recurrent.gates import has_keep_gate, mean_keep_rates
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import intervene
 from explorer.run_store.store import StoredRun
-from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.tasks.recall import RecallConfig, evaluation_sequences
 from explorer.training.record import Record
 
 SEQUENCES = 64  # doubling them changes the ratio of first to last by 2 %

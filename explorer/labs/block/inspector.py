@@ -10,7 +10,7 @@ import streamlit as st
 from numpy import ndarray
 
 from explorer import ui
-from explorer.catalogue import page_title, task_row
+from explorer.catalogue import model_row, page_title, task_row
 from explorer.errors import InvalidSetting, LineageError
 from explorer.inspection.attention import alignment
 from explorer.inspection.transformer import block
@@ -18,11 +18,11 @@ from explorer.labs.block import findings
 from explorer.labs.block.findings import PART_NAMES, Contribution
 from explorer.labs.block.formulas import NormExample, norm_example_text
 from explorer.labs.block.state import KINDS, MAX_TOKENS, TASKS_AND_MODELS, BlockState
+from explorer.model.run_model import RunModel
 from explorer.tasks.negation import CLASSES
 from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
 from explorer.ui.state.session import apply_component_event
-from explorer.ui.training import stored_models
-from explorer.ui.training.stored_model import StoredModel
+from explorer.ui.training import model_input, stored_models
 from explorer.ui.wording import visible_whitespace
 from explorer.web.results import pack, register_arrays
 
@@ -40,12 +40,12 @@ class BlockReading:
     notes: tuple[str, ...]  # what of the text was changed or left out
 
 
-def select_model(session: ui.PageSession[BlockState]) -> StoredModel | None:
+def select_model(session: ui.PageSession[BlockState]) -> RunModel | None:
     """Return the selected run, or None with a message if there is no run of this kind and name."""
     state = session.state
     try:
         stored = stored_models.find_run(state.run)
-        task, model = task_row(stored.config.task), stored.row.name
+        task, model = task_row(stored.config.task), model_row(stored.config.model).name
         tasks, models = TASKS_AND_MODELS[state.kind]
         if task.name not in tasks or model not in models:
             raise InvalidSetting(
@@ -71,12 +71,12 @@ def _block_count(count: int) -> str:
     return "one block" if count == 1 else f"{count} blocks"
 
 
-def layer_count(stored: StoredModel) -> int:
+def layer_count(stored: RunModel) -> int:
     """Return the number of blocks of a model."""
     return int(getattr(stored.config.model, "layers", 1))
 
 
-def controls(session: ui.PageSession[BlockState], stored: StoredModel | None) -> None:
+def controls(session: ui.PageSession[BlockState], stored: RunModel | None) -> None:
     """Draw the text, the kind of model, and the settings: model, seed and block."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -97,7 +97,7 @@ def controls(session: ui.PageSession[BlockState], stored: StoredModel | None) ->
     ui.show_problems(stored.describe_unread(state.say or None) if stored else [])
 
 
-def _settings(session: ui.PageSession[BlockState], stored: StoredModel | None) -> None:
+def _settings(session: ui.PageSession[BlockState], stored: RunModel | None) -> None:
     state = session.state
     titles = stored_models.model_titles(*TASKS_AND_MODELS[state.kind], selected=(state.run,))
     ui.bind_widget(
@@ -110,7 +110,7 @@ def _settings(session: ui.PageSession[BlockState], stored: StoredModel | None) -
         ui.bind_widget(session, "layer", st.number_input, label=f"Block, 1 to {count}", high=count, width=120)
 
 
-def block_section(session: ui.PageSession[BlockState], stored: StoredModel) -> None:
+def block_section(session: ui.PageSession[BlockState], stored: RunModel) -> None:
     """Draw the diagram, the finding above it, and the observations below."""
     state = session.state
     text = stored.text_or_example(state.say or None)
@@ -128,10 +128,10 @@ def block_section(session: ui.PageSession[BlockState], stored: StoredModel) -> N
     )
 
 
-def read_block(stored: StoredModel, seed: int, text: str, layer: int) -> BlockReading:
+def read_block(stored: RunModel, seed: int, text: str, layer: int) -> BlockReading:
     """Run the model on a text and collect the tensors of one block. Raises LineageError."""
     ids, target, names, notes = _tokenize(stored, seed, text)
-    opened = block.block_diagram(stored.model(seed), ids, layer - 1, target)
+    opened = block.block_diagram(stored.module(seed), ids, layer - 1, target)
     arrays = {f"flow:{name}": flow.values for name, flow in opened.flows.items()}
     closed = {name for box in opened.boxes if box.kind == "blocks" for name in box.parameters}
     arrays |= {f"weight:{name}": values for name, values in opened.parameters.items() if name not in closed}
@@ -140,13 +140,13 @@ def read_block(stored: StoredModel, seed: int, text: str, layer: int) -> BlockRe
 
 
 def _tokenize(
-    stored: StoredModel, seed: int, text: str
+    stored: RunModel, seed: int, text: str
 ) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, list[str]], tuple[str, ...]]:
     """Return the source ids, the target ids (decoder input), token names by axis, and what was left out."""
     if task_row(stored.config.task).name in TASKS_AND_MODELS["both"][0]:
         task = stored.config.task
         ids = source_ids(task, text)  # type: ignore[arg-type]  # its task translates
-        bos, model = len(target_vocabulary(task)) - 2, stored.model(seed)  # type: ignore[arg-type]
+        bos, model = len(target_vocabulary(task)) - 2, stored.module(seed)  # type: ignore[arg-type]
         target = (bos, *alignment.align(model, task, ids).target[:-1])  # type: ignore[arg-type]
         sources, targets = source_vocabulary(task), target_vocabulary(task)  # type: ignore[arg-type]
         names = {
@@ -165,7 +165,7 @@ def _tokenize(
     )
     tokens = [visible_whitespace(token) for token in opened.tokens[:MAX_TOKENS]]
     names = {"text": tokens, "first": tokens[:1], "answers": answers}
-    return ids, (), names, (*stored.input_notes(opened), *([room] if left_out else []))
+    return ids, (), names, (*model_input.input_notes(stored, opened), *([room] if left_out else []))
 
 
 # ---- observations
@@ -237,7 +237,7 @@ def _parameter_counts(opened: block.BlockDiagram) -> dict[str, int]:
     }
 
 
-def block_view(document: ui.Document, reading: BlockReading, state: BlockState, stored: StoredModel) -> None:
+def block_view(document: ui.Document, reading: BlockReading, state: BlockState, stored: RunModel) -> None:
     """Write which part changes the stream most, the diagram of the block, and numbers of its forward pass."""
     opened = reading.opened
     parts, example = _contributions(opened), _norm_example(opened, reading.token_names)
@@ -262,7 +262,7 @@ def block_view(document: ui.Document, reading: BlockReading, state: BlockState, 
     document.markdown(f"**In numbers**\n\n{observations}")
 
 
-def _component_data(reading: BlockReading, stored: StoredModel, state: BlockState) -> dict[str, object]:
+def _component_data(reading: BlockReading, stored: RunModel, state: BlockState) -> dict[str, object]:
     opened = reading.opened
     flow_fields = ("title", "made", "ins", "parameters", "tap", "rows", "columns", "offset", "same")
     return {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from explorer import ui
 from explorer.labs.block import findings
 from explorer.labs.block.stack_diagram import diagram_height, stack_diagram
+from explorer.model.real_model import COLOUR, RealModel
 from explorer.models.structure import ModelStructure
 from explorer.ui.training.compared_structures import ComparedStructures, structures_call
-from explorer.ui.training.pretrained_models import COLOUR, PretrainedModel
 
 
-def real_model_blocks(model: PretrainedModel) -> None:
+def real_model_blocks(model: RealModel) -> None:
     """Draw the diagrams of both models and the finding above them."""
     ui.show("block-real", structures_call(model), blocks_view, waiting=f"{model.title} is being loaded …", height=900)
 

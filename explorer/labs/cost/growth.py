@@ -22,8 +22,8 @@ from explorer.labs.cost import growth_findings as findings
 from explorer.labs.cost.growth_findings import Results
 from explorer.labs.cost.state import ALL_MODELS, CostState
 from explorer.number_format import format_count
+from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig
-from explorer.ui import visitor_text
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.text_picker import draw_missing_corpus
 from explorer.ui.training.learning_chart import describe_state, live_training_section, seconds_to_next
@@ -57,7 +57,7 @@ def growth_section(session: ui.PageSession[CostState]) -> None:
     live_training_section("growth", request, draw, HEIGHT + 240)
     if state.architecture == ALL_MODELS:
         st.caption("Choose one architecture to see all of its sizes and shares, and to train it again.")
-    elif not visitor_text.is_corpus_available(state.corpus):
+    elif not corpora.is_corpus_available(state.corpus):
         draw_missing_corpus(session, "The text is not on this machine. Download it, or choose the text Repeats.")
     else:
         ui.draw_train_controls(request, configs, label="Train again")

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from explorer import charts, ui
 from explorer.labs.cost import findings
 from explorer.labs.cost.parameter_count import ROW_HEIGHT, parameter_chart
+from explorer.model.real_model import COLOUR, RealModel
 from explorer.models.structure import PARTS, ModelStructure, Part
 from explorer.number_format import format_count, format_percent
 from explorer.ui.training.compared_structures import ComparedStructures, structures_call
-from explorer.ui.training.pretrained_models import COLOUR, PretrainedModel
 
 _CONTEXTS = (128, 1_024, 8_192)  # tokens
 _OWN_COLOUR = "--m-transformer"
 
 
-def real_model_costs(model: PretrainedModel) -> None:
+def real_model_costs(model: RealModel) -> None:
     """Draw where the parameters of both models are, and what a token costs."""
     ui.show("cost-real", structures_call(model), costs_view, waiting=f"{model.title} is being loaded …", height=640)
 

@@ -19,12 +19,12 @@ from explorer.inspection.compare import median_and_range
 from explorer.inspection.transformer import multi_head
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import HEAD_COUNTS, MAX_CHARACTERS, UNTRAINED_SEEDS, DepthState
+from explorer.model.run_model import RunModel
 from explorer.models.configs import TransformerTextConfig
 from explorer.training import model_factory
 from explorer.training.config import RunConfig
 from explorer.ui.state.session import apply_component_event
 from explorer.ui.training import stored_models
-from explorer.ui.training.stored_model import StoredModel
 from explorer.ui.wording import count_seeds, quote_first
 from explorer.web.results import pack, register_arrays
 
@@ -87,7 +87,7 @@ def head_measures_section(session: ui.PageSession[DepthState]) -> None:
         )
 
 
-def _find_model() -> StoredModel | None:
+def _find_model() -> RunModel | None:
     """Return the language model whose layer is shown; without it show why."""
     try:
         return stored_models.find_run(RUN)
@@ -96,11 +96,11 @@ def _find_model() -> StoredModel | None:
         return None
 
 
-def _reading_call(state: DepthState, stored: StoredModel) -> ui.Call[AttentionReading]:
+def _reading_call(state: DepthState, stored: RunModel) -> ui.Call[AttentionReading]:
     return ui.Call(read_text, stored, state.text_read, state.block - 1)
 
 
-def _controls(session: ui.PageSession[DepthState], stored: StoredModel) -> None:
+def _controls(session: ui.PageSession[DepthState], stored: RunModel) -> None:
     state = session.state
     with st.container(horizontal=True, vertical_alignment="top"):
         ui.bind_widget(session, "say", st.text_input, max_chars=MAX_CHARACTERS, width=250)
@@ -119,7 +119,7 @@ def _untrained_models(config: RunConfig, vocabulary: int) -> list[TransformerDec
     return [replica(stack, seed) for seed in range(UNTRAINED_SEEDS)]  # type: ignore[misc]  # the run is of that model
 
 
-def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading:
+def read_text(stored: RunModel, text: str, layer: int) -> AttentionReading:
     """Run all trained and untrained seeds on a text; on an example if the model knows too little of it."""
     assert stored.tokenizer is not None  # the run was trained on text
     tokenized = stored.tokenize(text)
@@ -131,7 +131,7 @@ def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading:
         )
         tokenized = stored.tokenize(DepthState.say)
     models: dict[str, Sequence[Any]] = {
-        "trained": [stored.model(seed) for seed in range(stored.config.replicas)],
+        "trained": [stored.module(seed) for seed in range(stored.config.replicas)],
         "untrained": _untrained_models(stored.config, len(stored.tokenizer.tokens)),
     }
     splits = {
@@ -141,7 +141,7 @@ def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading:
     return AttentionReading(tokenized.tokens, (*tokenized.dropped, *tokenized.unknown), splits, problem)
 
 
-def heads_view(document: ui.Document, reading: AttentionReading, state: DepthState, stored: StoredModel) -> None:
+def heads_view(document: ui.Document, reading: AttentionReading, state: DepthState, stored: RunModel) -> None:
     """Write the component with the attention of the selected seed, and a finding for each number of heads."""
     document.problems(filter(None, [reading.problem]))
     selected, model = reading.selected_heads(state), _model_config(stored)
@@ -183,7 +183,7 @@ def heads_view(document: ui.Document, reading: AttentionReading, state: DepthSta
     )
 
 
-def measures_view(document: ui.Document, reading: AttentionReading, stored: StoredModel) -> None:
+def measures_view(document: ui.Document, reading: AttentionReading, stored: RunModel) -> None:
     """Write how different and how even the attention of the heads is, by their number."""
     panels = [
         ui.Panel(f"heads-{name}", by_heads_chart(reading, name, title, y_title), title=title)
@@ -221,7 +221,7 @@ def by_heads_chart(reading: AttentionReading, name: str, title: str, y_title: st
     )
 
 
-def _model_config(stored: StoredModel) -> TransformerTextConfig:
+def _model_config(stored: RunModel) -> TransformerTextConfig:
     model = stored.config.model
     assert isinstance(model, TransformerTextConfig)  # the included run is of this model
     return model

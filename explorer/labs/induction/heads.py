@@ -19,12 +19,12 @@ from explorer.inspection.words import labelling
 from explorer.labs.induction import findings
 from explorer.labs.induction.row_input import finished_runs
 from explorer.labs.induction.state import MAX_CHARACTERS, InductionState
+from explorer.model.run_model import RunModel
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.tasks.sequence_labelling.induction import LETTERS, InductionConfig
 from explorer.ui.result_section import tab_token
 from explorer.ui.state.session import write_url
 from explorer.ui.training.model_input import clamp_heads, parse_head_event, parse_heads, parse_heads_event
-from explorer.ui.training.stored_model import StoredModel
 from explorer.web.background import submit
 from explorer.web.results import Content, Section, pack, register, register_arrays
 
@@ -68,7 +68,7 @@ def heads_section(session: ui.PageSession[InductionState], views: Mapping[str, u
         ui.bind_widget(session, "look", st.segmented_control, shown=name, update=update, options=titles)
         update_seed = InductionState.with_replica
         ui.bind_widget(session, "replica", st.selectbox, shown=replica, update=update_seed, options=seeds, width=120)
-    stored_model = StoredModel(run.key, f"{titles[name]}, seed {run.config.seeds[replica]}", run)
+    stored_model = RunModel(run, run.key, f"{titles[name]}, seed {run.config.seeds[replica]}")
     shown = _normalize(state, stored_model, replica)
     calls: dict[str, ui.Call[Result]] = {
         "reading": ui.Call(
@@ -90,20 +90,20 @@ def heads_section(session: ui.PageSession[InductionState], views: Mapping[str, u
     )
 
 
-def _size(stored_model: StoredModel) -> tuple[int, int]:
+def _size(stored_model: RunModel) -> tuple[int, int]:
     model = stored_model.config.model
     assert isinstance(model, TransformerTaggerConfig)
     return model.layers, model.heads
 
 
-def _normalize(state: InductionState, stored_model: StoredModel, replica: int) -> InductionState:
+def _normalize(state: InductionState, stored_model: RunModel, replica: int) -> InductionState:
     """Return the state with heads, a step and a seed that the model has."""
     layers, heads = _size(stored_model)
     fits = state.layer is not None and state.head is not None and state.layer < layers and state.head < heads
     return replace(
         state,
         replica=replica,
-        step=state.step if state.step in _snapshot_steps(stored_model) else None,
+        step=state.step if state.step in stored_model.steps else None,
         layer=state.layer if fits else None,
         head=state.head if fits else None,
         off=clamp_heads(state.off, layers, heads),
@@ -112,24 +112,16 @@ def _normalize(state: InductionState, stored_model: StoredModel, replica: int) -
     )
 
 
-def _has_positions(stored_model: StoredModel) -> bool:
+def _has_positions(stored_model: RunModel) -> bool:
     return getattr(stored_model.config.model, "positions", "none") != "none"
 
 
-def _is_causal(stored_model: StoredModel) -> bool:
-    return bool(getattr(stored_model.config.model, "causal", False))
-
-
-def _snapshot_steps(stored_model: StoredModel) -> list[int]:
-    return stored_model.run.snapshot_steps()
-
-
-def _parse_row(stored_model: StoredModel, text: str) -> labelling.TypedRow:
+def _parse_row(stored_model: RunModel, text: str) -> labelling.TypedRow:
     return labelling.parse_row(stored_model.config.task_as(InductionConfig), text)
 
 
 def _read_heads(
-    stored_model: StoredModel,
+    stored_model: RunModel,
     replica: int,
     step: int | None,
     text: str,
@@ -139,7 +131,7 @@ def _read_heads(
 ) -> HeadReading:
     """Run one seed on the row after a training step, with changed heads (see `InductionState`). Raises LineageError."""
     row = _parse_row(stored_model, text)
-    model = stored_model.model(replica, step)
+    model = stored_model.module(replica, step)
     ablation = attend.Ablation(parse_heads(off), parse_heads(flat), no_positions=unplaced)
     unchanged = attend.attend(model, row.ids)
     changed = attend.attend(model, row.ids, ablation) if off or flat or unplaced else unchanged
@@ -151,7 +143,7 @@ def _read_heads(
     return HeadReading(
         row.ids,
         "".join(LETTERS[id] for id in row.ids),
-        pack({"weights": attend.pack_weights(changed.weights, _is_causal(stored_model))}),
+        pack({"weights": attend.pack_weights(changed.weights, stored_model.is_causal)}),
         (changed_mean, unchanged_mean),
         len(known),
     )
@@ -161,7 +153,7 @@ def heads_view(
     document: ui.Document,
     results: Mapping[str, Result],
     state: InductionState,
-    stored_model: StoredModel,
+    stored_model: RunModel,
     token: str,
 ) -> None:
     """Write which heads of the seed are of the two kinds, and the component with the attention of all.
@@ -195,13 +187,13 @@ def _only(scores: Float[ndarray, "layers heads"], head: attend.Head) -> Float[nd
 
 def _component_data(
     state: InductionState,
-    stored_model: StoredModel,
+    stored_model: RunModel,
     token: str,
     reading: HeadReading,
     measured: induction.HeadMeasurements,
 ) -> dict[str, object]:
     layers, heads = _size(stored_model)
-    steps, count = _snapshot_steps(stored_model), len(reading.ids)
+    steps, count = stored_model.steps, len(reading.ids)
     opened = (
         measured.roles[state.replica].get("induction", (0, 0)) if state.layer is None else (state.layer, state.head)
     )
@@ -210,7 +202,7 @@ def _component_data(
         "ids": list(reading.ids),
         "layers": layers,
         "heads": heads,
-        "causal": _is_causal(stored_model),
+        "causal": stored_model.is_causal,
         "masked": [],
         "address": register_arrays(reading.content, stored_model.cache_key),
         "open": list(opened),
@@ -231,15 +223,15 @@ def _component_data(
         "worth_error": None,
         "worth_of": "the second copy",
         "unit": "symbol",
-        "colour": stored_model.row.colour,
+        "colour": stored_model.colour,
         "title": stored_model.title,
         "file": f"induction-{stored_model.name}",
     }
 
 
-def _snapshot_data(state: InductionState, stored_model: StoredModel, token: str) -> dict[str, object] | None:
+def _snapshot_data(state: InductionState, stored_model: RunModel, token: str) -> dict[str, object] | None:
     """Return the steps of the training slider; None if the run has too few snapshots."""
-    steps = _snapshot_steps(stored_model)
+    steps = stored_model.steps
     if len(steps) < _MIN_SNAPSHOTS:
         return None
     call = ui.Call(_read_snapshots, stored_model, state.replica, state.text)
@@ -255,17 +247,17 @@ def _snapshot_data(state: InductionState, stored_model: StoredModel, token: str)
     return {"steps": steps, "curve": curve, "unit": "nats", "address": address}
 
 
-def _read_snapshots(stored_model: StoredModel, replica: int, text: str) -> bytes:
+def _read_snapshots(stored_model: RunModel, replica: int, text: str) -> bytes:
     """Return the packed attention weights of one seed at every snapshot. Raises LineageError."""
     ids = _parse_row(stored_model, text).ids
     weights = [
-        attend.pack_weights(attend.attend(stored_model.model(replica, step), ids).weights, _is_causal(stored_model))
-        for step in _snapshot_steps(stored_model)
+        attend.pack_weights(attend.attend(stored_model.module(replica, step), ids).weights, stored_model.is_causal)
+        for step in stored_model.steps
     ]
     return pack({"weights": np.stack(weights)})
 
 
-def _apply_events(session: ui.PageSession[InductionState], stored_model: StoredModel) -> None:
+def _apply_events(session: ui.PageSession[InductionState], stored_model: RunModel) -> None:
     """Apply the component's events to the state, and rerun the page if it has changed.
 
     Every value is checked: a browser can send anything.
@@ -279,7 +271,7 @@ def _apply_events(session: ui.PageSession[InductionState], stored_model: StoredM
     for name, options in _OPTIONS.items():
         if (value := ui.pop_event(_KEY, name)) in options:
             state = replace(state, **{name: value})
-    steps = _snapshot_steps(stored_model)
+    steps = stored_model.steps
     if type(value := ui.pop_event(_KEY, "step")) is int and value in steps:
         state = replace(state, step=None if value == steps[-1] else value)
     if isinstance(value := ui.pop_event(_KEY, "touch"), dict):

@@ -15,10 +15,10 @@ from explorer.errors import LineageError
 from explorer.inspection.attention import logit_lens
 from explorer.labs.scaled_attention import component
 from explorer.labs.scaled_attention.state import ScaledAttentionState
+from explorer.model.model import Model
 from explorer.ui.state import url_codec
 from explorer.ui.state.session import write_url
 from explorer.ui.training import stored_models
-from explorer.ui.training.inspectable_model import InspectableModel
 
 MAX_TOKENS = 12  # the tables have room for
 HEIGHT = 900
@@ -36,7 +36,7 @@ class HeadActivations:
 class SelectedModel:
     """The selected model, or the reason why it has no attention to show."""
 
-    stored: InspectableModel | None
+    stored: Model | None
     layers: int = 1
     heads: int = 1
     error: str = ""
@@ -47,7 +47,7 @@ def select_model(session: ui.PageSession[ScaledAttentionState]) -> SelectedModel
     state = session.state
     try:
         stored = stored_models.find_model(state.model)
-        layers, heads = stored.attention.layers, stored.attention.heads
+        layers, heads = stored.layout.layers, stored.layout.heads
     except LineageError as error:
         return SelectedModel(None, error=str(error))
     if state.layer >= layers or state.head >= heads:
@@ -100,11 +100,11 @@ def head_view(document: ui.Document, head: HeadActivations, state: ScaledAttenti
         )
 
 
-def read_head(stored: InspectableModel, text: str, layer: int, head: int) -> HeadActivations:
+def read_head(stored: Model, text: str, layer: int, head: int) -> HeadActivations:
     """Run the model on the first tokens of a text and return the tensors of a head. Raises LineageError."""
     tokenized = stored.tokenize(text)
     ids = tokenized.ids[:MAX_TOKENS]
-    activations = logit_lens.head_activations(stored.model(), ids, layer, head)
+    activations = logit_lens.head_activations(stored.module(), ids, layer, head)
     id_text = " ".join(map(str, ids))
     data = {
         "name": f"{stored.cache_key} {layer} {head} {id_text}",

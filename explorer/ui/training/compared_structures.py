@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from explorer.hub.architectures import Kind
 from explorer.inspection.transformer import structure
+from explorer.model.real_model import RealModel
+from explorer.model.run_model import RunModel
 from explorer.models.structure import ModelStructure
 from explorer.ui.training import stored_models
-from explorer.ui.training.pretrained_models import PretrainedModel
-from explorer.ui.training.stored_model import StoredModel
 from explorer.web.call import Call
 
 OWN_RUNS: Mapping[Kind, str] = {  # included runs, by the kind of the real model
@@ -30,11 +30,11 @@ class ComparedStructures:
     context: int  # tokens that the real model reads at most; 0: no limit
 
 
-def structures_call(model: PretrainedModel) -> Call[ComparedStructures]:
+def structures_call(model: RealModel) -> Call[ComparedStructures]:
     """Return the call for the structures of a real model and of ours. Raises LineageError if ours is not here."""
     return Call(_compare, model, stored_models.find_run(OWN_RUNS[model.card.kind]))
 
 
-def _compare(model: PretrainedModel, own: StoredModel) -> ComparedStructures:
-    real, ours = structure.model_structure(model.model()), structure.model_structure(own.model(0))
+def _compare(model: RealModel, own: RunModel) -> ComparedStructures:
+    real, ours = structure.model_structure(model.module()), structure.model_structure(own.module(0))
     return ComparedStructures(model.title, real, ours, model.card.context)
