@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -21,19 +20,16 @@ from explorer.figures.attention import layers_and_heads, patching
 from explorer.figures.comparison import Line, comparison_figure
 from explorer.figures.language import dynamic_evaluation as dynamic
 from explorer.figures.language import loss_by_context, temperature, text, tokens
-from explorer.figures.recurrent import memory_gradients, memory_string, recall
-from explorer.figures.runs import experiments, growth
+from explorer.figures.runs import experiments
 from explorer.figures.runs.learning_curves import learning_curve
 from explorer.figures.seq2seq import translation
 from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
-from explorer.figures.transformer import cost, depth, induction, scaled_attention, structure
 from explorer.figures.words import linear_readout_ceiling as ceilings
 from explorer.figures.words import model_internals as internals
 from explorer.figures.words import sense_similarity as senses
 from explorer.figures.words import word_vectors as vectors
 from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES
 from explorer.lessons.measures import MOST_SENTENCES
-from explorer.models.structure import ModelStructure, StackStructure
 
 NAN, INF = math.nan, math.inf
 A = np.array
@@ -48,15 +44,6 @@ def context_line(name: str, *y: float, band: bool = True, hollow: bool = False) 
     values = A(y, float)
     ends = (values - 0.1, values + 0.1) if band else (None, None)
     return loss_by_context.Line(name, "--m-rnn", "3px,3px", A([1, 4, 64]), values, *ends, hollow)
-
-
-def cost_line(name: str, *y: float, hollow: bool = False) -> cost.CostLine:
-    return cost.CostLine(name, "--m-gru", "solid", A([32, 64, 128]), A(y, float), 2.0 * A([32, 64, 128]), hollow)
-
-
-def growth_line(name: str, *mean: float) -> growth.GrowthLine:
-    x, y = 10.0 ** (3 + np.arange(len(mean))), A(mean)
-    return growth.GrowthLine(name, "--m-gru", "solid", x, y, y - 0.1, y + 0.1)
 
 
 def final_values(label: str, dash: str, *values: list[float]) -> experiments.FinalValues:
@@ -97,22 +84,10 @@ CEILINGS = [1 - min(p, 1 - p) / 3 for p in CHANCES]
 LEADS = [2 / 3 if 0.4 < p < 0.6 else c for p, c in zip(CHANCES, CEILINGS, strict=True)]
 SAME, OTHER = A([[0.9, 0.9, 0.95], [0.9, 0.8, 0.85]]), A([[0.9, 0.7, 0.2], [0.9, 0.5, 0.4]])
 MEASURE = temperature.TextMeasure("RNN", "--m-rnn", "3px,3px", A([[0.1, 0.3], [0.5, 0.5], [0.8, 1.0]]))
-HEADS = [
-    depth.HeadMeasure("trained", "--m-transformer", "solid", A([[NAN] * 3, [0.2, 0.45, 0.25], [0.5, 0.9, 0.6]])),
-    depth.HeadMeasure("untrained", "--soft", "6px,4px", A([[NAN] * 2, [0.02, 0.03], [0.61, 0.62]])),
-]
 GIVEN, OWN = A([[1.0, 0.8, 0.6], [1.0, 0.6, 0.8]]), A([[1.0, 0.4, 0.0], [0.8, 0.2, 0.2]])
-RECALL = [
-    line("open", (1, 1, 1, 1), (1, 10, 50, 1_000), "solid"),
-    line("usual", (0.5,) * 4, (1, 10, 50, 1_000), "6px,4px"),
-]
 BPE, CHARACTERS = (
     tokens.TokenizerLine("BPE", "solid", np.arange(65, 2001), np.log(np.arange(65, 2001))),
     tokens.TokenizerLine("Characters", "solid", A([65]), A([1.0])),
-)
-WIDTHS = (1, 4, 16)
-BY_WIDTH, _ = scaled_attention.quantity_by_width(
-    WIDTHS, np.arange(1, 19).reshape(2, 3, 3) / 20, scaled_attention.Axis((0.0, 1.0), (0.0, 1.0), (0.9, "even")), 0
 )
 STEPS = A([0.0, 10.0, 20.0])
 
@@ -213,25 +188,6 @@ FIGURES: dict[str, go.Figure] = {
         [tokens.SplitScores("blocks", 2.19, 0.82), tokens.SplitScores("lines", 2.0, 2.001)], "--m-ngram"
     ),
     "a score near zero": tokens.split_scores_figure([tokens.SplitScores("blocks", 1.0, 0.01)], "--m-ngram"),
-    "loss on a string": memory_string.string_loss_figure(
-        [
-            line("kept", (1.0, 0.6, 0.01), (2, 10, 200), "solid"),
-            line("cut", (1.0, 0.6, 0.3), (2, 10, 200), "2px,4px"),
-        ],
-        200,
-        (0.297, "floor 0.297"),
-    ),
-    "recall by length": recall.accuracy_by_length(RECALL, 50, 1_000, 0.25),
-    "recall by step": recall.accuracy_by_step(RECALL, 400, 0.5),
-    "recall by step, without runs": recall.accuracy_by_step([], 400, 0.5),
-    "the end of early stopping": recall.train_and_test_accuracy(RECALL, 300, 30),
-    "shares of solved seeds": recall.solved_shares(
-        A([[1.0, NAN], [0.0, 0.5]]),
-        [["8 of 8", ""], ["0 of 8", "4 of 8"]],
-        ["GRU", "RNN"],
-        ["10", "50"],
-        "symbols",
-    ),
     "final values": final_figure(
         final_values("none", "6px,4px", [3.0, 3.2], [9.0, 90.0], [4.0, 4.2]),
         final_values("clip", "solid", [3.0, 3.1], [NAN, NAN], [3.2, INF]),
@@ -246,13 +202,6 @@ FIGURES: dict[str, go.Figure] = {
     "plain numbers on a logarithmic axis": experiments.low_comparison_figure(
         [line("a", (6.0, 200.0), (0, 9))], "step", (2.8, 260.0), 9.0, log_y=True
     ),
-    "growth": growth.growth_figure(
-        [growth_line("GRU", 2.5, 2.0), growth_line("RNN", 2.5)],
-        "parameters",
-        (900.0, 2e6),
-        [1e3, 15.7e3, 1e6],
-        (1.4, 3.5),
-    ),
     "learning curve": curve(SEEDS, (0.8833, "ceiling of counting")),
     "learning curve at its beginning": curve(SEEDS[:0], (0.8833, "")),
     "learning curve without a ceiling": curve(SEEDS[:1]),
@@ -266,18 +215,6 @@ FIGURES: dict[str, go.Figure] = {
     ),
     "accuracy of the copy task": translation.copy_accuracy_by_step([falling("attention", 3)], 10, 0.05),
     "accuracy by position": curves_by_position(teacher_forcing_lines(GIVEN, OWN, "the <model>", "--m-gru"), loss=False),
-    "measured and predicted cost": cost.cost_figure(
-        [cost_line("GRU", 1.0, 2.0, NAN)], "length", "seconds", (32, 64, 128)
-    ),
-    "no measured cost": cost.cost_figure([cost_line("a", NAN, NAN, NAN)], "x", "y", (32, 64, 128)),
-    "cost at many sizes": cost.cost_figure([cost_line("a", 1, 2, 3)], "x", "y", tuple(2**i for i in range(5, 12))),
-    "parameters": cost.parameter_bars([("expand", 4096, "= d m"), ("<b>", 12, "= d")], "--m-transformer"),
-    "measure by heads": depth.measure_by_heads(HEADS, (1, 2, 4), "bits", (0.0, 1.0)),
-    "next symbols": induction.next_symbol_map(
-        "bab", 2, ["two", "one"], A([[0.1, 0.2, 0.9], [0.1, 0.1, 0.1]]), ["xyb", "xyz"]
-    ),
-    "next symbols of a row without a repetition": induction.next_symbol_map("b", None, ["two"], A([[0.1]]), ["x"]),
-    "quantity by width": BY_WIDTH,
     "ceiling by probability": ceilings.ceiling_by_probability(CHANCES, CEILINGS, LEADS, 0.5, [0.66, 0.68]),
     "attention map": internals.attention_map(A([[0.9, 0.1, NAN, 0]] * 3 + [[NAN] * 4]), WORDS),
     "a large attention map has no numbers": internals.attention_map(np.eye(13), [str(i) for i in range(13)]),
@@ -322,11 +259,6 @@ def heights(figure: go.Figure) -> dict[str, float]:
     return {note.text.split("</span> ")[-1].replace("<b>", "").replace("</b>", ""): note.y for note in labels}
 
 
-def by_width(end: float, log: bool) -> go.Figure:
-    axis = scaled_attention.Axis((0.001, 1.0), (0.001, 1.0), log=log)
-    return scaled_attention.quantity_by_width(WIDTHS, np.full((2, 3, 3), end), axis, 0)[0]
-
-
 @pytest.mark.parametrize(
     ("figure", "ends"),
     [
@@ -339,16 +271,6 @@ def by_width(end: float, log: bool) -> go.Figure:
             (final_figure(final_values("a", "solid", [one]), final_values("b", "solid", [other])), (first, second))
             for one, other, first, second in [(3.0, 6.0, 1 / 7, 1.0), (2.5, 9.0, 0.0, 1.0), (3.0, INF, 1 / 7, 1.0)]
         ),
-        (recall.accuracy_by_length(RECALL, 50, 1_000, 0.5), None),
-        (
-            memory_string.string_loss_figure(
-                [line("a", (1.0, 0.0), (2, 9)), line("b", (1.0, 1.0), (2, 9))], 9, (0.2, "")
-            ),
-            None,
-        ),
-        (cost.cost_figure([cost_line("a", 1, 2, 300.0), cost_line("b", 1, 2, 301.0)], "x", "y", (32, 64, 128)), None),
-        (by_width(0.999, False), (1.0, 1.0)),
-        (by_width(1.0, True), (1.0, 1.0)),
     ],
 )
 def test_labels_name_the_ends_of_their_lines(figure: go.Figure, ends: tuple[float, ...] | None) -> None:
@@ -377,8 +299,6 @@ def test_length_ticks_double_and_include_the_end_if_there_is_room(context: int, 
 def test_axes_contain_their_values_with_a_margin() -> None:
     importance = FIGURES["head importance, with two standard errors"].layout
     assert importance.xaxis.range[0] < -0.26 and importance.xaxis.range[1] > 0.54 and importance.yaxis.range[0] > 2
-    assert 10 ** FIGURES["measured and predicted cost"].layout.yaxis.range[0] < 1.0
-    assert 10 ** FIGURES["measured and predicted cost"].layout.yaxis.range[1] > 256
     low, high = FIGURES["contributions"].layout.xaxis.range
     assert low < -1.625 and high > 1.375
     low, high = FIGURES["word weights"].layout.xaxis.range
@@ -387,9 +307,6 @@ def test_axes_contain_their_values_with_a_margin() -> None:
     assert layout.xaxis.range == layout.yaxis.range and layout.xaxis.range[1] > 2
     low, high = FIGURES["ceiling by probability"].layout.yaxis.range
     assert low < 0.66 and high > 1
-    assert FIGURES["recall by length"].layout.xaxis.range[1] == pytest.approx(3, abs=0.05)
-    low, high = FIGURES["loss on a string"].layout.yaxis.range
-    assert low <= 0 < 1.1 <= high
     for scale, bounds in ((3, (3.0, 4.0)), (0, (0.0, 1.0))):
         low, high = curves_by_position(
             teacher_forcing_lines(scale * GIVEN, scale * OWN, "it", "--m-gru"), loss=True
@@ -408,11 +325,6 @@ def test_signs_other_than_colour_tell_marks_apart() -> None:
     assert similarity[2].line.dash != similarity[5].line.dash
     position = FIGURES["accuracy by position"].data
     assert position[2].line.dash != position[5].line.dash
-    hollow = cost.cost_figure([cost_line("b", 1, 2, 3, hollow=True)], "x", "y", (32, 64, 128))
-    assert hollow.data[1].marker.line.width == 2 and "○" in hollow.layout.annotations[0].text
-    parameters = FIGURES["parameters"].layout
-    assert parameters.yaxis.range[0] > parameters.yaxis.range[1], "the first part stands on top"
-    assert "4,096" in parameters.annotations[0].text and "<b>&lt;b&gt;</b>" in parameters.annotations[1].text
     lines = [senses.SimilarityLine(f"sentence {i}", np.zeros(3)) for i in range(1, MAX_REAL_SENTENCES)]
     assert len({trace.line.dash for trace in senses.similarity_to_one(lines, "--soft").data}) == len(lines)
     assert MAX_REAL_SENTENCES == MOST_SENTENCES, "a lesson measures as many sentences as the page reads"
@@ -434,13 +346,6 @@ def test_long_lines_are_thinned_and_keep_their_ends_and_labels() -> None:
     labels = tokens.measure_by_vocabulary([BPE, near, CHARACTERS], 500, "x").layout.annotations
     placed = {note.text: note.y for note in labels}
     assert len(placed) == 3 and placed["Words"] - placed["BPE"] > 0.5
-    norms = np.full((1, 2, 400), 1e-3)
-    norms[:, :, 0] = 0.0
-    figure, frames = memory_gradients.gradient_figure(
-        [memory_gradients.GradientLine("a", "a", "--m-gru", "solid", norms)]
-    )
-    x = figure.data[2].x
-    assert (len(x), x[0], x[-1], frames[0][2][0]) == (memory_gradients.MAX_POSITIONS, 1, 400, None)
 
 
 def test_the_axis_of_dynamic_evaluation_contains_settled_values_and_no_distant_ngram() -> None:
@@ -455,28 +360,6 @@ def test_the_axis_of_dynamic_evaluation_contains_settled_values_and_no_distant_n
     assert dynamic.shared_y_range([LEARNED, STOOD], [far]) == alone
     label = adapting(LEARNED, STOOD, alone, (near, far)).layout.annotations[-1]
     assert (label.text, label.y) == ("↓ cache", 0)
-
-
-def test_gradient_lines_are_medians_between_the_extreme_seeds_in_every_frame() -> None:
-    decay = np.stack([0.1 * 10.0 ** np.linspace(-power, 0, 5) for power in (16, 17, 18)])  # three seeds, five symbols
-    flat = np.full((3, 5), 0.1)
-    figure, frames = memory_gradients.gradient_figure(
-        [
-            memory_gradients.GradientLine("RNN usual", "RNN", "--m-rnn", "6px,4px", np.stack([decay, flat])),
-            memory_gradients.GradientLine("Transformer none", "T", "--m-transformer", "solid", np.stack([flat] * 2)),
-        ]
-    )
-    low, high, median, _, *_, other = figure.data
-    assert [trace.y[0] for trace in (low, high, median)] == pytest.approx([1e-18, 1e-16, 1e-17], rel=1e-6, abs=0.0)
-    assert (list(median.x), median.line.dash, list(median.y)) == ([1, 2, 3, 4, 5], "6px,4px", frames[0][2])
-    assert [len(frame) for frame in frames] == [len(figure.data)] * 2 and frames[1][2] == [1.0] * 5
-    axis = figure.layout.yaxis
-    assert -18 < axis.range[0] < -17 and -1 < axis.range[1] < 1, "the middle seed; a band may leave the figure"
-    assert len(axis.tickvals) <= 5 and axis.ticktext[0] == "10⁻¹⁵"
-    assert other.text == ("<b>Transformer</b>&nbsp;&nbsp;<br><b>none</b>&nbsp;&nbsp;",)
-    labels = [[frame[memory_gradients.TRACES_PER_LINE * i + 3][0] for i in range(2)] for frame in frames]
-    assert labels[0][0] == pytest.approx(1e-17, rel=0.5, abs=0.0)
-    assert abs(np.log10(labels[1][0]) - np.log10(labels[1][1])) > 1, "both lines are at 1"
 
 
 @given(st.floats(-4, 4), st.floats(0.3, 14))
@@ -509,17 +392,6 @@ def test_two_similarities_that_end_alike_have_one_label() -> None:
         assert [note.text for note in notes] == names
 
 
-def test_only_the_dot_changes_between_frames_of_widths() -> None:
-    weights = A([[0.5, 0.5], [0.9, 0.1], [1.0, 0.0]])
-    figure, frames = scaled_attention.weight_bars(weights, 1)
-    assert list(figure.data[0].y) == [0.9, 0.1] and [frame[0] for frame in frames] == weights.tolist()
-    values = np.arange(1, 19).reshape(2, 3, 3) / 20
-    _, frames = scaled_attention.quantity_by_width(WIDTHS, values, scaled_attention.Axis((0.0, 1.0), (0.0, 1.0)), 0)
-    for stop, frame in enumerate(frames):
-        assert len(frame) == 8 and frame[:6] == frames[0][:6]
-        assert frame[7] == [values[1, i, 0] if i == stop else None for i in range(3)]
-
-
 @pytest.mark.parametrize("lines", [(CEILINGS, LEADS), (CEILINGS, CEILINGS), ([1.0] * 19, [1.0] * 19)])
 def test_labels_of_ceilings_keep_clear_of_both_lines(lines: tuple[list[float], list[float]]) -> None:
     figure = ceilings.ceiling_by_probability(CHANCES, *lines, 0.5, [])
@@ -543,56 +415,3 @@ def test_labels_of_coinciding_points_are_on_different_sides() -> None:
     assert len(set(sides[1:])) == 4
     first, second, _ = vectors.label_positions(A([[0.0, 0.0], [0.01, 0.0], [1.0, 1.0]]), ["queen", "princess", "bank"])
     assert first != second
-
-
-# The diagram of a block
-
-STACK = StackStructure(
-    "decoder", 30, 9, 3, 64, 1_536, "RMSNorm", "before", "SiLU", gated=True, parallel=False, causal=True, cross=False,
-    windows=(0,) * 30,
-)  # fmt: skip
-
-
-def diagram(stack: StackStructure, outcomes: int = 49_152) -> tuple[go.Figure, int]:
-    parts = {"embedding": 10, "attention": 20}
-    model = ModelStructure(576, 49_152, "rotary", (stack,), outcomes, True, parts, 30)
-    height = structure.diagram_height(model, stack)
-    return structure.stack_diagram(model, stack, "--m-transformer", height), height
-
-
-FIRST = ["Embedding", "RMSNorm", "Self-attention", "+", "RMSNorm", "Feedforward", "+"]
-AFTER = ["Embedding", "Self-attention", "+", "LayerNorm", "Feedforward", "+", "LayerNorm"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "outcomes", "titles"),
-    [
-        ({}, 49_152, [*FIRST, "30 such blocks", "Last RMSNorm", "Output layer"]),
-        ({"norm_place": "after", "norm": "LayerNorm", "layers": 1}, 0, [*AFTER, "one block", "Vectors"]),
-        ({"parallel": True}, 49_152, ["+"]),
-        ({"cross": True}, 49_152, ["+"] * 3),
-        ({"parallel": True, "cross": True}, 49_152, ["+"] * 2),
-    ],
-)
-def test_the_boxes_of_a_block_stand_in_their_order_without_overlap(
-    changes: dict[str, Any], outcomes: int, titles: list[str]
-) -> None:
-    figure, height = diagram(replace(STACK, **changes), outcomes)
-    labels = sorted(figure.layout.annotations, key=lambda each: each.y)
-    found = [match[1] for each in labels if (match := re.search(r"<b>(.*?)</b>", each.text))]
-    assert [title for title in found if len(titles) > 3 or title == "+"] == titles
-    shapes = [shape for shape in figure.layout.shapes if shape.type == "rect" and shape.line.dash == "solid"]
-    boxes = sorted((shape.y0, shape.y1) for shape in shapes)
-    assert boxes[0][0] >= 0 and boxes[-1][1] <= height
-    assert all(upper[0] > lower[1] for lower, upper in pairwise(boxes))
-
-
-def test_the_diagram_of_a_block_has_the_sizes_of_its_parts() -> None:
-    words = " ".join(each.text for each in diagram(STACK)[0].layout.annotations)
-    for part in (
-        "9 heads of 64, 3 for keys and values, causal",
-        "576 → 1,536 → 576, SiLU, gated",
-        "49,152 tokens × 576, rotary positions",
-        "576 → 49,152, same weights as the embedding",
-    ):
-        assert part in words

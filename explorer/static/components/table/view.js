@@ -10,7 +10,7 @@
  *    it out until all columns are requested}
  * @property {any[]} rows {cells: {key: {text, colour, values, mark, tone: "sustain" | "collapse", wrong, detail: a
  *    second line of "open", or of a "strip" without values, tags: [text], sort: value to sort by instead of the
- *    text}}, key: needed to select or open the row, rule: strong line above, faded: soft text}
+ *    text}}, key: needed to select or open the row, rule: strong line above}
  * @property {{chosen: string[], most: number | null} | null} select
  * @property {string | null} sort "key" or "-key"
  * @property {string} caption
@@ -167,7 +167,6 @@ class TableRow {
 
   fill(row, columns) {
     this.element.classList.toggle("ruled", Boolean(row.rule));
-    this.element.classList.toggle("faded", Boolean(row.faded));
     if (this.tick) this.tick.box.ariaLabel = row.cells[columns[0].key]?.text ?? "";
     columns.forEach((column, i) => {
       const cell = row.cells[column.key],

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import plotly.graph_objects as go
-
-from explorer.charts.style import INK, PAGE, RULE, SOFT, annotation, css_colour, escape_markup, figure
+from explorer.charts import Drawing
+from explorer.charts.style import INK, PAGE, RULE, SOFT, annotation, css_colour, escape_markup
 from explorer.models.structure import ModelStructure, StackStructure
 from explorer.number_format import format_count
 
@@ -39,7 +38,7 @@ def diagram_height(model: ModelStructure, stack: StackStructure) -> int:
     return sum(row.height + _GAP for row in rows) + _TITLE_HEIGHT + 2 * _GAP
 
 
-def stack_diagram(model: ModelStructure, stack: StackStructure, colour: str, height: int) -> go.Figure:
+def stack_diagram(name: str, model: ModelStructure, stack: StackStructure, colour: str, height: int) -> Drawing:
     """Return the diagram of one stack, from the bottom of a figure of this height (pixels).
 
     The line on the left is the residual stream; + adds what comes to it.
@@ -50,15 +49,14 @@ def stack_diagram(model: ModelStructure, stack: StackStructure, colour: str, hei
     y = 0.0
     spans: list[tuple[float, float]] = []
     inside = [i for i, row in enumerate(rows) if row.inside]
-    first, last = inside[0], inside[-1]
     frame = [0.0, 0.0]
     for i, row in enumerate(rows):
-        if i == first:
+        if i == inside[0]:
             frame[0] = y
             y += _GAP
         spans.append((y, y + row.height))
         y += row.height + _GAP
-        if i == last:
+        if i == inside[-1]:
             y += _TITLE_HEIGHT
             frame[1] = y
             y += _GAP
@@ -79,15 +77,20 @@ def stack_diagram(model: ModelStructure, stack: StackStructure, colour: str, hei
             text += f"<br><span style='color:{SOFT}'>{escape_markup(row.detail)}</span>"
         labels.append(annotation(text, ((left if row.inside else 0.0) + _RIGHT) / 2, middle, xanchor="center"))
     _draw_branches(rows, spans, shapes, labels)
-    return figure(
-        {"type": "scatter", "x": [0], "y": [0], "mode": "markers", "marker": {"opacity": 0}, "hoverinfo": "skip"},
-        xaxis={"range": [-0.01, 1.01], "visible": False},
-        yaxis={"range": [-4, height - 4], "visible": False},
-        shapes=shapes,
-        annotations=labels,
-        font={"color": INK},
-        margin={"l": 2, "r": 2, "t": 2, "b": 2},
+    words = (
+        f"Diagram of {name}, {stack.layers} blocks: {_attention_detail(model, stack)}; feedforward part "
+        f"{_feedforward_detail(model, stack)}; {stack.norm} {stack.norm_place} each part."
     )
+    nothing = {"type": "scatter", "x": [0], "y": [0], "mode": "markers", "marker": {"opacity": 0}, "hoverinfo": "skip"}
+    layout = {
+        "xaxis": {"range": [-0.01, 1.01], "visible": False},
+        "yaxis": {"range": [-4, height - 4], "visible": False},
+        "shapes": shapes,
+        "annotations": labels,
+        "font": {"color": INK},
+        "margin": {"l": 2, "r": 2, "t": 2, "b": 2},
+    }
+    return Drawing(words, [nothing], layout)
 
 
 def _draw_branches(
@@ -128,10 +131,10 @@ def _rows(model: ModelStructure, stack: StackStructure) -> list[_Row]:
     """Return the boxes of a diagram from the bottom to the top."""
     rows = [_Row("part", "Embedding", _embedding_detail(model), inside=False)]
     before, after = stack.norm_place in ("before", "before and after"), stack.norm_place == "before and after"
-    parts = [("Self-attention", attention_detail(model, stack))]
+    parts = [("Self-attention", _attention_detail(model, stack))]
     if stack.cross:
         parts.append(("Cross-attention", "queries from here, keys and values from the encoder"))
-    parts.append(("Feedforward", feedforward_detail(model, stack)))
+    parts.append(("Feedforward", _feedforward_detail(model, stack)))
     for title, detail in parts:
         closes = not (stack.parallel and title == "Self-attention")  # else the next part adds at the same place
         if before:
@@ -150,7 +153,7 @@ def _rows(model: ModelStructure, stack: StackStructure) -> list[_Row]:
     return rows
 
 
-def attention_detail(model: ModelStructure, stack: StackStructure) -> str:
+def _attention_detail(model: ModelStructure, stack: StackStructure) -> str:
     """Return the heads of a stack in a few words."""
     one_head = stack.heads == 1
     text = f"one head of {stack.head_width}" if one_head else f"{stack.heads} heads of {stack.head_width}"
@@ -159,7 +162,7 @@ def attention_detail(model: ModelStructure, stack: StackStructure) -> str:
     return f"{text}, {'causal' if stack.causal else 'no mask'}"
 
 
-def feedforward_detail(model: ModelStructure, stack: StackStructure) -> str:
+def _feedforward_detail(model: ModelStructure, stack: StackStructure) -> str:
     """Return the sizes and the activation of the feedforward part in a few words."""
     gate = ", gated" if stack.gated else ""
     width = format_count(model.width)
