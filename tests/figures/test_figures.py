@@ -30,7 +30,6 @@ from explorer.figures.transformer import cost, depth, induction, scaled_attentio
 from explorer.figures.words import linear_readout_ceiling as ceilings
 from explorer.figures.words import model_internals as internals
 from explorer.figures.words import sense_similarity as senses
-from explorer.figures.words import word_vectors as vectors
 from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES
 from explorer.lessons.measures import MOST_SENTENCES
 from explorer.models.structure import ModelStructure, StackStructure
@@ -291,9 +290,6 @@ FIGURES: dict[str, go.Figure] = {
     ),
     "similarity by layer": senses.similarity_by_layer(SAME, OTHER, -0.1),
     "equal similarities": senses.similarity_by_layer(SAME, SAME, 0.0),
-    "word map": vectors.word_map(A([[0.0, 0.0], [1.0, 0.5], [0.2, -0.3]]), ["<a>", "b", "c"], "--m-cbow", ["b"]),
-    "agreement by count": vectors.agreement_by_count(["1–9", "≥10"], A([[0.1, 0.5], [0.3, 0.7]]), "--m-cbow"),
-    "length by count": vectors.length_by_count(A([1, 100]), A([1.0, 2.0]), "--m-cbow"),
 }
 
 
@@ -541,8 +537,6 @@ def test_labels_of_coinciding_points_are_on_different_sides() -> None:
         internals.embedding_map(("far", "consume", "destroy", "not", "human"), points, "--m-rnn").data[0].textposition
     )
     assert len(set(sides[1:])) == 4
-    first, second, _ = vectors.label_positions(A([[0.0, 0.0], [0.01, 0.0], [1.0, 1.0]]), ["queen", "princess", "bank"])
-    assert first != second
 
 
 # The diagram of a block
