@@ -29,9 +29,6 @@ from explorer.figures.seq2seq.translation_steps import curves_by_position, teach
 from explorer.figures.transformer import cost, depth, induction, scaled_attention, structure
 from explorer.figures.words import linear_readout_ceiling as ceilings
 from explorer.figures.words import model_internals as internals
-from explorer.figures.words import sense_similarity as senses
-from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES
-from explorer.lessons.measures import MOST_SENTENCES
 from explorer.models.structure import ModelStructure, StackStructure
 
 NAN, INF = math.nan, math.inf
@@ -94,7 +91,6 @@ WORDS = ("<BOS>", "human", "not", "destroy")
 CHANCES = [i / 20 for i in range(1, 20)]
 CEILINGS = [1 - min(p, 1 - p) / 3 for p in CHANCES]
 LEADS = [2 / 3 if 0.4 < p < 0.6 else c for p, c in zip(CHANCES, CEILINGS, strict=True)]
-SAME, OTHER = A([[0.9, 0.9, 0.95], [0.9, 0.8, 0.85]]), A([[0.9, 0.7, 0.2], [0.9, 0.5, 0.4]])
 MEASURE = temperature.TextMeasure("RNN", "--m-rnn", "3px,3px", A([[0.1, 0.3], [0.5, 0.5], [0.8, 1.0]]))
 HEADS = [
     depth.HeadMeasure("trained", "--m-transformer", "solid", A([[NAN] * 3, [0.2, 0.45, 0.25], [0.5, 0.9, 0.6]])),
@@ -288,8 +284,6 @@ FIGURES: dict[str, go.Figure] = {
     "embedding map": internals.embedding_map(
         ("not", "<EOS>", "human"), A([[1.0, -0.5], [-2.0, 0.25], [0.0, 0.0]]), "--m-rnn"
     ),
-    "similarity by layer": senses.similarity_by_layer(SAME, OTHER, -0.1),
-    "equal similarities": senses.similarity_by_layer(SAME, SAME, 0.0),
 }
 
 
@@ -400,8 +394,6 @@ def test_signs_other_than_colour_tell_marks_apart() -> None:
     assert dots[1].x[0] < 0 < dots[3].x[0], "side by side, not one over the other"
     colours = FIGURES["contributions"].data[0].marker.color
     assert colours[0] == colours[1] != colours[2]
-    similarity = FIGURES["similarity by layer"].data
-    assert similarity[2].line.dash != similarity[5].line.dash
     position = FIGURES["accuracy by position"].data
     assert position[2].line.dash != position[5].line.dash
     hollow = cost.cost_figure([cost_line("b", 1, 2, 3, hollow=True)], "x", "y", (32, 64, 128))
@@ -409,9 +401,6 @@ def test_signs_other_than_colour_tell_marks_apart() -> None:
     parameters = FIGURES["parameters"].layout
     assert parameters.yaxis.range[0] > parameters.yaxis.range[1], "the first part stands on top"
     assert "4,096" in parameters.annotations[0].text and "<b>&lt;b&gt;</b>" in parameters.annotations[1].text
-    lines = [senses.SimilarityLine(f"sentence {i}", np.zeros(3)) for i in range(1, MAX_REAL_SENTENCES)]
-    assert len({trace.line.dash for trace in senses.similarity_to_one(lines, "--soft").data}) == len(lines)
-    assert MAX_REAL_SENTENCES == MOST_SENTENCES, "a lesson measures as many sentences as the page reads"
 
 
 def test_a_large_map_of_shares_has_few_labels_and_no_numbers() -> None:
@@ -497,12 +486,6 @@ def test_a_line_that_falls_is_labelled_where_it_falls() -> None:
     figure = translation.exact_match_by_length([falling("one vector", 3), falling("attention", 8)], 8, 10)
     labels = {note.text: note.x for note in figure.layout.annotations}
     assert 3 < labels["<b>one vector</b>"] < 4 and 8 < labels["<b>attention</b>"] < 9
-
-
-def test_two_similarities_that_end_alike_have_one_label() -> None:
-    for apart, names in ((0.01, ["<b>both</b>"]), (0.1, [f"<b>{name}</b>" for name in (senses.SAME, senses.OTHER)])):
-        notes = senses.similarity_by_layer(SAME, SAME - apart, 0.0).layout.annotations
-        assert [note.text for note in notes] == names
 
 
 def test_only_the_dot_changes_between_frames_of_widths() -> None:
