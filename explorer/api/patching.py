@@ -13,13 +13,13 @@ from jaxtyping import Float64
 from numpy import ndarray
 
 from explorer.api.arguments import require_text, require_whole_number
-from explorer.api.attention_source import AttentionSource, Reading
+from explorer.api.attention import read_text
 from explorer.errors import InvalidSetting, shorten
 from explorer.figures import notebook
-from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.attention.logit_attribution import LogitAttribution, attribute_logit
 from explorer.inspection.attention.outcomes import answer_logits, matching_outcomes
 from explorer.inspection.attention.patching import LAYER_PARTS, Patching, patch_states
+from explorer.model.model import Model, TextAttention
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -180,7 +180,7 @@ class AnswerParts:
 
 
 def patching(
-    source: AttentionSource,
+    model: Model,
     clean: str,
     changed: str,
     position: int | None,
@@ -190,22 +190,16 @@ def patching(
     step: int,
 ) -> PatchedAnswers:
     """Patch every state of a model; see `Run.patching`. Raises LineageError."""
-    model, first = source.read(require_text(clean), seed, step, "")
-    _, other = source.read(require_text(changed), seed, step, "")
-    at = _check_position(first, position)
-    outcomes = _find_outcomes(source, model, first, at, answer, contrast)
-    found = patch_states(model, first.given, other.given, at, *outcomes)
-    return PatchedAnswers(
-        first.tokens,
-        other.tokens,
-        tuple(source.outcome_text(outcome, first.given[: at + 1]) for outcome in found.outcomes),
-        source.title,
-        found,
-    )
+    first, found = read_text(model, require_text(clean), seed, step)
+    other, _ = read_text(model, require_text(changed), seed, step)
+    at = _check_position(model, found, position)
+    patched = patch_states(found.model, first.ids, other.ids, at, *_find_outcomes(model, found, at, answer, contrast))
+    names = tuple(model.outcome_text(outcome, first.ids[: at + 1]) for outcome in patched.outcomes)
+    return PatchedAnswers(first.tokens, other.tokens, names, model.title, patched)
 
 
 def logit_attribution(
-    source: AttentionSource,
+    model: Model,
     text: str,
     position: int | None,
     outcome: str | None,
@@ -214,30 +208,28 @@ def logit_attribution(
     step: int,
 ) -> AnswerParts:
     """Divide a logit among the parts of a model; see `Run.logit_attribution`. Raises LineageError."""
-    model, reading = source.read(require_text(text), seed, step, "")
-    at = _check_position(reading, position)
-    found = attribute_logit(model, reading.given, at, *_find_outcomes(source, model, reading, at, outcome, contrast))
+    given, found = read_text(model, require_text(text), seed, step)
+    at = _check_position(model, found, position)
+    parts = attribute_logit(found.model, given.ids, at, *_find_outcomes(model, found, at, outcome, contrast))
     names = [
-        "" if each is None else source.outcome_text(each, reading.given[: at + 1])
-        for each in (found.outcome, found.contrast)
+        "" if each is None else model.outcome_text(each, given.ids[: at + 1])
+        for each in (parts.outcome, parts.contrast)
     ]
-    return AnswerParts(reading.tokens, names[0], names[1], source.title, found)
+    return AnswerParts(given.tokens, names[0], names[1], model.title, parts)
 
 
-def _check_position(reading: Reading, position: int | None) -> int:
+def _check_position(model: Model, found: TextAttention, position: int | None) -> int:
     if position is None:
-        return reading.asked
-    return require_whole_number("position", position, 0, len(reading.tokens) - 1)
+        return model.default_query(found.queries)
+    return require_whole_number("position", position, 0, len(found.queries) - 1)
 
 
-def _find_outcomes(
-    source: AttentionSource, model: AttentionModel, reading: Reading, position: int, *texts: str | None
-) -> list[int | None]:
+def _find_outcomes(model: Model, found: TextAttention, position: int, *texts: str | None) -> list[int | None]:
     """Return the most probable outcomes with these texts. Raises InvalidSetting."""
     if all(text is None for text in texts):
         return [None for _ in texts]
-    order = answer_logits(model, reading.given, position).argsort(descending=True).tolist()
-    names = [source.outcome_text(outcome, reading.given[: position + 1]) for outcome in order]
+    order = answer_logits(found.model, found.ids, position).argsort(descending=True).tolist()
+    names = [model.outcome_text(outcome, found.ids[: position + 1]) for outcome in order]
     return [None if text is None else order[_find_name(names, text)] for text in texts]
 
 

@@ -94,6 +94,11 @@ def print_rows(rows: Sequence[Mapping[str, Any]], out: Path | None, as_json: boo
         print(f"{out}, {out.stat().st_size:,} bytes")
 
 
+def visible_token(token: str) -> str:
+    """Return a token of a row, with a symbol for the space."""
+    return "␣" if token == " " else token
+
+
 def round_or_none(value: float) -> float | None:
     """Return a number rounded to six digits, or None for NaN, which JSON does not have."""
     return None if math.isnan(value) else round(float(value), 6)

@@ -9,9 +9,9 @@ import numpy as np
 
 from explorer.errors import LineageError
 from explorer.labs.compare.comparison import ComparedRun
+from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import can_compare_bits, comparability
-from explorer.ui import visitor_text
 from explorer.ui.held_out_text import count_request
 from explorer.web.background import submit
 
@@ -50,7 +50,7 @@ def bits_per_byte(runs: Sequence[ComparedRun]) -> BitsPerByte | None:
 def _text(run: ComparedRun) -> str:
     """Return the mean over the seeds of the last evaluation on the whole held-out text."""
     task, last = run.config.task_as(TextConfig), run.last("val_loss")
-    if last is None or not np.isfinite(last).all() or not visitor_text.is_available(task):
+    if last is None or not np.isfinite(last).all() or not corpora.is_available(task):
         return "–"
     future = submit(*count_request(task))
     if not future.done():

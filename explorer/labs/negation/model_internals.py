@@ -14,6 +14,7 @@ from numpy import ndarray
 
 from explorer.catalogue import MODELS
 from explorer.figures.words import model_internals
+from explorer.inspection import load_model
 from explorer.inspection.words import negation_sentences
 from explorer.inspection.words.attending_head import find_attending_head
 from explorer.labs.negation import findings
@@ -28,7 +29,7 @@ from explorer.ui.page_sections import empty_panel
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView, load_run_model, untrained_panel
+from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import join_words
 
 _COLUMNS = 3  # panels side by side
@@ -211,10 +212,10 @@ def _sentence_panels(
     row, classes, task = MODELS[model], classes_of(run), run.config.task
     of_grammar = isinstance(task, NegationConfig) and task.corpus == "grammar"
     if model in _SUMS:
-        contributions = negation_sentences.CONTRIBUTIONS[model](load_run_model(run), words, look)
+        contributions = negation_sentences.CONTRIBUTIONS[model](load_model.shared_model(run), words, look)
         return [_sum_panel(_SUMS[model], row.title, contributions, classes)]
     if model in ("rnn", "lstm", "gru"):
-        reading = negation_sentences.sustain_by_token(load_run_model(run), words, look)
+        reading = negation_sentences.sustain_by_token(load_model.shared_model(run), words, look)
         name = classes[reading.towards]
         others = classes[0] if len(classes) == 2 else f"not {name}"
         finding = findings.reading_finding(reading.tokens, reading.sustain, name)
@@ -231,7 +232,7 @@ def _sentence_panels(
         ]
     if model == "transformer":
         window = getattr(run.config.model, "window", 0) if of_grammar else 0  # other sentences may be long
-        attention = negation_sentences.sentence_attention(load_run_model(run), words, look, window)
+        attention = negation_sentences.sentence_attention(load_model.shared_model(run), words, look, window)
         layer = min(layer, len(attention.weights) - 1)
         heads = attention.weights[layer]
         chosen = find_attending_head(attention.tokens, heads) if head is None else min(head, len(heads) - 1)
@@ -282,7 +283,7 @@ def _weights_panel(model: str, look: int, run: Run) -> Panel | None:
     own = not (isinstance(task, NegationConfig) and task.corpus == "grammar")
     if model in ("bag_of_words", "bag_of_bigrams"):
         weights_of = negation_sentences.word_weights if model == "bag_of_words" else negation_sentences.pair_weights
-        view, title = weights_of(load_run_model(run), look), MODELS[model].title
+        view, title = weights_of(load_model.shared_model(run), look), MODELS[model].title
         rows = zip(view.tokens, view.weights.T, strict=True)
         if len(classes) == 2:
             numbers = ", ".join(f"{token} {format_signed(float(row[1] - row[0]))}" for token, row in rows)
@@ -307,7 +308,7 @@ def _weights_panel(model: str, look: int, run: Run) -> Panel | None:
             title=f"{title}: weights",
             caption=f"{colours} {kept}".strip(),
         )
-    plane, row = negation_sentences.embedding_map(load_run_model(run), look), MODELS[model]
+    plane, row = negation_sentences.embedding_map(load_model.shared_model(run), look), MODELS[model]
     if plane is None:
         return None
     return Panel(

@@ -16,10 +16,10 @@ from explorer.labs.text.standings import Standing, convert_loss, unit_name
 from explorer.labs.text.state import UNITS, TextLab
 from explorer.number_format import format_duration
 from explorer.run_store.store import StoredRun
+from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
 from explorer.training.record import Record
-from explorer.ui import visitor_text
 from explorer.ui.components.table import add_table, column, strip_cell
 from explorer.ui.document import Document
 from explorer.ui.held_out_text import CountedText, count_request
@@ -62,7 +62,7 @@ def results_table(lab: TextLab, views: Mapping[str, RunView], standings: Mapping
         medians.append(median)
     losses = [each.held_out for each in standings.values() if np.isfinite(each.held_out).all()]
     requests: dict[str, Request[Any]] = {"table": (("text-results",), lambda: None)}
-    if visitor_text.is_available(task):
+    if corpora.is_available(task):
         requests["text"] = count_request(task)
         for model in standings:
             run = views[model].loaded_run

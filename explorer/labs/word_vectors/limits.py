@@ -15,9 +15,9 @@ from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.questions import finished_runs
 from explorer.labs.word_vectors.state import WordVectorsState
 from explorer.run_store.store import StoredRun
+from explorer.tasks.text import corpora
 from explorer.tasks.word_vectors_grammar import HOMOGRAPH, PROFESSIONS
 from explorer.training.record import Record
-from explorer.ui import visitor_text
 from explorer.ui.training.run_view import run_views
 from explorer.ui.wording import count_seeds
 
@@ -28,7 +28,7 @@ def frequency_section(state: WordVectorsState, views: Mapping[str, ui.RunView]) 
     For the grammar, whose frequencies are made up, they are those of the included run on Tiny Shakespeare.
     """
     runs, text = list(finished_runs(views).values()), ""
-    if state.read_corpus == "grammar" and visitor_text.is_corpus_available("tinyshakespeare"):
+    if state.read_corpus == "grammar" and corpora.is_corpus_available("tinyshakespeare"):
         runs, text = _included_run("tinyshakespeare") or runs, " on Tiny Shakespeare"
     if runs:
         call, row = ui.Call(frequency_effects, runs[0]), model_row(runs[0].config.model)

@@ -1,37 +1,45 @@
-"""What pages need of a model to inspect it, wherever the model comes from."""
+"""A model with its tokenizer, and the facts that are shown of it, wherever the model comes from.
+
+Nothing here imports torch or the transformers library before the weights of a model are used.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from explorer.errors import shorten
 from explorer.generation import generate
-from explorer.inspection.attention import attention_model
+from explorer.inspection.attention import attend, attention_model, head_scores
 from explorer.models.structure import AttentionLayout
-from explorer.ui.wording import quote_first, visible_whitespace
-from explorer.web.background import Pool
+from explorer.tokenization.text import Tokenizer, pieces
+from explorer.tokenization.words import Reading, Words
 
 if TYPE_CHECKING:
     from jaxtyping import Integer
     from numpy import ndarray
     from torch import nn
 
-    from explorer.inspection.attention.attend import TokenizedInput
-    from explorer.inspection.attention.head_scores import HeadImportance
-    from explorer.tokenization.text import Tokenizer
-    from explorer.tokenization.words import Reading, Words
-
 _LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling
 Part: TypeAlias = Literal["", "encoder", "decoder", "cross"]
 Evaluated: TypeAlias = Literal["held-out text", "sentences of the task", "this text", ""]
 
 
-class InspectableModel(ABC):
-    """A model with its tokenizer, and the facts that pages show of it.
+@dataclass(frozen=True, eq=False)
+class TextAttention:
+    """One kind of attention of a model to a text: of the tokens of the text, or of those of its translation."""
 
-    `stored_models.find_model` finds it by name: a `StoredModel` is a run, a `PretrainedModel` a real model.
+    model: attention_model.AttentionModel
+    ids: tuple[int, ...]  # of the queries
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+class Model(ABC):
+    """A model with its tokenizer: a `RunModel` is a run, a `RealModel` a real model.
+
+    A `replica` is the index of a seed in `seeds`, a `step` one of `steps`; None is the end of the training.
     """
 
     name: str  # in a URL
@@ -50,6 +58,11 @@ class InspectableModel(ABC):
         """What a token is: “letter”, “word” or “token”."""
 
     @property
+    def separator(self) -> str:
+        """What stands between two tokens of a text: a space between the words of a sentence."""
+        return ""
+
+    @property
     @abstractmethod
     def colour(self) -> str:
         """A CSS variable of static/shared/base.css."""
@@ -65,17 +78,17 @@ class InspectableModel(ABC):
         """A key of the weights: every cache key of a result about this model contains it."""
 
     @property
-    def pool(self) -> Pool:
-        """The threads for one forward pass; see `background.submit`."""
+    def pool(self) -> Literal["quick", "usual"]:
+        """The threads for one forward pass; see `web.background.submit`."""
         return "quick"
 
     # ---- its weights
 
     @abstractmethod
-    def model(self, replica: int = 0, step: int | None = None) -> nn.Module:
-        """Return the model of one seed, which is shared and must not be changed. Raises LineageError.
+    def module(self, replica: int = 0, step: int | None = None) -> nn.Module:
+        """Return the model of one seed, which is shared and must not be changed. Loading takes time.
 
-        Loading takes time, so call it through `background.submit`.
+        Raises LineageError.
         """
 
     @property
@@ -84,7 +97,7 @@ class InspectableModel(ABC):
         return (0,)
 
     @property
-    def snapshot_steps(self) -> Sequence[int]:
+    def steps(self) -> Sequence[int]:
         """The steps of the training whose weights can be shown; empty if only one state is known."""
         return ()
 
@@ -101,7 +114,7 @@ class InspectableModel(ABC):
 
     @property
     @abstractmethod
-    def attention(self) -> AttentionLayout:
+    def layout(self) -> AttentionLayout:
         """Its layers and heads, and what can be ablated. Raises InvalidSetting for a model without attention."""
 
     @property
@@ -116,14 +129,15 @@ class InspectableModel(ABC):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The kinds of attention of an encoder-decoder: encoder, decoder, cross. Empty for a model with one kind."""
+        """The kinds of attention of an encoder–decoder: encoder, decoder, cross. Empty for a model with one kind."""
         return ()
 
-    def attention_part(
-        self, part: Part, ids: Sequence[int], replica: int = 0, step: int | None = None
-    ) -> tuple[attention_model.AttentionModel, tuple[int, ...]]:
-        """Return one kind of attention for a text, and the ids of its queries: of the text, or of its translation."""
-        return attention_model.attention_model(self.model(replica, step)), tuple(ids)
+    def attention(
+        self, text: attend.TokenizedInput, part: Part = "", replica: int = 0, step: int | None = None
+    ) -> TextAttention:
+        """Return one kind of attention to a text. Raises LineageError."""
+        model = attention_model.attention_model(self.module(replica, step))
+        return TextAttention(model, text.ids, text.tokens, text.tokens)
 
     @property
     @abstractmethod
@@ -133,10 +147,10 @@ class InspectableModel(ABC):
     @property
     def importance_problem(self) -> str:
         """Why head importance cannot be measured here; empty if it is not defined for this kind of model."""
-        return "The text for this measurement is not on this machine."
+        return ""
 
     @abstractmethod
-    def head_importance(self, replica: int, text: str) -> HeadImportance:
+    def head_importance(self, replica: int, text: str) -> head_scores.HeadImportance:
         """Return the loss without each head. `text` is read if `importance_text` is “this text”."""
 
     # ---- the texts that it reads
@@ -144,7 +158,7 @@ class InspectableModel(ABC):
     @property
     @abstractmethod
     def tokenizer(self) -> Tokenizer | None:
-        """The tokenizer of a model of texts; None for a model of sentences. Raises DamagedRun."""
+        """The tokenizer of a model of texts; None for a model of sentences. Raises LineageError."""
 
     @property
     @abstractmethod
@@ -162,18 +176,18 @@ class InspectableModel(ABC):
         """Texts that the model can read, in pairs that differ in one thing."""
 
     def text_or_example(self, text: str | None) -> str:
-        """Return what the model reads of the visitor's text, or the first example if it reads nothing."""
-        if text is None or (reading := self.read(text)) is None:
+        """Return what the model reads of a text, or the first example if it reads nothing."""
+        if text is None or (reading := self.read_words(text)) is None:
             return self.example_texts[0] if text is None else text
         return reading.text or self.example_texts[0]
 
-    def read(self, text: str) -> Reading | None:
+    def read_words(self, text: str) -> Reading | None:
         """Return what is read of a text by a model without a tokenizer; None for one that has a tokenizer."""
         return None if self.words is None else self.words.read(text)
 
     def describe_unread(self, text: str | None) -> list[str]:
         """Return a sentence about what is not read of a typed text, for a model without a tokenizer."""
-        reading = None if text is None else self.read(text)
+        reading = None if text is None else self.read_words(text)
         return list(filter(None, [reading.describe_unread(self.example_texts[0])])) if reading else []
 
     @property
@@ -182,45 +196,32 @@ class InspectableModel(ABC):
         """How many tokens the model reads at once; 0 if it has no limit."""
 
     @abstractmethod
-    def tokenize(self, text: str, most: int | None = None) -> TokenizedInput:
+    def tokenize(self, text: str, most: int | None = None) -> attend.TokenizedInput:
         """Return the tokens of a text that the model reads, at most `most` of them.
 
-        Raises LineageError for a text that it cannot read.
+        Raises LineageError for a text that it cannot read, and for a run without attention.
         """
 
-    def input_notes(self, text: TokenizedInput) -> list[str]:
-        """Return what of a text was changed or left out for the model, in sentences."""
-        notes = list[str]()
-        if text.empty:
-            notes.append(generate.FROM_NOTHING)
-        if text.truncated:
-            where = "The beginning" if text.truncated_at == "start" else "The end"
-            limit = "The model reads" if len(text.ids) == self.context_length else "There is room for"
-            count = f"{len(text.ids)} {self.unit}s"
-            notes.append(f"{limit} {count} at once. {where} was left out: “{shorten(text.truncated)}”.")
-        if text.lowercased:
-            notes.append("The model was trained on lower-case letters, so the text is read in lower case.")
-        for unseen, become in ((text.dropped, "left out"), (text.unknown, "read as <unk>")):
-            if unseen:
-                notes.append(f"The training text has no {quote_first(unseen)}: {become}.")
-        return notes
+    def token_texts(self, ids: Sequence[int], before: Sequence[int] = ()) -> list[str]:
+        """Return the text that each token adds after the tokens `before`; its name if it is special or adds none."""
+        tokenizer = self.tokenizer
+        assert tokenizer, "a model of texts has one"
+        special = getattr(tokenizer, "special", ())
+        texts = zip(ids, pieces(tokenizer, ids, before[-_LEFT_CONTEXT:]), strict=True)
+        return [tokenizer.tokens[id] if id in special or not text else text for id, text in texts]
 
-    def query_tokens(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """Return the texts of the tokens of a translation, in an encoder-decoder."""
-        raise NotImplementedError
-
+    @abstractmethod
     def default_query(self, tokens: Sequence[str]) -> int:
         """Return the position whose attention and answer are shown first."""
-        return len(tokens) - 1 if self.attention.answers_every_token else 0
 
     @property
     @abstractmethod
-    def outcome_names(self) -> Sequence[str]:
+    def outcomes(self) -> Sequence[str]:
         """The names of all outcomes of a prediction: the tokens of the vocabulary, or classes."""
 
-    @abstractmethod
     def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
         """Return the text of a prediction: a token as it would follow the tokens `before`, or a class."""
+        return self.outcomes[outcome] if self.tokenizer is None else self.token_texts([outcome], before)[0]
 
     @property
     def predicts_in_place(self) -> bool:
@@ -252,8 +253,14 @@ class InspectableModel(ABC):
         """Whether texts are changed to lower case before the model reads them."""
         return False
 
+    def read_prompt(self, text: str) -> tuple[list[int], tuple[str, ...]]:
+        """Return the ids of a text to continue, and the parts of it that are not in the vocabulary."""
+        assert self.tokenizer, "a language model has one"
+        ids, unseen = generate.prompt_ids(self.tokenizer, text.lower() if self.lowercase else text)
+        return [*self.prompt_start, *ids.tolist()], unseen
+
     @abstractmethod
-    def text_generator(self) -> generate.TextGenerator:
+    def text_generator(self, replica: int = 0, step: int | None = None) -> generate.TextGenerator:
         """Return the model, ready to generate; it may have to be loaded. Raises LineageError."""
 
     @abstractmethod
@@ -263,10 +270,3 @@ class InspectableModel(ABC):
     def corpus_tokens(self) -> tuple[Integer[ndarray, " tokens"], bool] | None:
         """Return the tokens of the text that it learned, and whether they are held out; None where it is not here."""
         return None
-
-
-def following_text(tokenizer: Tokenizer, id: int, before: Sequence[int]) -> str:
-    """Return the text that a token adds after others, or its name where it adds none."""
-    from explorer.tokenization.text import pieces
-
-    return visible_whitespace(pieces(tokenizer, [id], before[-_LEFT_CONTEXT:])[0] or tokenizer.tokens[id])
