@@ -20,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 from explorer.figures.attention import layers_and_heads, patching
 from explorer.figures.comparison import Line, comparison_figure
 from explorer.figures.language import dynamic_evaluation as dynamic
-from explorer.figures.language import loss_by_context, temperature, text, tokens
+from explorer.figures.language import loss_by_context, temperature, text
 from explorer.figures.recurrent import memory_gradients, memory_string, recall
 from explorer.figures.runs import experiments, growth
 from explorer.figures.runs.learning_curves import learning_curve
@@ -101,10 +101,6 @@ RECALL = [
     line("open", (1, 1, 1, 1), (1, 10, 50, 1_000), "solid"),
     line("usual", (0.5,) * 4, (1, 10, 50, 1_000), "6px,4px"),
 ]
-BPE, CHARACTERS = (
-    tokens.TokenizerLine("BPE", "solid", np.arange(65, 2001), np.log(np.arange(65, 2001))),
-    tokens.TokenizerLine("Characters", "solid", A([65]), A([1.0])),
-)
 WIDTHS = (1, 4, 16)
 BY_WIDTH, _ = scaled_attention.quantity_by_width(
     WIDTHS, np.arange(1, 19).reshape(2, 3, 3) / 20, scaled_attention.Axis((0.0, 1.0), (0.0, 1.0), (0.9, "even")), 0
@@ -199,15 +195,6 @@ FIGURES: dict[str, go.Figure] = {
         },
         20,
     ),
-    "measure by vocabulary": tokens.measure_by_vocabulary([BPE, CHARACTERS], 500, "characters per token"),
-    "shares by vocabulary": tokens.measure_by_vocabulary(
-        [tokens.TokenizerLine("Words", "solid", A([2, 3]), A([0.5, 0.25]))], 2, "unknown", percent=True
-    ),
-    "origins of rows": tokens.row_origins(A([[100, 900], [110, 200], [120, 500]]), 1_000),
-    "honest and leaky scores": tokens.split_scores_figure(
-        [tokens.SplitScores("blocks", 2.19, 0.82), tokens.SplitScores("lines", 2.0, 2.001)], "--m-ngram"
-    ),
-    "a score near zero": tokens.split_scores_figure([tokens.SplitScores("blocks", 1.0, 0.01)], "--m-ngram"),
     "loss on a string": memory_string.string_loss_figure(
         [
             line("kept", (1.0, 0.6, 0.01), (2, 10, 200), "solid"),
@@ -412,13 +399,6 @@ def test_a_large_map_of_shares_has_few_labels_and_no_numbers() -> None:
 
 def test_long_lines_are_thinned_and_keep_their_ends_and_labels() -> None:
     assert len(FIGURES["dynamic evaluation"].data[0].x) <= 200
-    vocabulary = FIGURES["measure by vocabulary"].data[0]
-    assert len(vocabulary.x) < 200 and vocabulary.y == pytest.approx(np.log(vocabulary.x), abs=1e-4)
-    assert vocabulary.x[1] - vocabulary.x[0] == 1 and vocabulary.x[-1] - vocabulary.x[-2] > 10, "closer where it bends"
-    near = replace(BPE, name="Words", values=BPE.values + 0.01)
-    labels = tokens.measure_by_vocabulary([BPE, near, CHARACTERS], 500, "x").layout.annotations
-    placed = {note.text: note.y for note in labels}
-    assert len(placed) == 3 and placed["Words"] - placed["BPE"] > 0.5
     norms = np.full((1, 2, 400), 1e-3)
     norms[:, :, 0] = 0.0
     figure, frames = memory_gradients.gradient_figure(
