@@ -25,7 +25,6 @@ from explorer.figures.recurrent import memory_gradients, memory_string, recall
 from explorer.figures.runs import experiments, growth
 from explorer.figures.runs.learning_curves import learning_curve
 from explorer.figures.seq2seq import translation
-from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
 from explorer.figures.transformer import cost, depth, induction, scaled_attention, structure
 from explorer.figures.words import linear_readout_ceiling as ceilings
 from explorer.figures.words import model_internals as internals
@@ -96,7 +95,6 @@ HEADS = [
     depth.HeadMeasure("trained", "--m-transformer", "solid", A([[NAN] * 3, [0.2, 0.45, 0.25], [0.5, 0.9, 0.6]])),
     depth.HeadMeasure("untrained", "--soft", "6px,4px", A([[NAN] * 2, [0.02, 0.03], [0.61, 0.62]])),
 ]
-GIVEN, OWN = A([[1.0, 0.8, 0.6], [1.0, 0.6, 0.8]]), A([[1.0, 0.4, 0.0], [0.8, 0.2, 0.2]])
 RECALL = [
     line("open", (1, 1, 1, 1), (1, 10, 50, 1_000), "solid"),
     line("usual", (0.5,) * 4, (1, 10, 50, 1_000), "6px,4px"),
@@ -238,16 +236,7 @@ FIGURES: dict[str, go.Figure] = {
     "learning curve": curve(SEEDS, (0.8833, "ceiling of counting")),
     "learning curve at its beginning": curve(SEEDS[:0], (0.8833, "")),
     "learning curve without a ceiling": curve(SEEDS[:1]),
-    "exact match by length": translation.exact_match_by_length([falling("one", 3), falling("attention", 99)], 8, 10),
     "exact match by step": translation.exact_match_by_step([], 800),
-    "exact match by ablation": translation.exact_match_by_ablation(
-        A([[[1.0, 0.5], [0.5, 0.5]], [[NAN, NAN], [0.1, 0.3]]]), ["as it is", "looks evenly"], ["one", "attention"]
-    ),
-    "exact match by format": translation.exact_match_by_format(
-        A([[0.5, NAN]]), ["3 march 1997"], ["one vector", "attention"]
-    ),
-    "accuracy of the copy task": translation.copy_accuracy_by_step([falling("attention", 3)], 10, 0.05),
-    "accuracy by position": curves_by_position(teacher_forcing_lines(GIVEN, OWN, "the <model>", "--m-gru"), loss=False),
     "measured and predicted cost": cost.cost_figure(
         [cost_line("GRU", 1.0, 2.0, NAN)], "length", "seconds", (32, 64, 128)
     ),
@@ -367,11 +356,6 @@ def test_axes_contain_their_values_with_a_margin() -> None:
     assert FIGURES["recall by length"].layout.xaxis.range[1] == pytest.approx(3, abs=0.05)
     low, high = FIGURES["loss on a string"].layout.yaxis.range
     assert low <= 0 < 1.1 <= high
-    for scale, bounds in ((3, (3.0, 4.0)), (0, (0.0, 1.0))):
-        low, high = curves_by_position(
-            teacher_forcing_lines(scale * GIVEN, scale * OWN, "it", "--m-gru"), loss=True
-        ).layout.yaxis.range
-        assert low == 0.0 and bounds[0] < high < bounds[1]
 
 
 def test_signs_other_than_colour_tell_marks_apart() -> None:
@@ -381,8 +365,6 @@ def test_signs_other_than_colour_tell_marks_apart() -> None:
     assert dots[1].x[0] < 0 < dots[3].x[0], "side by side, not one over the other"
     colours = FIGURES["contributions"].data[0].marker.color
     assert colours[0] == colours[1] != colours[2]
-    position = FIGURES["accuracy by position"].data
-    assert position[2].line.dash != position[5].line.dash
     hollow = cost.cost_figure([cost_line("b", 1, 2, 3, hollow=True)], "x", "y", (32, 64, 128))
     assert hollow.data[1].marker.line.width == 2 and "○" in hollow.layout.annotations[0].text
     parameters = FIGURES["parameters"].layout
@@ -460,12 +442,6 @@ def test_a_label_of_a_run_stands_where_its_line_ends(end: float, log: bool) -> N
     assert [note.x for note in notes] == pytest.approx([1.0, math.log(10) / math.log(20) if log else 0.5])
     share = math.log(end / 0.4) / math.log(2.5) if log else (end - 0.4) / 0.6
     assert [note.y for note in notes] == pytest.approx([share, share], abs=1e-6)
-
-
-def test_a_line_that_falls_is_labelled_where_it_falls() -> None:
-    figure = translation.exact_match_by_length([falling("one vector", 3), falling("attention", 8)], 8, 10)
-    labels = {note.text: note.x for note in figure.layout.annotations}
-    assert 3 < labels["<b>one vector</b>"] < 4 and 8 < labels["<b>attention</b>"] < 9
 
 
 def test_only_the_dot_changes_between_frames_of_widths() -> None:
