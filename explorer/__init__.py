@@ -48,8 +48,8 @@ else:
 import_lazily(
     *("explorer.api", "explorer.experiments", "explorer.export", "explorer.figures", "explorer.generation"),
     *("explorer.hub", "explorer.lessons", "explorer.model", "explorer.run_store", "explorer.run_store.archive"),
-    *("explorer.sweeps", "explorer.training", "explorer.training.objectives", "explorer.inspection"),
-    *("explorer.inspection.attention", "explorer.inspection.language", "explorer.inspection.pretrained"),
-    *("explorer.inspection.recurrent", "explorer.inspection.seq2seq", "explorer.inspection.transformer"),
-    *("explorer.inspection.words",),
+    *("explorer.sweeps", "explorer.tokenization", "explorer.training", "explorer.training.objectives"),
+    *("explorer.inspection", "explorer.inspection.attention", "explorer.inspection.language"),
+    *("explorer.inspection.pretrained", "explorer.inspection.recurrent", "explorer.inspection.seq2seq"),
+    *("explorer.inspection.transformer", "explorer.inspection.words"),
 )

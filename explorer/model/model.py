@@ -42,47 +42,37 @@ class Model(ABC):
     A `replica` is the index of a seed in `seeds`, a `step` one of `steps`; None is the end of the training.
     """
 
+    # ---- what is known about it before it is loaded
+
     name: str  # in a URL
     title: str
-
-    # ---- how it is described, drawn and cached
-
-    @property
-    def summary(self) -> str:
-        """What visitors should know of a model that was not trained here; empty for a run."""
-        return ""
-
-    @property
-    @abstractmethod
-    def unit(self) -> str:
-        """What a token is: “letter”, “word” or “token”."""
-
-    @property
-    def separator(self) -> str:
-        """What stands between two tokens of a text: a space between the words of a sentence."""
-        return ""
-
-    @property
-    @abstractmethod
-    def colour(self) -> str:
-        """A CSS variable of static/shared/base.css."""
+    summary = ""  # what visitors should know of a model that was not trained here
+    unit: str  # what a token is: “letter”, “word” or “token”
+    separator = ""  # between two tokens of a text: a space between the words of a sentence
+    colour: str  # a CSS variable of static/shared/base.css
+    dash = "solid"  # the plotly dash of its lines
+    cache_key: tuple[Hashable, ...]  # of the weights: every cache key of a result about this model contains it
+    pool: Literal["quick", "usual"] = "quick"  # the threads for one forward pass; see `web.background.submit`
+    seeds: tuple[int, ...] = (0,)  # of its replicas
+    most_snapshots = 10_000  # how many of its steps can be computed for one slider
+    most_generated = 10_000  # tokens of a text that can be generated at all temperatures in a few seconds
+    parts: tuple[Part, ...] = ()  # the kinds of attention of an encoder–decoder: encoder, decoder, cross
+    is_causal: bool  # whether a token attends to earlier tokens only
+    has_rotary_positions: bool  # whether queries and keys are rotated by their positions
+    predicts_in_place = False  # whether it predicts the token at a position (a masked language model), not the next one
+    example_texts: tuple[str, ...]  # that it can read, in pairs that differ in one thing
+    context_length: int  # tokens that it reads at once; 0: no limit
+    lowercase = False  # whether texts are changed to lower case before the model reads them
+    importance_problem = ""  # why head importance cannot be measured here; empty if it is not defined for its kind
 
     @property
-    def dash(self) -> str:
-        """The plotly dash of its lines."""
-        return "solid"
+    def steps(self) -> Sequence[int]:
+        """The steps of the training whose weights can be shown; empty if only one state is known."""
+        return ()
 
-    @property
-    @abstractmethod
-    def cache_key(self) -> tuple[Hashable, ...]:
-        """A key of the weights: every cache key of a result about this model contains it."""
-
-    @property
-    def pool(self) -> Literal["quick", "usual"]:
-        """The threads for one forward pass; see `web.background.submit`."""
-        return "quick"
-
-    # ---- its weights
+    def held_out_losses(self, replica: int) -> Mapping[str, list[int] | list[float]]:
+        """Return the held-out loss of one seed by training step, as `steps` and `losses`."""
+        return {"steps": [], "losses": []}
 
     @abstractmethod
     def module(self, replica: int = 0, step: int | None = None) -> nn.Module:
@@ -91,46 +81,12 @@ class Model(ABC):
         Raises LineageError.
         """
 
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds of its replicas."""
-        return (0,)
-
-    @property
-    def steps(self) -> Sequence[int]:
-        """The steps of the training whose weights can be shown; empty if only one state is known."""
-        return ()
-
-    @property
-    def most_snapshots(self) -> int:
-        """How many of these steps can be computed for one slider."""
-        return 10_000
-
-    def held_out_losses(self, replica: int) -> Mapping[str, list[int] | list[float]]:
-        """Return the held-out loss of one seed by training step, as `steps` and `losses`."""
-        return {"steps": [], "losses": []}
-
     # ---- its attention
 
     @property
     @abstractmethod
     def layout(self) -> AttentionLayout:
         """Its layers and heads, and what can be ablated. Raises InvalidSetting for a model without attention."""
-
-    @property
-    @abstractmethod
-    def is_causal(self) -> bool:
-        """Whether a token attends to earlier tokens only."""
-
-    @property
-    @abstractmethod
-    def has_rotary_positions(self) -> bool:
-        """Whether queries and keys are rotated by their positions."""
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The kinds of attention of an encoder–decoder: encoder, decoder, cross. Empty for a model with one kind."""
-        return ()
 
     def attention(
         self, text: attend.TokenizedInput, part: Part = "", replica: int = 0, step: int | None = None
@@ -143,11 +99,6 @@ class Model(ABC):
     @abstractmethod
     def importance_text(self) -> Evaluated:
         """On what `head_importance` measures the loss; empty where it cannot be measured."""
-
-    @property
-    def importance_problem(self) -> str:
-        """Why head importance cannot be measured here; empty if it is not defined for this kind of model."""
-        return ""
 
     @abstractmethod
     def head_importance(self, replica: int, text: str) -> head_scores.HeadImportance:
@@ -170,11 +121,6 @@ class Model(ABC):
         """The words that a model of sentences knows; None for a model with a tokenizer."""
         return None
 
-    @property
-    @abstractmethod
-    def example_texts(self) -> tuple[str, ...]:
-        """Texts that the model can read, in pairs that differ in one thing."""
-
     def text_or_example(self, text: str | None) -> str:
         """Return what the model reads of a text, or the first example if it reads nothing."""
         if text is None or (reading := self.read_words(text)) is None:
@@ -189,11 +135,6 @@ class Model(ABC):
         """Return a sentence about what is not read of a typed text, for a model without a tokenizer."""
         reading = None if text is None else self.read_words(text)
         return list(filter(None, [reading.describe_unread(self.example_texts[0])])) if reading else []
-
-    @property
-    @abstractmethod
-    def context_length(self) -> int:
-        """How many tokens the model reads at once; 0 if it has no limit."""
 
     @abstractmethod
     def tokenize(self, text: str, most: int | None = None) -> attend.TokenizedInput:
@@ -223,11 +164,6 @@ class Model(ABC):
         """Return the text of a prediction: a token as it would follow the tokens `before`, or a class."""
         return self.outcomes[outcome] if self.tokenizer is None else self.token_texts([outcome], before)[0]
 
-    @property
-    def predicts_in_place(self) -> bool:
-        """Whether it predicts the token that stands at a position (a masked language model), not the next one."""
-        return False
-
     def is_trained_position(self, tokens: Sequence[str], position: int) -> bool:
         """Return whether the training asked for a prediction at this position of a text."""
         return True
@@ -239,19 +175,9 @@ class Model(ABC):
         """Raise InvalidSetting for a model that generates no text."""
 
     @property
-    def most_generated(self) -> int:
-        """How many tokens of a text can be generated at all temperatures in a few seconds."""
-        return 10_000
-
-    @property
     def prompt_start(self) -> tuple[int, ...]:
         """The tokens that stand before every prompt."""
         return ()
-
-    @property
-    def lowercase(self) -> bool:
-        """Whether texts are changed to lower case before the model reads them."""
-        return False
 
     def read_prompt(self, text: str) -> tuple[list[int], tuple[str, ...]]:
         """Return the ids of a text to continue, and the parts of it that are not in the vocabulary."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from numbers import Integral
 from pathlib import Path
@@ -38,26 +38,26 @@ _FEWEST_GENERATED = 20  # tokens
 class RealModel(Model):
     """A real pretrained model with what its card says."""
 
-    def __init__(self, card: ModelCard) -> None:
-        self.card, self.name, self.title = card, f"{opened.PREFIX}{card.name}", card.name
-
     unit, colour = "token", COLOUR
     pool: Literal["usual"] = "usual"  # a forward pass takes tenths of a second, and the first one loads the model
 
-    @property
-    def summary(self) -> str:
-        card = self.card
+    def __init__(self, card: ModelCard) -> None:
+        self.card, self.name, self.title = card, f"{opened.PREFIX}{card.name}", card.name
+        self.cache_key = (self.name, card.revision, card.fingerprint)
+        self.most_snapshots = max(3, _SNAPSHOT_NUMBERS // card.parameters)
+        self.most_generated = max(_FEWEST_GENERATED, _GENERATED_NUMBERS // card.parameters)
+        self.parts = ("encoder", "decoder", "cross") if card.kind == "encoder-decoder" else ()
+        self.is_causal, self.predicts_in_place = card.kind == "decoder", card.kind == "encoder"
+        self.has_rotary_positions = card.model_type in _ROTARY
+        self.example_texts = REAL_EXAMPLES.get(card.model_type, REAL_EXAMPLES[card.kind])
+        self.context_length = card.context
         facts = (
             f"{format_number(card.parameters / 1e6, 1 if card.parameters < 1e8 else 0)} million parameters",
             card.precision,
             f"licence {card.licence or 'not stated'}",
             f"revision {card.revision[:12]}" if card.revision else "from a local folder",
         )
-        return f"{self.title}: a real {card.kind}, not trained here · {' · '.join(facts)}"
-
-    @property
-    def cache_key(self) -> tuple[Hashable, ...]:
-        return (self.name, self.card.revision, self.card.fingerprint)
+        self.summary = f"{self.title}: a real {card.kind}, not trained here · {' · '.join(facts)}"
 
     # ---- its weights
 
@@ -93,28 +93,12 @@ class RealModel(Model):
             )
         return int(step)
 
-    @property
-    def most_snapshots(self) -> int:
-        return max(3, _SNAPSHOT_NUMBERS // self.card.parameters)
-
     # ---- its attention
 
     @property
     def layout(self) -> AttentionLayout:
         card = self.card
         return AttentionLayout(card.layers, card.heads, card.kind == "decoder", positions=False, answers=card.predicts)
-
-    @property
-    def is_causal(self) -> bool:
-        return self.card.kind == "decoder"
-
-    @property
-    def has_rotary_positions(self) -> bool:
-        return self.card.model_type in _ROTARY
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return ("encoder", "decoder", "cross") if self.card.kind == "encoder-decoder" else ()
 
     def attention(
         self, text: attend.TokenizedInput, part: Part = "", replica: int = 0, step: int | None = None
@@ -170,14 +154,6 @@ class RealModel(Model):
     def vocabulary_size(self) -> int:
         return self.card.vocabulary
 
-    @property
-    def example_texts(self) -> tuple[str, ...]:
-        return REAL_EXAMPLES.get(self.card.model_type, REAL_EXAMPLES[self.card.kind])
-
-    @property
-    def context_length(self) -> int:
-        return self.card.context
-
     def tokenize(self, text: str, most: int | None = None) -> attend.TokenizedInput:
         """Return the tokens of a text, with those that the model expects around it, at most `most` tokens.
 
@@ -217,10 +193,6 @@ class RealModel(Model):
     def outcomes(self) -> Sequence[str]:
         return self.tokenizer.tokens[: self.card.vocabulary]
 
-    @property
-    def predicts_in_place(self) -> bool:
-        return self.card.kind == "encoder"
-
     # ---- the texts that it generates
 
     def check_generates_text(self) -> None:
@@ -229,10 +201,6 @@ class RealModel(Model):
             raise InvalidSetting(
                 f"{self.card.name} is {what}, it does not continue texts. Choose a language model such as gpt2."
             )
-
-    @property
-    def most_generated(self) -> int:
-        return max(_FEWEST_GENERATED, _GENERATED_NUMBERS // self.card.parameters)
 
     @property
     def prompt_start(self) -> tuple[int, ...]:

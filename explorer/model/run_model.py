@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -59,30 +59,21 @@ class RunModel(Model):
     def __init__(self, run: StoredRun | Record, name: str = "", title: str = "") -> None:
         self.run, self.config = run, run.config
         self.name, self.title = name or run.key, title or run.config.title
+        self.cache_key, self.seeds = run.cache_key, tuple(run.config.seeds)
         self._loaded: tuple[int | None, load_model.LoadedModel] | None = None  # of the step that was used last
-
-    # ---- how it is described, drawn and cached
-
-    @property
-    def unit(self) -> str:
-        task = self.config.task
-        return _UNITS.get(task.tokenizer, "token") if isinstance(task, TextConfig) else "word"
-
-    @property
-    def separator(self) -> str:
-        return "" if isinstance(self.config.task, TextConfig) else " "
-
-    @property
-    def colour(self) -> str:
-        return model_row(self.config.model).colour
-
-    @property
-    def dash(self) -> str:
-        return model_row(self.config.model).dash
-
-    @property
-    def cache_key(self) -> tuple[Hashable, ...]:
-        return self.run.cache_key
+        task, model, row = run.config.task, run.config.model, model_row(run.config.model)
+        self.colour, self.dash = row.colour, row.dash
+        self.unit, self.separator, self.context_length = "word", " ", getattr(task, "max_length", 0)
+        if isinstance(task, TextConfig):
+            self.unit, self.separator, self.context_length = _UNITS.get(task.tokenizer, "token"), "", task.context
+        if isinstance(model, TransformerEncoderConfig):
+            self.context_length = model.window
+        self.lowercase = bool(getattr(task, "lower", False))
+        self.is_causal = isinstance(model, TransformerTextConfig) or bool(getattr(model, "causal", False))
+        self.has_rotary_positions = getattr(model, "positions", "") == "rotary"
+        self.example_texts = TASK_EXAMPLES.get(task_row(task).name, SENTENCE_EXAMPLES)
+        if not isinstance(task, SentimentConfig):
+            self.importance_problem = "The text for this measurement is not on this machine."
 
     # ---- its weights
 
@@ -96,10 +87,6 @@ class RunModel(Model):
         if isinstance(self.run, StoredRun):
             return load_model.shared_replica(self.run, replica, step)
         return self.loaded(step).single_replica(replica)
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        return tuple(self.config.seeds)
 
     @property
     def steps(self) -> list[int]:
@@ -124,25 +111,11 @@ class RunModel(Model):
         raise AssertionError("check_attention raises for a model without attention")
 
     @property
-    def is_causal(self) -> bool:
-        model = self.config.model
-        return isinstance(model, TransformerTextConfig) or bool(getattr(model, "causal", False))
-
-    @property
-    def has_rotary_positions(self) -> bool:
-        return getattr(self.config.model, "positions", "") == "rotary"
-
-    @property
     def importance_text(self) -> Evaluated:
         task = self.config.task
         if isinstance(task, TextConfig):
             return "held-out text" if corpora.is_available(task) else ""
         return "" if isinstance(task, SentimentConfig) else "sentences of the task"
-
-    @property
-    def importance_problem(self) -> str:
-        is_undefined = isinstance(self.config.task, SentimentConfig)
-        return "" if is_undefined else "The text for this measurement is not on this machine."
 
     def head_importance(self, replica: int, text: str) -> head_scores.HeadImportance:
         return head_scores.head_importance(self.run, replica)
@@ -179,18 +152,6 @@ class RunModel(Model):
     def read_words(self, text: str) -> Reading | None:
         task = self.config.task
         return read_source(task, text) if isinstance(task, TRANSLATION_CONFIGS) else super().read_words(text)
-
-    @property
-    def example_texts(self) -> tuple[str, ...]:
-        return TASK_EXAMPLES.get(task_row(self.config.task).name, SENTENCE_EXAMPLES)
-
-    @property
-    def context_length(self) -> int:
-        if isinstance(self.config.model, TransformerEncoderConfig):
-            return self.config.model.window
-        if isinstance(self.config.task, AgreementConfig):
-            return self.config.task.max_length
-        return self.config.task_as(TextConfig).context
 
     def tokenize(self, text: str, most: int | None = None) -> attend.TokenizedInput:
         task: Any = self.config.task
@@ -232,10 +193,6 @@ class RunModel(Model):
                 f"This run learned the task {task_row(self.config.task).name}, so it is no language model. Use a run "
                 'of the task text or string, such as explorer.load("text-transformer").'
             )
-
-    @property
-    def lowercase(self) -> bool:
-        return bool(getattr(self.config.task, "lower", False))
 
     def text_generator(self, replica: int = 0, step: int | None = None) -> generate.TextGenerator:
         self.check_generates_text()

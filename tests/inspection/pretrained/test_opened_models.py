@@ -31,8 +31,8 @@ def card_of(name: str, folder: Path) -> ModelCard:
 
 
 def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    card, encoder = card_of("gpt2", tmp_path), module.opened_model(card_of("bert", tmp_path))
-    opened = module.opened_model(card)
+    card, bert = card_of("gpt2", tmp_path), card_of("bert", tmp_path)
+    opened, encoder = module.opened_model(card), module.opened_model(bert)
     assert opened.pool == tuple(range(3, 30)) and encoder.pool[0] == 5
     assert (opened.period, encoder.period) == (20, 19), "two copies, and the token before them, in a context of 40"
     assert opened.ids("a c") == (3, 4, 3, 6) and encoder.ids("a") == (2, 5, 3)
@@ -58,9 +58,9 @@ def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypa
         module.loss_without_group(card, "previous-token head", 3)
     others = module.first_token_of_others(card, 5)
     assert len(others.shares) == 20 and others.uniform == pytest.approx(np.mean([1 / n for n in (2, 3, 4, 5)]))
-    first = first_token_attention(opened.model, [opened._sentences_from(0, 5)])
+    first = first_token_attention(opened.model, [opened.sentences_from(0, 5)])
     np.testing.assert_array_equal(others.shares[0], first.shares[0])
-    assert opened._sentences_from(19, 9) == opened.ids(" ".join((module.SENTENCES[19], *module.SENTENCES[:8])))[:9]
+    assert opened.sentences_from(19, 9) == opened.ids(" ".join((module.SENTENCES[19], *module.SENTENCES[:8])))[:9]
     variants = get_args(module.FirstTokens)
     shares = {variant: module.attention_to_first_token(card, variant).shares for variant in variants}
     counts = {"unchanged": 20, "replaced": 20, "removed": 20, "longer": 5, "random network": 20}
@@ -70,7 +70,7 @@ def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypa
     assert module.lens_after_prompts(card).shape == (4, 3)
     with pytest.raises(InvalidSetting, match="none of the expected answers"):
         module.depth_of_answers(card)
-    found, random = (encoder.sense_neighbours(seed) for seed in (None, 0))
+    found, random = (module.neighbours_by_sense(bert, seed) for seed in (None, 0))
     assert found.same.shape == random.same.shape and (found.same != random.same).any()
     pair = PronounPair("cat and bag, it is {}.", "cat", "bag", ("big", "old"))
     meant = coreference(encoder.model, encoder.tokenizer, [pair])
@@ -82,4 +82,4 @@ def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypa
     assert meant.query == "it" and coreference(opened.model, opened.tokenizer, [pair]).query == "the deciding word"
     monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
     with pytest.raises(InvalidSetting, match="does not fit into the memory for models"):
-        opened.first_token("random network")
+        module.attention_to_first_token.__wrapped__(card, "random network")
