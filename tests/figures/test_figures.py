@@ -20,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 from explorer.figures.attention import layers_and_heads, patching
 from explorer.figures.comparison import Line, comparison_figure
 from explorer.figures.language import dynamic_evaluation as dynamic
-from explorer.figures.language import loss_by_context, temperature, text
+from explorer.figures.language import loss_by_context, text
 from explorer.figures.recurrent import memory_gradients, memory_string, recall
 from explorer.figures.runs import experiments, growth
 from explorer.figures.runs.learning_curves import learning_curve
@@ -90,7 +90,6 @@ WORDS = ("<BOS>", "human", "not", "destroy")
 CHANCES = [i / 20 for i in range(1, 20)]
 CEILINGS = [1 - min(p, 1 - p) / 3 for p in CHANCES]
 LEADS = [2 / 3 if 0.4 < p < 0.6 else c for p, c in zip(CHANCES, CEILINGS, strict=True)]
-MEASURE = temperature.TextMeasure("RNN", "--m-rnn", "3px,3px", A([[0.1, 0.3], [0.5, 0.5], [0.8, 1.0]]))
 HEADS = [
     depth.HeadMeasure("trained", "--m-transformer", "solid", A([[NAN] * 3, [0.2, 0.45, 0.25], [0.5, 0.9, 0.6]])),
     depth.HeadMeasure("untrained", "--soft", "6px,4px", A([[NAN] * 2, [0.02, 0.03], [0.61, 0.62]])),
@@ -116,10 +115,6 @@ def curve(values: Any, ceiling: tuple[float, str] | None = None) -> go.Figure:
 def losses(best: float | None) -> go.Figure:
     held_out, trained = A([3.0, 1.5, 1.6]), A([3.0, 1.4, NAN])
     return text.train_and_held_out_loss(STEPS, held_out, trained, "GRU", "--m-gru", 40, (1.0, 3.0), best)
-
-
-def ratios(*marked: float) -> list[tuple[str, float]]:
-    return [("--m-rnn", height) for height in marked]
 
 
 SEEDS = A([[0.5, 0.4, 0.6], [0.7, 0.5, 0.9], [0.8, 0.8, 0.8], [1.0, 0.7, 1.0]])
@@ -171,18 +166,6 @@ FIGURES: dict[str, go.Figure] = {
     ),
     "accuracy by distance, without an end of the context": loss_by_context.accuracy_by_distance(
         [context_line("RNN", 1.0, 0.9, 0.4)], 0.27, "always )", 64, 60
-    ),
-    "measure by temperature": temperature.measure_by_temperature(
-        [MEASURE, MEASURE], A([0.0, 1.0, 2.0]), 0.7, [], (0.0, 1.0)
-    ),
-    "human text beside generated text": temperature.measure_by_temperature(
-        [MEASURE], A([0.0, 1.0, 2.0]), 0.7, [("--m-ngram", 0.5), ("--m-rnn", 0.51), ("--m-gru", 0.52)], (0.0, 1.0)
-    ),
-    "human text near the top": temperature.measure_by_temperature(
-        [MEASURE], A([0.0, 1.0, 2.0]), 0.7, ratios(0.95), (0.0, 1.0)
-    ),
-    "human text with a negative measure": temperature.measure_by_temperature(
-        [MEASURE], A([0.0, 1.0, 2.0]), 0.7, ratios(-1.25), (-3.0, 0.0)
     ),
     "training and held-out loss": losses(10.0),
     "losses without a best step": losses(None),
