@@ -123,7 +123,8 @@ class RealModel:
         """
         self._check_reads_one_text()
         at = self._check_step(step) or 0
-        return patching.patching(self._model, clean, changed, position, answer, contrast, 0, at)
+        first, other = (attention.read_text(self._model, text, 0, at) for text in (clean, changed))
+        return patching.patch(self._model, first, other, position, answer, contrast)
 
     def logit_attribution(
         self,
@@ -139,8 +140,8 @@ class RealModel:
         Raises InvalidSetting for an encoder–decoder and for a model that predicts nothing, too.
         """
         self._check_reads_one_text()
-        at = self._check_step(step) or 0
-        return patching.logit_attribution(self._model, text, position, outcome, contrast, 0, at)
+        read = attention.read_text(self._model, text, 0, self._check_step(step) or 0)
+        return patching.attribute(self._model, read, position, outcome, contrast)
 
     # ---- Predictions and texts ----
 

@@ -263,7 +263,8 @@ class Run:
         (5, 5)
         """
         at = (self.seeds[self._index(seed)], self._check_step(step))
-        return patching.patching(self._model, clean, changed, position, answer, contrast, *at)
+        first, other = (attention.read_text(self._model, text, *at) for text in (clean, changed))
+        return patching.patch(self._model, first, other, position, answer, contrast)
 
     def logit_attribution(
         self,
@@ -288,8 +289,8 @@ class Run:
         >>> explorer.load("text-transformer").logit_attribution("O thou ha").table().columns.tolist()
         ['part', 'added']
         """
-        at = (self.seeds[self._index(seed)], self._check_step(step))
-        return patching.logit_attribution(self._model, text, position, outcome, contrast, *at)
+        read = attention.read_text(self._model, text, self.seeds[self._index(seed)], self._check_step(step))
+        return patching.attribute(self._model, read, position, outcome, contrast)
 
     def generate(
         self,

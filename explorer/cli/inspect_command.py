@@ -69,9 +69,11 @@ def inspect(
     if out is not None:
         write_arrays(out, arrays, force)
     if rows[0]["kind"] == "token":
-        _print_tokens(rows, out, as_json, width=12 if run.startswith(PREFIX) else 5)
+        _print_tokens(rows, as_json, width=12 if run.startswith(PREFIX) else 5)
     else:
-        print_rows(rows, out, as_json)
+        print_rows(rows, as_json)
+    if out is not None and not as_json:
+        print(f"{out}, {out.stat().st_size:,} bytes")
 
 
 def _inspect_text(
@@ -154,7 +156,7 @@ def _token_row(
     return row | {"looks_at": most, "source_token": source[most], "weight": round_or_none(weights[most])}
 
 
-def _print_tokens(rows: list[dict[str, Any]], out: Path | None, as_json: bool, width: int) -> None:
+def _print_tokens(rows: list[dict[str, Any]], as_json: bool, width: int) -> None:
     for row in rows:
         if as_json:
             print_json(row)
@@ -163,8 +165,6 @@ def _print_tokens(rows: list[dict[str, Any]], out: Path | None, as_json: bool, w
         source = escape_invisible(row.get("source_token", ""))
         where = f"{row['weight']:.3f} at {row['looks_at']} “{source}”" if "weight" in row else ""
         print(f"{escape_invisible(row['token']):{width}} {probability}{where}".rstrip())
-    if out is not None and not as_json:
-        print(f"{out}, {out.stat().st_size:,} bytes")
 
 
 def _check_replica_and_step(model: run_model.RunModel, replica: int, step: int | None) -> None:

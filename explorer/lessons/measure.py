@@ -18,7 +18,7 @@ from explorer.byte_cache import cached
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.recall import SOLVED
 from explorer.generation.decoding import make_decoder
-from explorer.generation.generate import TextGenerator, generate_with_logits, prompt_ids
+from explorer.generation.generate import TextGenerator, generate_with_logits
 from explorer.generation.sampling import Sampling, truncate_logits
 from explorer.generation.text_statistics import compute_statistics_by_temperature
 from explorer.hub.allowed import PREFIX
@@ -26,7 +26,7 @@ from explorer.hub.card import ModelCard
 from explorer.hub.suitable import Need, how_to_get, suitable_models
 from explorer.inspection.attention import alignment, attend, head_scores
 from explorer.inspection.language.tokenizers import truncate_tokenizer
-from explorer.inspection.load_model import LoadedModel, load_model
+from explorer.inspection.load_model import LoadedModel, shared_model
 from explorer.inspection.pretrained import opened_model
 from explorer.inspection.pretrained.answer_depth import own_answer
 from explorer.inspection.pretrained.first_token import first_token_attention
@@ -41,13 +41,13 @@ from explorer.inspection.transformer import cost_formulas, depth, induction, pos
 from explorer.inspection.words.negation_sentences import class_probabilities, sustain_probabilities
 from explorer.inspection.words.word_vectors import load_table, pair_similarity
 from explorer.lessons.measures import evaluated_lengths, split_sentences
+from explorer.model.run_model import RunModel
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import VOCABULARY
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.seq2seq.config import TranslationConfig, source_vocabulary
 from explorer.tasks.seq2seq.digits import ReverseConfig
-from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.text import Tokenizer, from_json
 
 Settings: TypeAlias = Mapping[str, Any]
@@ -72,9 +72,8 @@ def _measures(name: str) -> Callable[[_Function], _Function]:
     return register
 
 
-@cached()
 def _loaded_model(run: str, step: int | None = None) -> LoadedModel:
-    return load_model(store.find(run), step)
+    return shared_model(store.find(run), step)
 
 
 def _step(settings: Settings) -> int | None:
@@ -252,22 +251,16 @@ def _order_distances(one: str, other: str) -> dict[tuple[str, bool], Any]:
     return {(each.positions, each.causal): each.sentence_distance for each in every}
 
 
-def _load_and_tokenize(settings: Settings) -> tuple[LoadedModel, attend.TokenizedInput]:
-    loaded = _loaded_model(settings["run"], _step(settings))
-    return loaded, attend.tokenize_input(loaded.config, _tokenizer(settings["run"]), settings["text"])
-
-
-@cached()
-def _tokenizer(run: str) -> Tokenizer:
-    return from_json(store.find(run).tokenizer)
+def _model(settings: Settings) -> RunModel:
+    return RunModel(store.find(settings["run"]))
 
 
 def _head_scores(settings: Settings) -> list[np.ndarray]:
     """Return one of the scores of all heads over a text (see `score_heads`), an array (layers, heads) for each seed."""
-    loaded, read = _load_and_tokenize(settings)
-    found = []
-    for replica in range(loaded.config.replicas):
-        seen = attend.attend(loaded.single_replica(replica), read.ids)
+    model, found = _model(settings), []
+    read = model.tokenize(settings["text"])
+    for replica in range(model.config.replicas):
+        seen = attend.attend(model.module(replica, _step(settings)), read.ids)
         found.append(getattr(head_scores.score_heads(seen.weights, read.ids), settings["habit"]))
     return found
 
@@ -287,8 +280,9 @@ def largest_score(settings: Settings) -> list[float]:
 @_measures("visible")
 def visible_tokens(settings: Settings) -> list[float]:
     """Return how many tokens the token at a position (counted from 1) may attend to."""
-    loaded, read = _load_and_tokenize(settings)
-    row = attend.attend(loaded.single_replica(0), read.ids).weights[
+    model = _model(settings)
+    read = model.tokenize(settings["text"])
+    row = attend.attend(model.module(step=_step(settings)), read.ids).weights[
         settings["layer"], settings["head"], settings["place"] - 1
     ]
     return [float((~np.isnan(row)).sum())]
@@ -336,13 +330,10 @@ def loss_without_head(settings: Settings) -> list[float]:
 
 def _logits(settings: Settings) -> list[torch.Tensor]:
     """Return the logits of the next token after the prompt, one tensor (vocabulary,) for each seed."""
-    loaded, tokenizer = _loaded_model(settings["run"]), _tokenizer(settings["run"])
-    ids, _ = prompt_ids(tokenizer, settings["prompt"])
-    found = []
-    for replica in range(loaded.config.replicas):
-        text_generator = TextGenerator.for_task(
-            loaded.single_replica(replica), loaded.config.task_as(TextConfig), tokenizer
-        )
+    model, found = _model(settings), []
+    ids = torch.tensor(model.read_prompt(settings["prompt"])[0])
+    for replica in range(model.config.replicas):
+        text_generator = model.text_generator(replica)
         reader = make_decoder(text_generator.model, text_generator.context or len(ids), 1, text_generator.padding)
         with torch.inference_mode():
             found.append(reader.read(ids[None])[0])
@@ -382,9 +373,8 @@ def tokens_after_top_p(settings: Settings) -> list[float]:
 
 
 def _generator_and_prompt(settings: Settings) -> tuple[TextGenerator, torch.Tensor]:
-    loaded, tokenizer = _loaded_model(settings["run"]), _tokenizer(settings["run"])
-    ids, _ = prompt_ids(tokenizer, settings["prompt"])
-    return TextGenerator.for_task(loaded.single_replica(0), loaded.config.task_as(TextConfig), tokenizer), ids
+    model = _model(settings)
+    return model.text_generator(), torch.tensor(model.read_prompt(settings["prompt"])[0])
 
 
 @_measures("repeats")

@@ -56,7 +56,7 @@ def test_the_attention_of_a_real_decoder_is_shown_with_its_card_and_without_head
     model = find_real_model(address["model"])
     ids = model.tokenize("the cat sat").ids
     shown = unpack_weights(sent_weights(data["address"]), len(ids), causal=True)
-    np.testing.assert_allclose(shown, attend(model.model(), ids).weights, atol=1e-4)
+    np.testing.assert_allclose(shown, attend(model.module(), ids).weights, atol=1e-4)
     assert data["answers"]["where"] == "after “ the cat sat”" and len(data["answers"]["rows"]) == 5
     assert any("the loss" in heading for heading in screen.headings(at)), "the importance of heads on this text"
     assert screen.component_data(at, "attention_walkthrough")[0]["turned"] is False
@@ -108,7 +108,7 @@ def test_an_own_and_a_real_model_read_the_same_sentence(open_tiny: OpenTiny) -> 
     assert first["open"] != second["open"] and second["open"] == [2, 3] and second["asked"] == 1
     assert first["touch"]["off"] == [[0, 0]] and second["touch"]["off"] == []
     model = find_real_model(real)
-    weights = attend(model.model(), model.tokenize("abca").ids).weights
+    weights = attend(model.module(), model.tokenize("abca").ids).weights
     np.testing.assert_array_equal(sent_weights(second["address"]), pack_weights(weights, causal=True))
     sentences = [each.partition(":")[0] for each in screen.headings(at) if "the model predicts" in each.lower()]
     assert sentences[-1] == "tiny-gpt2" and "not trained here" in screen.page_text(at)
@@ -187,7 +187,7 @@ def test_the_blocks_of_a_real_model_are_drawn_with_their_sizes(name: str, open_t
 def test_the_costs_of_a_real_model_are_those_of_its_structure(open_tiny: OpenTiny) -> None:
     name = open_tiny("llama")
     at = screen.open_page("cost.py", {"real": name})
-    structure = model_structure(find_real_model(name).model())
+    structure = model_structure(find_real_model(name).module())
     assert_mentions(" ".join(screen.headings(at)), f"tiny-llama has {structure.total:,} parameters")
     rows = screen.table(at, "cost-real-table")
     assert [row["tokens"]["text"] for row in rows] == ["40 tokens"], "the model reads no more"
@@ -221,7 +221,7 @@ def test_a_word_is_compared_in_the_sentences_of_a_visitor(open_tiny: OpenTiny) -
     assert (real["title"], random["title"]) == ("tiny-bert", "Random weights, same sizes")
     assert [trace["name"] for trace in real["plot"]["data"]] == ["sentence 1", "sentence 3"]
     model = find_real_model(name)
-    cosines = word_similarity(model.model(), model.tokenizer, sentences, "cat")
+    cosines = word_similarity(model.module(), model.tokenizer, sentences, "cat")
     assert real["plot"]["data"][1]["y"] == pytest.approx(cosines[:, 1, 2].tolist(), abs=1e-4)
     assert any(heading.startswith("“cat” in sentence 2 is most similar to") for heading in screen.headings(at))
 

@@ -42,7 +42,7 @@ def find_second_model(session: ui.PageSession[AttentionState]) -> Model | None:
         return None
     try:
         found = stored_models.find_model(name)
-        found.attention  # noqa: B018  # raises for a model without attention
+        found.layout  # noqa: B018  # raises for a model without attention
     except LineageError as error:
         session.problems += (f"The second model cannot be shown: {error}",)
         return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from explorer.hub.architectures import Kind
+from explorer.inspection.transformer import structure
 from explorer.model.real_model import RealModel
 from explorer.model.run_model import RunModel
 from explorer.models.structure import ModelStructure
@@ -37,8 +38,9 @@ def structure_requests(model: RealModel) -> dict[str, Request[ComparedStructures
 
 
 def _compare(model: RealModel, own: RunModel) -> ComparedStructures:
-    from explorer.inspection.transformer.structure import model_structure
-
     return ComparedStructures(
-        model.title, model_structure(model.module()), model_structure(own.module(0)), model.card.context
+        model.title,
+        structure.model_structure(model.module()),
+        structure.model_structure(own.module(0)),
+        model.card.context,
     )
