@@ -18,7 +18,6 @@ from torch import Tensor
 from explorer.errors import InvalidSetting
 from explorer.generation.seq2seq_decoding import grade_targets, greedy_decode
 from explorer.inspection.load_model import load_model, shared_model, to_array
-from explorer.inspection.seq2seq.decoding import require_translator
 from explorer.models.encoder_decoder import EncoderDecoder
 from explorer.models.taps import Intervention, intervene, record, tap_names
 from explorer.models.translation import Translator
@@ -150,7 +149,8 @@ def align_with(
     run: StoredRun | Record, config: TranslationConfig, replica: int, source: tuple[int, ...]
 ) -> AlignmentArrays:
     """Decode a source with one seed of a run and collect its attention. Raises DamagedRun."""
-    model = require_translator(load_model(run).single_replica(replica))
+    model = load_model(run).single_replica(replica)
+    assert isinstance(model, Translator)
     aligned = align(model, config, source)
     arrays: dict[str, ndarray | None] = {
         "probabilities": aligned.probabilities,
@@ -227,8 +227,8 @@ def exact_match_by_intervention(
 
 def ablate(run: StoredRun | Record, names: tuple[str, ...], count: int) -> Float[ndarray, "interventions replicas"]:
     """Return the exact match of a run as `exact_match_by_intervention` does. Raises DamagedRun."""
-    model, task = require_translator(shared_model(run).stack), run.config.task
-    return exact_match_by_intervention(model, task, names, count)  # type: ignore[arg-type]  # its task is a translation
+    model, task = shared_model(run).stack, run.config.task
+    return exact_match_by_intervention(model, task, names, count)  # type: ignore[arg-type]  # a translator and its task
 
 
 def _fresh_pairs(config: TranslationConfig, count: int, lengths: Sequence[int] | None) -> list[Pairs]:
