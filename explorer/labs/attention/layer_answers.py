@@ -119,6 +119,7 @@ def _write_rollout(document: ui.Document, layers: LayerAnswers, rollout: Float[n
         labels,
         rollout,
         charts.tile_texts(rollout, most=MAX_LABELS),
+        columns_on_top=False,
         legend=("0", "0.5", "1"),
         most_labels=MAX_LABELS,
         words=f"Attention rollout: rows query positions, columns tokens. The last position gets most from {alt_text}.",

@@ -275,8 +275,9 @@ def sizes_chart(
     for kind, values in measures.items():
         points = np.unique(np.rint(np.linspace(0, 1, _MAX_POINTS) ** 2 * (len(values) - 1)).astype(int))
         dots: Literal["", "filled"] = "filled" if len(points) == 1 else ""
-        sizes = tokenizers[kind].min_vocabulary + points
-        lines.append(charts.Line(TITLES[kind], TITLES[kind], "--ink", _DASHES[kind], sizes, values[points], dots, 2.5))
+        sizes, title = tokenizers[kind].min_vocabulary + points, TITLES[kind]
+        name = f"{title},{y.unit}" if y.unit else title  # beside the values that are read off
+        lines.append(charts.Line(title, title, "--ink", _DASHES[kind], sizes, values[points], dots, 2.5, name=name))
     x = charts.Axis("tokens in the vocabulary", (0, max(line.x[-1] for line in lines)), ticks=5)
     y = replace(y, span=charts.span_of([line.values for line in lines], least=0.0))
     return charts.LineChart(subject, lines, x, y, [charts.selection(vocabulary)], margin=112)
