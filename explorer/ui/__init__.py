@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from explorer.ui.training.train_controls import is_finished as is_finished
     from explorer.ui.views import draw_now as draw_now
     from explorer.ui.views import show as show
-    from explorer.ui.views import show_after_events as show_after_events
     from explorer.ui.views import show_each as show_each
     from explorer.web.call import Call as Call
 else:

@@ -54,50 +54,34 @@ def result_section(
     """
 
     def draw_section() -> None:
-        current = requests() if callable(requests) else requests
-        mount_results(name, current, draw, placeholder, height, pool=pool, partly=partly, events=events)
+        current = dict(requests() if callable(requests) else requests)
+
+        def submit_all() -> dict[str, Future[Result]]:
+            return {each: submit(key, make, pool) for each, (key, make) in current.items()}
+
+        def draw_content(futures: Mapping[str, Future[Result]]) -> Content:
+            document, results = Document(), {}
+            problems: list[str] = []
+            for each, future in futures.items():
+                try:
+                    results[each] = future.result()
+                except LineageError as error:
+                    problems.append(str(error))
+            document.problems(dict.fromkeys(problems))
+            if results:
+                try:
+                    draw(document, results)
+                except LineageError as error:
+                    document.problems([str(error)])
+            return {"blocks": document.blocks}
+
+        _cancel_outdated_requests(name, submit_all())
+        keys = tuple((each, key) for each, (key, _) in current.items())
+        sources = tuple({part for _, key in keys for part in key})
+        what = (keys, draw.func, draw.args, *sorted(draw.keywords.items())) if isinstance(draw, partial) else None
+        mount_section(name, Section(submit_all, draw_content, partly), sources, placeholder, height, events, what)
 
     draw_fragment(name, draw_section)
-
-
-def mount_results(
-    name: str,
-    requests: Mapping[str, Request[Result]],
-    draw: Callable[[Document, Mapping[str, Result]], object],
-    placeholder: str,
-    height: int,
-    *,
-    pool: Pool = "usual",
-    partly: bool = False,
-    events: Mapping[str, tuple[str, ...]] | None = None,
-) -> None:
-    """Show results in the current fragment; the parameters are those of `result_section`."""
-    current = dict(requests)
-
-    def submit_all() -> dict[str, Future[Result]]:
-        return {each: submit(key, make, pool) for each, (key, make) in current.items()}
-
-    def draw_content(futures: Mapping[str, Future[Result]]) -> Content:
-        document, results = Document(), {}
-        problems: list[str] = []
-        for each, future in futures.items():
-            try:
-                results[each] = future.result()
-            except LineageError as error:
-                problems.append(str(error))
-        document.problems(dict.fromkeys(problems))
-        if results:
-            try:
-                draw(document, results)
-            except LineageError as error:
-                document.problems([str(error)])
-        return {"blocks": document.blocks}
-
-    _cancel_outdated_requests(name, submit_all())
-    keys = tuple((each, key) for each, (key, _) in current.items())
-    sources = tuple({part for _, key in keys for part in key})
-    what = (keys, draw.func, draw.args, *sorted(draw.keywords.items())) if isinstance(draw, partial) else None
-    mount_section(name, Section(submit_all, draw_content, partly), sources, placeholder, height, events, what)
 
 
 def live_section(

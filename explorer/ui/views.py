@@ -17,8 +17,7 @@ from explorer.ui.components.plot_frame import mount_frame
 from explorer.ui.components.table import mount_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, headline, paragraph, show_problems
-from explorer.ui.result_section import Request, mount_results, result_section
-from explorer.ui.state.fragments import draw_fragment
+from explorer.ui.result_section import Request, result_section
 from explorer.web.background import Pool
 from explorer.web.call import Call
 
@@ -70,33 +69,6 @@ def show_each(
     """
     draw = partial(_draw_each, view, context)
     result_section(name, _requests(calls, on_event), draw, waiting, height, pool=pool, partly=partly, events=events)
-
-
-def show_after_events(
-    name: str,
-    prepare: Callable[[], tuple[Mapping[Name, Call[Result]], *Context]],
-    view: Callable[[Document, Mapping[Name, Result], *Context], object],
-    *,
-    waiting: str,
-    height: int,
-    events: Mapping[str, tuple[str, ...]],
-    pool: Pool = "usual",
-    partly: bool = False,
-) -> None:
-    """Show the results of calls that depend, as the context does, on events of the components in the section.
-
-    prepare: called whenever the fragment runs. It applies the events, and returns the calls and the context.
-
-    The other parameters are those of `show_each`.
-    """
-
-    def draw_section() -> None:
-        calls, *context = prepare()
-        requests: dict[str, Request[Result]] = {each: (call.key, call) for each, call in calls.items()}
-        draw = partial(_draw_each, view, tuple(context))
-        mount_results(name, requests, draw, waiting, height, pool=pool, partly=partly, events=events)
-
-    draw_fragment(name, draw_section)
 
 
 def draw_now(view: Callable[[Document, *Context], object], *arguments: *Context) -> None:

@@ -14,12 +14,16 @@ from explorer import ui
 from explorer.inspection.words import sense_vectors
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.state import MAX_SENTENCES, SentenceEncoderState, TypedSentences
+from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.homographs import FRAMES, NOUNS, SENSES, SYNONYMS
+from explorer.training.record import Record
+from explorer.ui.state.fragments import rerun_fragments
+from explorer.ui.state.session import fragment
 from explorer.ui.training.run_view import untrained_panel
 from explorer.ui.wording import join_words
 
 HEIGHT = 700
-_MAP = "sentences-map-figure"
+_PART, _MAP = "sentences-map-part", "sentences-map-figure"  # the fragment, and the component in it
 
 
 def map_section(
@@ -43,43 +47,50 @@ def map_section(
     if view.loaded_run is None:
         untrained_panel({state.who: view}, "The map appears here after training.", HEIGHT)
         return
-    replica, words = min(state.replica, view.config.replicas - 1), tuple(typed.words.items())
-    call = ui.Call(sense_vectors.read_sentences, view.loaded_run, state.who == "untrained", replica, state.word, words)
+    run = view.loaded_run
+    fragment(session, _PART, lambda: _draw_map(session, run, typed))
 
-    def prepare() -> tuple[dict[str, ui.Call[sense_vectors.SenseReading]], SentenceEncoderState, TypedSentences]:
-        _apply_events(session)
-        return {"map": call}, session.state, typed
 
-    ui.show_after_events(
+def _draw_map(session: ui.PageSession[SentenceEncoderState], run: StoredRun | Record, typed: TypedSentences) -> None:
+    """Draw what depends on the visitor's selections in the map; only this part is drawn again for them."""
+    state = session.state
+    replica, words = min(state.replica, run.config.replicas - 1), tuple(typed.words.items())
+
+    def draw_again_after_event() -> None:
+        if _apply_events(session):
+            rerun_fragments((_PART,))
+
+    ui.show(
         "sentences-map",
-        prepare,
+        ui.Call(sense_vectors.read_sentences, run, state.who == "untrained", replica, state.word, words),
         map_view,
+        state,
+        typed,
         waiting="The encoder reads the sentences …",
         height=HEIGHT,
         events={_MAP: ("layer", "chosen")},
+        on_event=draw_again_after_event,
     )
 
 
-def _apply_events(session: ui.PageSession[SentenceEncoderState]) -> None:
-    """Apply the visitor's last selections in the map, and update the URL."""
+def _apply_events(session: ui.PageSession[SentenceEncoderState]) -> bool:
+    """Apply the visitor's last selections in the map, and update the URL; return whether anything has changed."""
+    before = session.state
     layer, chosen = ui.pop_event(_MAP, "layer"), ui.pop_event(_MAP, "chosen")
     if isinstance(layer, int) and 0 <= layer <= 2:
         session.change(lambda s: replace(s, layer=-1 if layer == s.layers else layer))
     if isinstance(chosen, int) and 0 <= chosen < min(len(session.state.lines), MAX_SENTENCES):
         session.change(lambda s: replace(s, chosen=chosen))
-    if layer is not None or chosen is not None:
+    if session.state != before:
         ui.write_url(session)
+    return session.state != before
 
 
 def map_view(
-    document: ui.Document,
-    results: Mapping[str, sense_vectors.SenseReading],
-    state: SentenceEncoderState,
-    typed: TypedSentences,
+    document: ui.Document, found: sense_vectors.SenseReading, state: SentenceEncoderState, typed: TypedSentences
 ) -> None:
     """Write the map of the word, and the attention in the chosen sentence."""
-    found, shown = results["map"], len(state.lines[:MAX_SENTENCES])
-    layers = len(found.map.points)
+    shown, layers = len(state.lines[:MAX_SENTENCES]), len(found.map.points)
     data = _map_data(found, state, typed) | {
         "chosen": min(state.chosen, shown - 1),
         "layer": layers - 1 if state.layer < 0 else min(state.layer, layers - 1),
