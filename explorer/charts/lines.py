@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import plotly.graph_objects as go
@@ -51,6 +51,7 @@ class Line:
     values: Float[ndarray, " points"] | Float[ndarray, "points 3"]
     dots: Literal["", "filled", "hollow"] = ""
     width: float = 3.0
+    _: KW_ONLY
     statistic: str = "median"
     edges: tuple[str, str] = ("lowest seed", "highest seed")
     name: str = ""
