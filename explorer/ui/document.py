@@ -11,6 +11,8 @@ from functools import lru_cache
 
 from markdown_it import MarkdownIt
 
+from explorer.program_files import component_folders
+
 _markdown = MarkdownIt("commonmark", {"html": False})  # markup in a text of a visitor stays text
 
 
@@ -54,7 +56,7 @@ class Document:
 
     def component(self, name: str, data: Mapping[str, object], key: str) -> None:
         """Add the component of this name; `key` is what `pop_event` reads its events by."""
-        self._add("component", name=name, data=data, key=key)
+        self._add("component", name=name, folder=component_folders()[name], data=data, key=key)
 
     def columns(self, count: int) -> list[Document]:
         """Add columns of the same width, which stand below each other on a narrow screen; return them."""

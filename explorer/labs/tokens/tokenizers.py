@@ -46,7 +46,7 @@ _REDRAW = ("tokens-text", "tokens-four", "tokens-real")
 _DASHES = {"char": "solid", "word": "1px,3px", "bpe": "solid", "bytes": "8px,3px"}
 _DEFAULT = 500  # tokens of the default vocabulary
 _TRAINING = "Four tokenizers are being trained on this text; that takes a few seconds …"
-_KEY = "tokens"  # of the component in `static/components/tokenizer/`
+_KEY = "tokens"  # of the component in `labs/tokens/components/tokenizer/`
 Tokenizers: TypeAlias = Mapping[Kind, TrainedTokenizer]
 
 
