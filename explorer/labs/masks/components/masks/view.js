@@ -2,6 +2,8 @@
  * Draw the masks of a batch (padding, causal, both) and what they do to the scores and weights of one attention
  * layer. Hover shows a pair, a click or Enter keeps it. Event "set": the state as JSON.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} MasksData
  * @property {string[][]} batch
  * @property {Record<string, number[]>} vectors by word
@@ -13,18 +15,8 @@
  * @typedef {object} MasksEvents
  * @property {string} set the state as JSON
  */
-import {
-  PAD,
-  causalMask,
-  combineMasks,
-  formatFinding,
-  attentionLayer,
-  countNaN,
-  padSentence,
-  paddingMask,
-  describePair,
-} from "./math.js";
-import { setTextIfChanged, node } from "../../../../static/shared/runtime/dom.js";
+import * as math from "./math.js";
+import { ViewState } from "../../../../static/shared/runtime/view_state.js";
 import { Matrix } from "../../../../static/shared/charts/editable_matrix/view.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
@@ -51,176 +43,130 @@ const PRESENTATION = {
   slides: [".rows, .padding, .causal, .both", ".tools, .words, .scores, .under", ".tools, .words, .under, .weights"],
 };
 
-export default defineComponent((place) => {
+export default defineComponent((place, /** @type {SendEvent<MasksEvents>} */ send) => {
   /** @type {MasksData | null} */
   let data = null,
-    state = null,
     attention = null,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<MasksEvents>} */
-    sendEvent = () => {},
-    sentStates = [],
     at = null,
     isKept = false;
-  const makeCheckbox = (name, word) => {
-    const box = node("input", { type: "checkbox", class: "toggle", role: "switch" });
-    box.onchange = () => setState({ [name]: box.checked });
-    return { box, root: node("label", {}, box, word) };
+  const view = new ViewState(send, () => {
+    [at, isKept] = [null, false];
+    draw();
+  });
+  const { node, list } = view;
+  const makeRow = (tokens, i, inner) => {
+    const chips = tokens.flatMap((token) => [
+      node("span", { class: `token${token === math.PAD ? " pad" : ""}` }, token),
+      " ",
+    ]); // the space is for who hears it
+    const pressed = () => i === view.value.shown;
+    return inner.button({ "aria-pressed": pressed, onclick: () => view.set({ shown: i }) }, ...chips);
   };
-  const makeChoice = (name, word, options) => {
-    const list = node(
-      "select",
-      { class: "lineage-select" },
-      ...Object.entries(options).map(([value, text]) => node("option", { value }, text)),
-    );
-    list.onchange = () => setState({ [name]: list.value });
-    return { list, root: node("label", {}, word, list) };
+  const words = {
+    both: () => {
+      const names = { padding: "no padding", causal: "causal" };
+      const active = Object.keys(names).filter((one) => view.value[one]);
+      return active.map((one) => names[one]).join(" and ") || "no mask";
+    },
+    under: () =>
+      view.value.fill === "finite" ? "Hidden ones become −10⁹." : "Hidden ones become −∞: e to the −∞ is 0.",
   };
-  const padding = makeCheckbox("padding", "padding mask"),
-    causal = makeCheckbox("causal", "causal mask");
-  const side = makeChoice("side", "padding side", { right: "right", left: "left" }),
-    fill = makeChoice("fill", "hidden scores become", FILLS);
-  const rows = node("div", { class: "rows", role: "group", "aria-label": "The batch: choose a sentence" });
-  const heading = node("h3", { role: "status" }),
-    words = node("p", { class: "words", role: "status" }),
-    steps = node("div", { class: "steps" });
-  place.replaceChildren(
-    node("div", { class: "tools" }, padding.root, causal.root, side.root, fill.root),
-    rows,
-    heading,
-    words,
-    steps,
-  );
-  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
   const tables = STEPS.map((step) => {
-    const text = node("p", {}, step.words),
-      root = node("section", { class: step.name }, node("h4", {}, step.title), text);
-    steps.append(root);
-    const matrix = new Matrix(root, { label: step.title, scale: step.scale, digits: step.digits });
+    const { name, title, scale, digits } = step,
+      finite = () => `${name}${name === "under" && view.value.fill === "finite" ? " finite" : ""}`,
+      root = node("section", { class: finite }, node("h4", {}, title), node("p", {}, words[name] ?? step.words)),
+      matrix = new Matrix(root, { label: title, scale, digits });
     matrix.onpick = (r, c, keep) => {
       if (r < 0 ? isKept : isKept && !keep) return;
       const same = keep && isKept && at?.[0] === r && at?.[1] === c;
       isKept = keep && !same;
       at = r < 0 ? null : [r, c];
-      show();
+      drawTables();
     };
-    return { ...step, text, root, matrix };
+    return { name, scale, root, matrix };
   });
+  const steps = node("div", { class: "steps" }, ...tables.map(({ root }) => root));
+  place.replaceChildren(
+    node(
+      "div",
+      { class: "tools" },
+      view.toggle("padding", "padding mask"),
+      view.toggle("causal", "causal mask"),
+      view.select("side", "padding side", { right: "right", left: "left" }),
+      view.select("fill", "hidden scores become", FILLS),
+    ),
+    node(
+      "div",
+      { class: "rows", role: "group", "aria-label": "The batch: choose a sentence" },
+      list(padBatch, makeRow),
+    ),
+    node("h3", { role: "status" }, () => attention.finding),
+    node("p", { class: "words", role: "status" }, () =>
+      at
+        ? math.describePair(attention.tokens, view.value, attention, ...at)
+        : "Rows: query token, columns: key token. Point at a pair; click to keep it. A hidden pair has no tile.",
+    ),
+    steps,
+  );
+  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
 
-  function setState(change) {
-    state = { ...state, ...change };
-    [at, isKept] = [null, false];
-    computeAll();
-    const text = JSON.stringify(state);
-    sentStates.push(text);
-    sendEvent("set", text);
-  }
-
-  /** Draw everything that depends on the batch and the settings. */
-  function computeAll() {
+  function padBatch() {
     const longest = Math.max(...data.batch.map((words) => words.length));
+    return data.batch.map((words) => math.padSentence(words, longest, view.value.side));
+  }
+  /** Draw everything that depends on the batch and the settings. */
+  function draw() {
+    const state = view.value;
     state.shown = Math.min(state.shown, data.batch.length - 1);
-    const all = data.batch.map((words) => padSentence(words, longest, state.side)),
-      tokens = all[state.shown];
-    padding.box.checked = state.padding;
-    causal.box.checked = state.causal;
-    side.list.value = state.side;
-    fill.list.value = state.fill;
-    drawBatch(all);
-    const mask = combineMasks(tokens, state),
+    const tokens = padBatch()[state.shown],
+      mask = math.combineMasks(tokens, state),
       vectors = tokens.map((token) => data.vectors[token]);
-    const first = attentionLayer(vectors, data.layers[0], mask, state.fill),
-      second = attentionLayer(first.out, data.layers[1], mask, state.fill);
-    attention = { ...first, tokens, mask, pad: paddingMask(tokens), past: causalMask(tokens) };
-    setTextIfChanged(heading, formatFinding(tokens, mask, countNaN(first.out), countNaN(second.out)));
-    setTextIfChanged(
-      tables[2].text,
-      ["padding", "causal"]
-        .filter((one) => state[one])
-        .map((one) => (one === "causal" ? "causal" : "no padding"))
-        .join(" and ") || "no mask",
-    );
-    setTextIfChanged(
-      tables[4].text,
-      state.fill === "finite" ? "Hidden ones become −10⁹." : "Hidden ones become −∞: e to the −∞ is 0.",
-    );
-    tables[4].root.classList.toggle("finite", state.fill === "finite");
-    show();
+    const first = math.attentionLayer(vectors, data.layers[0], mask, state.fill),
+      second = math.attentionLayer(first.out, data.layers[1], mask, state.fill),
+      finding = math.formatFinding(tokens, mask, math.countNaN(first.out), math.countNaN(second.out));
+    const masks = { pad: math.paddingMask(tokens), past: math.causalMask(tokens) };
+    attention = { ...first, ...masks, tokens, mask, finding };
+    drawTables();
   }
-  function drawBatch(all) {
-    const mine = [...rows.children].indexOf(document.activeElement);
-    rows.replaceChildren(
-      ...all.map((tokens, i) => {
-        const chips = tokens.flatMap((token) => [
-          node("span", { class: `token${token === PAD ? " pad" : ""}` }, token),
-          " ",
-        ]); // the space is for who hears it
-        const one = node("button", { class: "lineage-button", type: "button" }, ...chips);
-        one.onclick = () => setState({ shown: i });
-        one.ariaPressed = String(i === state.shown);
-        return one;
-      }),
-    );
-    if (mine >= 0) rows.children[mine]?.focus({ preventScroll: true });
-  }
-
   /** Draw everything that depends on the pointer. */
-  function show() {
-    const { tokens, mask, pad, past, scores, weights } = attention,
-      names = tokens.map((token) => token);
+  function drawTables() {
+    const { tokens, mask, pad, past, scores, weights } = attention;
     const toNumbers = (one) => one.map((line) => line.map((may) => (may ? 1 : null))),
-      keepAllowed = (values) => values.map((line, q) => line.map((value, k) => (mask[q][k] ? value : null)));
-    // A masked weight is shown if it is not 0: uniform attention over masked keys, or NaN.
-    const visibleWeights = weights.map((line, q) => line.map((value, k) => (mask[q][k] || value !== 0 ? value : null)));
+      keep = (values, isKept) => values.map((line, q) => line.map((value, k) => (isKept(value, q, k) ? value : null)));
     const most = Math.max(...scores.flat().map(Math.abs));
     const values = {
       padding: toNumbers(pad),
       causal: toNumbers(past),
       both: toNumbers(mask),
       scores,
-      under: keepAllowed(scores),
-      weights: visibleWeights,
+      under: keep(scores, (_, q, k) => mask[q][k]),
+      // A masked weight is shown if it is not 0: uniform attention over masked keys, or NaN.
+      weights: keep(weights, (value, q, k) => mask[q][k] || value !== 0),
     };
-    for (const { name, scale, matrix } of tables) {
+    for (const { name, scale, matrix } of tables)
       matrix.show({
-        rows: names,
-        columns: names,
+        rows: tokens,
+        columns: tokens,
         values: values[name],
         held: isKept ? at : null,
         marked: !isKept && at ? [at] : [],
         most: scale === "sign" ? most : name === "weights" ? 1 : MAY,
       });
-    }
-    setTextIfChanged(
-      words,
-      at
-        ? describePair(tokens, state, attention, ...at)
-        : "Rows: query token, columns: key token. Point at a pair; click to keep it. A hidden pair has no tile.",
-    );
+    view.update();
   }
 
   return {
-    show(/** @type {MasksData} */ newData, { setTriggerValue }) {
-      sendEvent = setTriggerValue;
+    show(/** @type {MasksData} */ newData) {
       const other = JSON.stringify(data?.batch) !== JSON.stringify(newData.batch);
       data = newData;
-      const text = JSON.stringify(newData.state),
-        echo = sentStates.indexOf(text);
-      if (echo >= 0)
-        sentStates = sentStates.slice(echo); // an echo of our own state: the user may have changed it since
-      else {
-        state = { ...newData.state };
-        sentStates = [text];
-      }
-      if (other || echo < 0) [at, isKept] = [null, false];
-      computeAll();
+      if (view.receive({ ...data.state }) || other) [at, isKept] = [null, false];
+      draw();
       saveMenu(place, {
         svg: () => screenSvg(steps),
         csv: () => tables.map(({ matrix }) => matrix.csv()).join("\n"),
         file: data.file,
       });
     },
-    close() {
-      for (const { matrix } of tables) matrix.close();
-    },
+    close: () => tables.forEach(({ matrix }) => matrix.close()),
   };
 }, PRESENTATION);

@@ -3,6 +3,8 @@
  * Edits of a model's tables are made on a copy and are not sent. Events: "set": the state as JSON; "size": the number
  * of tokens.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} DotProductData
  * @property {string[]} tokens
  * @property {any} state {width, q, k, v: rows one after the other (empty: drawn from the seed; seed 0: an example),
@@ -14,30 +16,19 @@
  * @property {string} set the state as JSON
  * @property {number} size of tokens
  */
-import { setTextIfChanged, icon, node } from "../../../../static/shared/runtime/dom.js";
+import { ViewState } from "../../../../static/shared/runtime/view_state.js";
 import { Matrix } from "../../../../static/shared/charts/editable_matrix/view.js";
 import { formatNumber, formatSignificant } from "../../../../static/shared/runtime/format.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import {
-  LEAST,
-  MOST,
-  largestDifference,
-  attend,
-  explainCell,
-  formatFinding,
-  hiddenBy,
-  sourceCells,
-  strongestPair,
-  makeTable,
-} from "./math.js";
+import * as math from "./math.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 
 const TABLES = [
-  { name: "q", title: "Q, the queries", words: "What each token looks for. Edit any number." },
-  { name: "k", title: "K, the keys", words: "What each query is compared with. Edit any number." },
-  { name: "v", title: "V, the values", words: "What is added to the output. Edit any number." },
+  { name: "q", title: "Q, the queries", words: "What each token looks for. Edit any number.", scale: "sign" },
+  { name: "k", title: "K, the keys", words: "What each query is compared with. Edit any number.", scale: "sign" },
+  { name: "v", title: "V, the values", words: "What is added to the output. Edit any number.", scale: "sign" },
 ];
 const STEPS = [
   { name: "scores", title: "1. Q Kᵀ", words: "each query · each key", scale: "sign" },
@@ -46,250 +37,147 @@ const STEPS = [
   { name: "weights", title: "4. softmax", words: "each row sums to 1", scale: "amount" },
   { name: "out", title: "5. times V", words: "the output of each token", scale: "sign" },
 ];
+const MASKS = { none: "no mask", causal: "later tokens are hidden", padding: "padding is hidden" };
 const ROUNDING = 1e-5; // the model computes with seven digits
 const NAMES = STEPS.map(({ name }) => name);
+const PER_TOKEN = ["scores", "scaled", "masked", "weights"]; // steps with a column for each token
 
 const PRESENTATION = { slides: [".tables, .words", ".steps > :nth-child(-n+3)", ".steps > :nth-child(n+4)"] };
 
-export default defineComponent((place) => {
+export default defineComponent((place, /** @type {SendEvent<DotProductEvents>} */ send) => {
   /** @type {DotProductData | null} */
   let data = null,
-    state = null,
     numbers = null,
     attention = null,
-    at = null,
+    cell = null, // that is described
+    at = null, // that was pointed at
     isKept = false,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<DotProductEvents>} */
-    sendEvent = () => {},
-    sentStates = [],
-    copied = false;
-  const makeButton = (words, sign, press) => {
-    const button = node("button", { type: "button", class: "lineage-button" }, sign ? icon(sign) : null, words);
-    button.onclick = press;
-    return button;
-  };
-  const makeStepper = (word, change) => {
-    const less = makeButton("", "remove", () => change(-1)),
-      more = makeButton("", "add", () => change(1)),
-      count = node("span", {});
-    less.ariaLabel = `One ${word} less`;
-    more.ariaLabel = `One ${word} more`;
-    return { less, more, count, root: node("span", { class: "pair" }, less, count, more) };
-  };
-  const divide = node("input", { type: "checkbox", class: "toggle", role: "switch" }),
-    mask = node("select", { class: "lineage-select" });
-  const divided = node("label", {}, divide, "divide by √dₖ"),
-    masking = node("label", {}, "mask", mask);
-  const padding = node("span", { class: "padding", role: "group", "aria-label": "Which tokens are padding" });
-  const tokens = makeStepper("token", (steps) => sendEvent("size", data.tokens.length + steps)),
-    width = makeStepper("dimension", resizeTables);
-  const random = makeButton("Draw random numbers", "casino", () =>
-    setState({ draw: state.draw + 1, q: [], k: [], v: [] }),
-  );
-  const back = makeButton("Back to the model’s numbers", "undo", () => {
-    copied = false;
-    numbers = ownTables();
-    computeAll();
+    isCopy = false; // numbers of a model were edited
+  const view = new ViewState(send, () => {
+    if (!data.model) numbers = ownTables();
+    draw();
   });
-  const heading = node("h3", { role: "status" }),
-    same = node("p", { class: "same", role: "status" }),
-    description = node("span"),
-    hint = node("span", { class: "hint" }),
-    words = node("p", { class: "words", role: "status" }, description, hint);
-  const inputTables = node("div", { class: "tables" }),
-    steps = node("div", { class: "steps" });
+  const { node, button, list } = view;
+  const width = () => numbers.q[0].length,
+    countTokens = () => data.tokens.length,
+    isModel = () => Boolean(data.model),
+    root = () => formatNumber(Math.sqrt(width()));
+  const titles = { scaled: () => (view.value.divide ? `2. divided by √${width()}` : "2. not divided") };
+  const words = {
+    scaled: () => (view.value.divide ? `so by ${root()}` : `√${width()} = ${root()} is left out`),
+    masked: () => (isModel() ? "the model’s own mask" : MASKS[view.value.mask]),
+  };
+  const tables = [...TABLES, ...STEPS].map((one) => {
+    const { name, title, scale } = one,
+      texts = [node("h4", {}, titles[name] ?? title), node("p", {}, words[name] ?? one.words)],
+      root = node("section", { class: `${name}-step` }, ...texts),
+      matrix = new Matrix(root, { label: title.replace(/^\d\. /, ""), scale, editable: "qkv".includes(name) });
+    matrix.onpick = (r, c, keep) => pickCell(name, r, c, keep);
+    matrix.ondraft = (r, c, value) => editNumber(name, r, c, value, false);
+    matrix.onedit = (r, c, value) => editNumber(name, r, c, value, true);
+    return { name, matrix, root };
+  });
+  const roots = tables.map(({ root }) => root);
+  const makeStepper = (word, count, text, change) => {
+    const less = { "aria-label": `One ${word} less`, disabled: () => count() <= math.LEAST, onclick: () => change(-1) },
+      more = { "aria-label": `One ${word} more`, disabled: () => count() >= math.MOST, onclick: () => change(1) };
+    const buttons = [button({ symbol: "remove", ...less }), button({ symbol: "add", ...more })];
+    return node("span", { class: "pair", hidden: isModel }, buttons[0], node("span", {}, text), buttons[1]);
+  };
+  const resizeText = (steps) => send("size", countTokens() + steps);
+  const tokens = makeStepper("token", countTokens, () => `${countTokens()} tokens`, resizeText),
+    widths = makeStepper("dimension", width, () => `dₖ = ${width()}`, resizeTables);
+  const mask = node("select", {
+    class: "lineage-select",
+    disabled: isModel,
+    onchange: () => view.set({ mask: mask.value }),
+  });
+  const noPadding = () => isModel() || view.value.mask !== "padding",
+    paddingGroup = { class: "padding", role: "group", "aria-label": "Which tokens are padding", hidden: noPadding };
+  const makePadding = (token, i, inner) => {
+    const isPadding = () => view.value.padding.includes(i),
+      attributes = { "aria-pressed": isPadding, "aria-label": `“${token}” is padding` };
+    return inner.button({ ...attributes, onclick: () => togglePadding(i) }, token);
+  };
+  const drawNumbers = () => view.set({ draw: view.value.draw + 1, q: [], k: [], v: [] }),
+    isUnchanged = () => !isModel() || !isCopy;
   place.replaceChildren(
-    node("div", { class: "tools" }, divided, masking, padding, tokens.root, width.root, random, back),
-    heading,
-    same,
-    inputTables,
-    steps,
-    words,
+    node(
+      "div",
+      { class: "tools" },
+      view.toggle("divide", "divide by √dₖ"),
+      node("label", {}, "mask", mask),
+      node(
+        "span",
+        paddingGroup,
+        list(() => data.tokens, makePadding),
+      ),
+      tokens,
+      widths,
+      button({ symbol: "casino", hidden: isModel, onclick: drawNumbers }, "Draw random numbers"),
+      button({ symbol: "undo", hidden: isUnchanged, onclick: restoreModel }, "Back to the model’s numbers"),
+    ),
+    node("h3", { role: "status" }, findingText),
+    node("p", { class: "same", role: "status", hidden: () => !isModel() }, describeDifference),
+    node("div", { class: "tables" }, ...roots.slice(0, 3)),
+    node("div", { class: "steps" }, ...roots.slice(3)),
+    node(
+      "p",
+      { class: "words", role: "status" },
+      node("span", {}, () => (cell ? describeCell(...cell) : "")),
+      node("span", { class: "hint" }, () =>
+        isKept ? "Click it again, or press Enter, to release it." : "Point at any cell; click to keep it.",
+      ),
+    ),
   );
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
-  divide.onchange = () => setState({ divide: divide.checked });
-  mask.onchange = () => setState({ mask: mask.value });
 
-  const all = [...TABLES, ...STEPS].map((one) => {
-    const small = node("p", {}, one.words),
-      title = node("h4", {}, one.title),
-      root = node("section", { class: `${one.name}-step` }, title, small),
-      editable = "qkv".includes(one.name);
-    (editable ? inputTables : steps).append(root);
-    const matrix = new Matrix(root, { label: one.title.replace(/^\d\. /, ""), scale: one.scale ?? "sign", editable });
-    matrix.onpick = (r, c, keep) => pickCell(one.name, r, c, keep);
-    matrix.ondraft = (r, c, value) => editNumber(one.name, r, c, value, false);
-    matrix.onedit = (r, c, value) => editNumber(one.name, r, c, value, true);
-    return { ...one, matrix, root, small, title };
-  });
-  const tablesByName = Object.fromEntries(all.map((one) => [one.name, one]));
+  /* ---- what follows from the state */
 
-  /* ---- what is set */
-
-  function setState(change) {
-    state = { ...state, ...change };
-    if (!data.model) numbers = ownTables();
-    computeAll();
-    const text = JSON.stringify(state);
-    sentStates.push(text);
-    sendEvent("set", text);
-  }
-  function editNumber(name, r, c, value, isDone) {
-    numbers = {
-      ...numbers,
-      [name]: numbers[name].map((row, i) => (i === r ? row.map((old, j) => (j === c ? value : old)) : row)),
-    };
-    if (data.model) copied = true;
-    if (isDone && !data.model) setState(flattenTables());
-    else computeAll();
-  }
-  const flattenTables = () => Object.fromEntries(TABLES.map(({ name }) => [name, numbers[name].flat()]));
-  function resizeTables(steps) {
-    const wide = state.width + steps,
-      fitted = Object.fromEntries(
-        TABLES.map(({ name }) => [
-          name,
-          numbers[name]
-            .map((row, r) =>
-              Array.from(
-                { length: wide },
-                (_, c) => row[c] ?? makeTable(name, [], data.tokens.length, wide, state.draw || 1)[r][c],
-              ),
-            )
-            .flat(),
-        ]),
-      );
-    setState({ width: wide, ...fitted });
-  }
-  /** The numbers as they are given: those of the model, else those typed, else those drawn. */
-  function ownTables() {
-    if (data.model) return { q: data.model.q, k: data.model.k, v: data.model.v };
-    return Object.fromEntries(
-      TABLES.map(({ name }) => [name, makeTable(name, state[name], data.tokens.length, state.width, state.draw)]),
-    );
-  }
-  const maskedCells = () => data.model?.hidden ?? hiddenBy(state.mask, data.tokens.length, state.padding);
-
-  /* ---- what follows from it */
-
-  function computeAll() {
-    const { q, k, v } = numbers,
-      model = data.model,
-      count = data.tokens.length,
-      wide = q[0].length;
-    attention = attend(q, k, v, state.divide, maskedCells());
-    divide.checked = state.divide;
-    mask.replaceChildren(
-      ...(model ? ["the model’s own"] : ["none", "causal", "padding"]).map((word) =>
-        node("option", { value: word }, word),
-      ),
-    );
-    mask.value = model ? "the model’s own" : state.mask;
-    mask.disabled = Boolean(model);
-    for (const one of [tokens.root, width.root, random]) one.hidden = Boolean(model);
-    back.hidden = !model || !copied;
-    drawPadding(!model && state.mask === "padding");
-    setTextIfChanged(tokens.count, `${count} tokens`);
-    setTextIfChanged(width.count, `dₖ = ${wide}`);
-    [tokens.less.disabled, tokens.more.disabled] = [count <= LEAST, count >= MOST];
-    [width.less.disabled, width.more.disabled] = [wide <= LEAST, wide >= MOST];
-    place.classList.toggle("large", wide > MOST || count > MOST);
-    setTextIfChanged(
-      heading,
-      formatFinding(data.tokens, wide, state.divide, attention, attend(q, k, v, !state.divide, maskedCells())),
-    );
-    setTextIfChanged(same, model ? describeDifference(model) : "");
-    same.hidden = !model;
-    setTextIfChanged(tablesByName.scaled.title, state.divide ? `2. divided by √${wide}` : "2. not divided");
-    setTextIfChanged(
-      tablesByName.scaled.small,
-      state.divide
-        ? `so by ${formatNumber(Math.sqrt(wide))}`
-        : `√${wide} = ${formatNumber(Math.sqrt(wide))} is left out`,
-    );
-    setTextIfChanged(
-      tablesByName.masked.small,
-      model
-        ? "the model’s own mask"
-        : state.mask === "none"
-          ? "no mask"
-          : state.mask === "causal"
-            ? "later tokens are hidden"
-            : "padding is hidden",
-    );
+  function draw() {
+    const options = isModel() ? ["the model’s own"] : Object.keys(MASKS);
+    attention = math.attend(numbers.q, numbers.k, numbers.v, view.value.divide, maskedCells());
+    place.classList.toggle("large", width() > math.MOST || countTokens() > math.MOST);
+    mask.replaceChildren(...options.map((word) => node("option", { value: word }, word)));
+    mask.value = isModel() ? options[0] : view.value.mask;
     show();
   }
-  function describeDifference(model) {
-    const most = largestDifference(attention.weights, model.weights);
-    if (copied) return `You changed a copy: its weights differ by up to ${formatSignificant(most)} from the model’s.`;
+  /** Draw what depends on the pointer. */
+  function show() {
+    const pair = math.strongestPair(attention.weights);
+    cell = at ?? (pair ? ["scores", ...pair] : null);
+    const marked = cell ? math.sourceCells(...cell, countTokens(), width(), NAMES) : [],
+      columns = Array.from({ length: width() }, (_, c) => String(c + 1)),
+      values = { ...numbers, ...attention },
+      most = Math.max(0.01, ...attention.scores.flat().map(Math.abs));
+    for (const { name, matrix } of tables)
+      matrix.show({
+        rows: data.tokens,
+        columns: PER_TOKEN.includes(name) ? data.tokens : columns,
+        values: values[name],
+        held: cell && cell[0] === name ? [cell[1], cell[2]] : null,
+        marked: marked.filter(([one, r, c]) => one === name && values[name][r][c] !== null).map(([, r, c]) => [r, c]),
+        ...(["scores", "scaled", "masked"].includes(name) ? { most } : {}),
+      });
+    view.update();
+  }
+  function findingText() {
+    const { divide } = view.value,
+      other = math.attend(numbers.q, numbers.k, numbers.v, !divide, maskedCells());
+    return math.formatFinding(data.tokens, width(), divide, attention, other);
+  }
+  function describeDifference() {
+    const { model } = data;
+    if (!model) return "";
+    const most = math.largestDifference(attention.weights, model.weights);
+    if (isCopy) return `You changed a copy: its weights differ by up to ${formatSignificant(most)} from the model’s.`;
     const alike =
       most < ROUNDING
         ? "Computed here, its weights are the model’s own"
-        : state.divide
+        : view.value.divide
           ? "Computed here, its weights are not those of the model"
           : "Without the division the weights are not those of the model";
     return `These are the numbers of ${model.title}. ${alike}: the largest difference is ${formatSignificant(most)}.`;
-  }
-  function drawPadding(isPossible) {
-    padding.hidden = !isPossible;
-    const mine = [...padding.children].indexOf(document.activeElement);
-    padding.replaceChildren(
-      ...(isPossible ? data.tokens : []).map((token, i) => {
-        const one = makeButton(token, null, () =>
-          setState({
-            padding: state.padding.includes(i)
-              ? state.padding.filter((other) => other !== i)
-              : [...state.padding, i].sort(),
-          }),
-        );
-        one.ariaPressed = String(state.padding.includes(i));
-        one.ariaLabel = `“${token}” is padding`;
-        return one;
-      }),
-    );
-    if (mine >= 0) padding.children[mine]?.focus({ preventScroll: true });
-  }
-
-  /* ---- what follows the pointer */
-
-  function pickCell(step, r, c, keep) {
-    if (r < 0 ? isKept : isKept && !keep) return;
-    const again = keep && isKept && at?.join() === [step, r, c].join();
-    isKept = keep && !again;
-    at = r < 0 ? null : [step, r, c];
-    show();
-    if (keep) setState({ at: isKept ? at.join(".") : "" });
-  }
-  function defaultCell() {
-    const pair = strongestPair(attention.weights);
-    return pair ? ["scores", ...pair] : null;
-  }
-  function show() {
-    const cell = at ?? defaultCell(),
-      count = data.tokens.length,
-      wide = numbers.q[0].length;
-    const marked = cell ? sourceCells(...cell, count, wide, NAMES) : [],
-      columns = Array.from({ length: wide }, (_, c) => String(c + 1));
-    const values = { ...numbers, ...attention },
-      most = Math.max(0.01, ...attention.scores.flat().map(Math.abs));
-    for (const { name, matrix } of all) {
-      const across = ["scores", "scaled", "masked", "weights"].includes(name) ? data.tokens : columns;
-      const selected = cell && cell[0] === name ? [cell[1], cell[2]] : null;
-      const end = ["scores", "scaled", "masked"].includes(name) ? { most } : {};
-      matrix.show({
-        rows: data.tokens,
-        columns: across,
-        values: values[name],
-        held: selected,
-        marked: marked.filter(([one, r, c]) => one === name && values[name][r][c] !== null).map(([, r, c]) => [r, c]),
-        ...end,
-      });
-    }
-    setTextIfChanged(description, cell ? describeCell(...cell) : "");
-    setTextIfChanged(
-      hint,
-      isKept ? "Click it again, or press Enter, to release it." : "Point at any cell; click to keep it.",
-    );
   }
   function describeCell(step, r, c) {
     const token = `“${data.tokens[r]}”`;
@@ -297,66 +185,84 @@ export default defineComponent((place) => {
     if (step === "k") return `Number ${c + 1} of the key of ${token}: it takes part in each score of its column.`;
     if (step === "v")
       return `Number ${c + 1} of the value of ${token}: it enters number ${c + 1} of every output, times the weight.`;
-    return explainCell(step, r, c, { tokens: data.tokens, ...numbers, divide: state.divide, found: attention });
+    const { divide } = view.value;
+    return math.explainCell(step, r, c, { tokens: data.tokens, ...numbers, divide, found: attention });
   }
-  const parseCell = (text) => {
+
+  /* ---- what is set */
+
+  function togglePadding(i) {
+    const { padding } = view.value;
+    view.set({ padding: padding.includes(i) ? padding.filter((other) => other !== i) : [...padding, i].sort() });
+  }
+  function restoreModel() {
+    isCopy = false;
+    numbers = ownTables();
+    draw();
+  }
+  function editNumber(name, r, c, value, isDone) {
+    numbers = { ...numbers, [name]: numbers[name].map((row, i) => (i === r ? row.with(c, value) : row)) };
+    if (data.model) isCopy = true;
+    if (isDone && !data.model) view.set(perTable((table) => numbers[table].flat()));
+    else draw();
+  }
+  const perTable = (make) => Object.fromEntries(TABLES.map(({ name }) => [name, make(name)]));
+  function resizeTables(steps) {
+    const width = view.value.width + steps;
+    const resize = (name) => {
+      const more = math.makeTable(name, [], countTokens(), width, view.value.draw || 1);
+      return more.flatMap((row, r) => row.map((value, c) => numbers[name][r][c] ?? value));
+    };
+    view.set({ width, ...perTable(resize) });
+  }
+  /** The numbers as they are given: those of the model, else those typed, else those drawn. */
+  function ownTables() {
+    const { value } = view;
+    return perTable(
+      (name) => data.model?.[name] ?? math.makeTable(name, value[name], countTokens(), value.width, value.draw),
+    );
+  }
+  const maskedCells = () => data.model?.hidden ?? math.hiddenBy(view.value.mask, countTokens(), view.value.padding);
+  function pickCell(step, r, c, keep) {
+    if (r < 0 ? isKept : isKept && !keep) return;
+    const again = keep && isKept && at?.join() === [step, r, c].join();
+    isKept = keep && !again;
+    at = r < 0 ? null : [step, r, c];
+    if (keep) view.set({ at: isKept ? at.join(".") : "" });
+    else show();
+  }
+  function parseCell(text) {
     const [step, ...cell] = text.split("."),
       [r, c] = cell.map(Number),
-      rows = data.tokens.length;
-    return NAMES.includes(step) && r < rows && c < (step === "out" ? (data.model?.v[0].length ?? state.width) : rows)
-      ? [step, r, c]
-      : null;
-  };
-
-  /* ---- saving */
+      columns = step === "out" ? (data.model?.v[0].length ?? view.value.width) : countTokens();
+    return NAMES.includes(step) && r < countTokens() && c < columns ? [step, r, c] : null;
+  }
 
   function figureCsv() {
     const values = { ...numbers, ...attention };
+    const cells = (name, row, r) =>
+      row.map((value, c) => [name, data.tokens[r], PER_TOKEN.includes(name) ? data.tokens[c] : c + 1, value]);
     return toCsv(
       ["table", "row", "column", "value"],
-      all.flatMap(({ name }) =>
-        values[name].flatMap((row, r) =>
-          row.map((value, c) => [
-            name,
-            data.tokens[r],
-            ["scores", "scaled", "masked", "weights"].includes(name) ? data.tokens[c] : c + 1,
-            value,
-          ]),
-        ),
-      ),
+      tables.flatMap(({ name }) => values[name].flatMap((row, r) => cells(name, row, r))),
     );
   }
 
   return {
-    show(/** @type {DotProductData} */ next, component) {
-      sendEvent = component.setTriggerValue;
+    show(/** @type {DotProductData} */ next) {
       const other = data?.model?.name !== next.model?.name,
         sized = data?.tokens.join("\n") !== next.tokens.join("\n"),
         first = !data;
       data = next;
-      const text = JSON.stringify(data.state),
-        echo = sentStates.indexOf(text);
-      if (echo >= 0)
-        sentStates = sentStates.slice(echo); // what was told comes back: the hand may be further already
-      else {
-        state = { ...data.state };
-        sentStates = [text];
-        [at, isKept] = [parseCell(state.at), Boolean(parseCell(state.at))];
-      }
-      if (first || other) copied = false;
-      if (first || other || sized || echo < 0) {
-        if (!copied) numbers = ownTables();
-        if (at && (sized || other) && !parseCell(at.join("."))) [at, isKept] = [null, false];
-      }
-      computeAll();
-      saveMenu(place, {
-        svg: () => screenSvg(place, { skip: ".tools, .same, .words" }),
-        csv: figureCsv,
-        file: data.file,
-      });
+      const isNew = view.receive({ ...data.state });
+      if (isNew) [at, isKept] = [parseCell(view.value.at), Boolean(parseCell(view.value.at))];
+      if (first || other) isCopy = false;
+      if (!isCopy && (first || other || sized || isNew)) numbers = ownTables();
+      if (at && (sized || other) && !parseCell(at.join("."))) [at, isKept] = [null, false];
+      draw();
+      const svg = () => screenSvg(place, { skip: ".tools, .same, .words" });
+      saveMenu(place, { svg, csv: figureCsv, file: data.file });
     },
-    close() {
-      for (const { matrix } of all) matrix.close();
-    },
+    close: () => tables.forEach(({ matrix }) => matrix.close()),
   };
 }, PRESENTATION);
