@@ -161,18 +161,31 @@ export class ViewState extends LiveElements {
     );
   }
 
-  /** Create radio buttons that look like segmented controls. `options` is {value: text}. */
-  choice(field, legend, options) {
+  /**
+   * Create radio buttons that look like segmented controls. `options` is {value: text}; `from` makes values of the field of
+   * its values.
+   * @param {string} field
+   * @param {string} legend
+   * @param {Record<string, string>} options
+   * @param {any} [more] `from`, and attributes of the buttons
+   */
+  choice(field, legend, options, { from = String, ...more } = {}) {
     const name = `choice-${crypto.getRandomValues(new Uint32Array(1))}`;
     const labels = Object.entries(options).map(([value, text]) => {
       const checked = () => String(this.value[field]) === value;
-      const input = { type: "radio", name, checked, onchange: () => this.set({ [field]: value }) };
+      const input = { type: "radio", name, checked, onchange: () => this.set({ [field]: from(value) }), ...more };
       return this.node("label", {}, this.node("input", input), text);
     });
     return this.node("fieldset", { class: "lineage-choice" }, this.node("legend", {}, legend), ...labels);
   }
 
-  /** Create a slider. `to` and `from` convert between the values of the field and those of the slider. */
+  /**
+   * Create a slider. `to` and `from` convert between the values of the field and those of the slider.
+   * @param {string} field
+   * @param {any} attributes
+   * @param {(value: any) => number} to
+   * @param {(value: number) => any} from
+   */
   slider(field, attributes, to = Number, from = Number) {
     const value = () => to(this.value[field]),
       oninput = (event) => this.change({ [field]: from(Number(event.target.value)) });

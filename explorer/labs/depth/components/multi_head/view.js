@@ -2,6 +2,8 @@
  * Draw one attention layer over a text with its matrices split into 1, 2, 4 or 8 heads: where each head attends.
  * Event "set": {cut, view}, when a control is released.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} MultiHeadData
  * @property {string[]} tokens
  * @property {number} width
@@ -19,11 +21,10 @@
 import { HeatMap, colourRamp } from "../../../../static/shared/charts/heatmap.js";
 import { moveCell } from "../../../../static/shared/charts/value_scale.js";
 import { describeCell, evenShare, tileSizes, toneOf } from "./math.js";
-import { loadArrays } from "../../../../static/shared/runtime/array_store.js";
+import { arrayLoader } from "../../../../static/shared/runtime/array_store.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
-import { moveSlider, node } from "../../../../static/shared/runtime/dom.js";
+import { ViewState } from "../../../../static/shared/runtime/view_state.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent, limitHeight } from "../../../../static/shared/runtime/component.js";
 import { Theme } from "../../../../static/shared/runtime/theme.js";
@@ -31,61 +32,74 @@ import { formatWeight } from "../../../../static/shared/runtime/format.js";
 
 const VIEWS = { shares: "attention weight, 0 to 1", even: "relative to uniform attention" };
 const ROOM = 11; // px of a cell from which on letters beside it are readable
-let count = 0;
 
 const PRESENTATION = { slides: [".stage"], controls: ".about" };
 
-export default defineComponent((place) => {
-  const own = ++count,
-    shared = new SyncedValue();
+export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */ send) => {
   /** @type {MultiHeadData | null} */
   let data = null,
-    cuts = null,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<MultiHeadEvents>} */
-    sendEvent = null,
+    cuts = null, // the arrays
     tiles = [],
     at = null,
-    isKept = false;
-  const slider = node("input", { type: "range", class: "slider", min: 0, step: 1, id: `cut-${own}` }),
-    heads = node("output", { for: slider.id });
-  const views = Object.entries(VIEWS).map(([value, words]) => {
-    const input = node("input", { type: "radio", name: `cut-view-${own}` });
-    input.onchange = () => {
-      setShared({ view: value });
-      sendShared();
-    };
-    return { value, input, label: node("label", {}, input, words) };
-  });
-  const controls = node(
-    "div",
-    { class: "controls" },
-    node("div", { class: "cut" }, node("label", { for: slider.id }, "Heads"), node("span", {}, slider, heads)),
-    node("fieldset", { class: "lineage-choice" }, node("legend", {}, "Colour"), ...views.map(({ label }) => label)),
+    isKept = false,
+    trouble = "";
+  const view = new ViewState(send, show, (value) => value),
+    { node } = view;
+  const load = arrayLoader(
+    (arrived) => {
+      [cuts, trouble] = [arrived, ""];
+      show();
+      saveMenu(place, { svg: () => screenSvg(stage), csv: weightsCsv, file: data.file });
+    },
+    () => {
+      trouble = "The weights did not arrive. Reload the page to try again.";
+      view.update();
+    },
   );
-  const finding = node("p", { class: "finding", role: "status" }),
-    about = node("p", { class: "about" });
-  const stage = node("div", { class: "stage", tabindex: 0, role: "group" }),
-    words = node("p", { class: "words", role: "status" });
-  const legend = node("div", { class: "legend", "aria-hidden": "true" });
-  place.replaceChildren(controls, finding, stage, words, legend, about);
-  const theme = new Theme(place, () => paintTiles());
-  const watch = new ResizeObserver(() => paintTiles());
-  watch.observe(place);
-
-  const cutNames = () =>
+  const headCounts = () =>
     Object.keys(data.cuts)
       .map(Number)
       .sort((a, b) => a - b);
-  function setShared(part) {
-    shared.value = { ...shared.value, ...part };
-    show();
-  }
-  function sendShared() {
-    shared.set(shared.value);
-    sendEvent?.("set", shared.value);
-  }
-  slider.oninput = () => setShared({ cut: cutNames()[slider.value] });
-  slider.onchange = sendShared;
+  const limits = { min: 0, max: () => headCounts().length - 1, step: 1, "aria-label": "Heads" },
+    slider = view.slider(
+      "cut",
+      { ...limits, "aria-valuetext": () => `${view.value.cut} heads` },
+      (cut) => headCounts().indexOf(cut),
+      (i) => headCounts()[i],
+    ),
+    sizes = node("output", {}, () => `${view.value.cut} × ${data.width / view.value.cut} numbers`);
+  const controls = node(
+    "div",
+    { class: "controls" },
+    node("label", { class: "cut" }, node("span", {}, "Heads"), node("span", {}, slider, sizes)),
+    view.choice("view", "Colour", VIEWS),
+  );
+  const describeStage = () => {
+    const { cut } = view.value;
+    return `${cut} ${cut === 1 ? "head" : "heads"} of ${data.who} over ${data.tokens.length} tokens: rows: query token, columns: key token. Arrow keys move, Escape releases.`;
+  };
+  const isShares = () => view.value.view === "shares";
+  const stage = node("div", {
+    class: () => (isKept ? "stage kept" : "stage"),
+    tabindex: 0,
+    role: "group",
+    "aria-label": describeStage,
+  });
+  place.replaceChildren(
+    controls,
+    node("p", { class: "finding", role: "status" }, () => data.cuts[view.value.cut].finding),
+    stage,
+    node("p", { class: "words", role: "status" }, describePair),
+    node(
+      "div",
+      { class: "legend", "aria-hidden": "true" },
+      node("span", {}, () => (isShares() ? "0" : "1/8 of uniform")),
+      node("i", { class: () => (isShares() ? "ramp amount" : "ramp sign") }),
+      node("span", {}, () => (isShares() ? "1" : "8 times uniform")),
+    ),
+    node("p", { class: "about" }, () => data.cuts[view.value.cut].words),
+  );
+  const theme = new Theme(place, () => paintTiles());
   controls.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
 
   stage.onkeydown = (event) => {
@@ -108,26 +122,12 @@ export default defineComponent((place) => {
   };
 
   function show() {
-    const { cut, view } = shared.value,
-      every = cutNames();
-    slider.max = every.length - 1;
-    moveSlider(slider, every.indexOf(cut));
-    slider.ariaValueText = `${cut} heads`;
-    heads.textContent = `${cut} × ${data.width / cut} numbers`;
-    for (const { value, input } of views) input.checked = view === value;
-    finding.textContent = data.cuts[cut].finding;
-    about.textContent = data.cuts[cut].words;
-    legend.replaceChildren(
-      ...(view === "shares"
-        ? [node("span", {}, "0"), node("i", { class: "ramp amount" }), node("span", {}, "1")]
-        : [node("span", {}, "1/8 of uniform"), node("i", { class: "ramp sign" }), node("span", {}, "8 times uniform")]),
-    );
-    stage.ariaLabel = `${cut} ${cut === 1 ? "head" : "heads"} of ${data.who} over ${data.tokens.length} tokens: rows: query token, columns: key token. Arrow keys move, Escape releases.`;
     if (cuts) buildTiles();
+    view.update();
   }
 
   function buildTiles() {
-    const { cut } = shared.value;
+    const { cut } = view.value;
     tiles = Array.from({ length: cut }, (_, head) => {
       const map = new HeatMap(),
         letters = node("div", { class: "letters", "aria-hidden": "true" }),
@@ -153,34 +153,30 @@ export default defineComponent((place) => {
 
   function paintTiles() {
     if (!tiles.length || !cuts || !place.clientWidth) return;
-    const { cut, view } = shared.value,
+    const { cut, view: colours } = view.value,
       length = data.tokens.length,
       { side, columns } = tileSizes(stage.clientWidth - 4, cut, limitHeight(Infinity, 280));
     stage.style.gridTemplateColumns = `repeat(${columns}, ${side}px)`;
-    const shades = colourRamp(theme.colour, view === "shares" ? "amount" : "sign");
+    const shades = colourRamp(theme.colour, isShares() ? "amount" : "sign");
     tiles.forEach(({ map, letters }, head) => {
       letters.replaceChildren(
         ...(side / length < ROOM
           ? []
           : data.tokens.map((token, i) => {
-              const letter = node("span", {}, token); // in the masked area beside the diagonal; it labels its row and its column
-              letter.style.cssText = `left:${(100 * (i + 1.15)) / length}%;top:${(100 * (i + 0.5)) / length}%`;
-              return letter;
+              const style = `left:${(100 * (i + 1.15)) / length}%;top:${(100 * (i + 0.5)) / length}%`;
+              return node("span", { style }, token); // in the masked area beside the diagonal; it labels its row and its column
             })),
       );
       map.root.style.height = `${side}px`;
-      const toneAt = (row, column) => (column > row ? NaN : toneOf(weightAt(head, row, column), row, view));
+      const toneAt = (row, column) => (column > row ? NaN : toneOf(weightAt(head, row, column), row, colours));
       const row = (query) => Float32Array.from({ length }, (_, key) => toneAt(query, key));
       map.show({ rows: length, columns: length, row }, shades);
     });
     showPointedPair();
   }
   const weightAt = (head, row, column) => {
-    const {
-      data: values,
-      shape: [, length],
-    } = cuts[shared.value.cut];
-    return values[(head * length + row) * length + column];
+    const length = data.tokens.length;
+    return cuts[view.value.cut].data[(head * length + row) * length + column];
   };
 
   /** Draw what depends on the pointer: the same pair of tokens in every head. */
@@ -191,55 +187,37 @@ export default defineComponent((place) => {
       map.markCell(at);
       value.textContent = at && !masked ? formatWeight(weightAt(head, at.row, at.column), 2) : "";
     });
-    stage.classList.toggle("kept", isKept);
-    words.textContent = at
-      ? `${describeCell(data.tokens, at)} ${masked ? "comes later, so it is masked." : `Uniform attention would be ${formatWeight(evenShare(at.row), 2)}.`}`
-      : "Rows: query token, columns: key token. Point at a pair to read its weight in every head; click to keep it.";
+    view.update();
+  }
+  function describePair() {
+    if (trouble) return trouble;
+    if (!at)
+      return "Rows: query token, columns: key token. Point at a pair to read its weight in every head; click to keep it.";
+    const masked = at.column > at.row,
+      share = masked ? "" : formatWeight(evenShare(at.row), 2);
+    return `${describeCell(data.tokens, at)} ${masked ? "comes later, so it is masked." : `Uniform attention would be ${share}.`}`;
   }
 
   function weightsCsv() {
-    const rows = [],
-      { cut } = shared.value,
-      length = data.tokens.length;
-    for (let head = 0; head < cut; head++)
-      for (let row = 0; row < length; row++)
-        for (let column = 0; column <= row; column++) {
-          rows.push([
-            cut,
-            head + 1,
-            row + 1,
-            data.tokens[row],
-            column + 1,
-            data.tokens[column],
-            Number(weightAt(head, row, column).toPrecision(6)),
-          ]);
-        }
+    const { cut } = view.value,
+      { tokens } = data;
+    const cell = (head, row, column) => [
+      ...[cut, head + 1, row + 1, tokens[row], column + 1, tokens[column]],
+      Number(weightAt(head, row, column).toPrecision(6)),
+    ];
+    const rows = Array.from({ length: cut }, (_, head) =>
+      tokens.map((_, row) => Array.from({ length: row + 1 }, (_, column) => cell(head, row, column))),
+    ).flat(2);
     return toCsv(["heads", "head", "query position", "query", "key position", "key", "weight"], rows);
   }
 
   return {
-    show(/** @type {MultiHeadData} */ newData, { setTriggerValue }) {
-      const same = data?.address === newData.address;
-      sendEvent = setTriggerValue;
+    show(/** @type {MultiHeadData} */ newData) {
       data = newData;
-      shared.receive({ cut: newData.cut, view: newData.view });
-      if (!same) [cuts, at, isKept] = [same ? cuts : null, null, false];
+      view.receive({ cut: data.cut, view: data.view });
+      if (load(data.address)) [cuts, tiles, at, isKept] = [null, [], null, false];
       show();
-      if (same && cuts) return;
-      loadArrays(newData.address).then(
-        (arrived) => {
-          if (data.address !== newData.address) return;
-          cuts = arrived;
-          show();
-          saveMenu(place, { svg: () => screenSvg(stage), csv: weightsCsv, file: data.file });
-        },
-        () => {
-          words.textContent = "The weights did not arrive. Reload the page to try again.";
-        },
-      );
     },
-    close() {
-      watch.disconnect();
-    },
+    resize: paintTiles,
   };
 }, PRESENTATION);

@@ -2,6 +2,8 @@
  * Draw one LSTM cell and one GRU cell whose gates the user sets by hand over fifty steps. Event "set", when a control
  * is released: everything below that the user can change.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} GatesByHandData
  * @property {Record<string, string>} lanes traces of the gates f, i, g, o, z, r, n as text, see math.js
  * @property {number} u
@@ -18,7 +20,9 @@
 import * as math from "./math.js";
 import { LINE, gradientStrip, gruDiagram, gateTraceStrip, lineStrip, lstmDiagram } from "./pictures.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
-import { moveSlider, setTextIfChanged, node, tint } from "../../../../static/shared/runtime/dom.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
+import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
+import { tint } from "../../../../static/shared/runtime/dom.js";
 import { Playback } from "../../../../static/shared/charts/playback.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
@@ -38,215 +42,240 @@ const MOST_UNDONE = 100,
 
 const PRESENTATION = { slides: [".picture, .gates", ".states, .gradients"] };
 
-export default defineComponent((place) => {
+export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} */ send) => {
   const { STEPS } = math;
   let current = null,
     data = null,
     computed = null,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<GatesByHandEvents>} */
-    sendEvent = () => {},
-    sentStates = [],
+    axis = null, // floor and top of the axis of gradients, as powers of ten
     undone = [],
-    stroke = null,
+    stroke = null, // the gesture that is under way
     resting = 0;
+  const synced = new SyncedValue();
+  const { node, button, list, update } = new LiveElements(),
+    settled = new LiveElements(); // what is read aloud does not change while it plays
 
   /* ---- controls ---- */
 
-  const makeButton = (word, act) =>
-    Object.assign(node("button", { class: "lineage-button", type: "button" }, word), { onclick: act });
-  const presets = node("div", { class: "presets", role: "group", "aria-label": "Examples" });
-  const undo = makeButton("Undo", () => {
-    if (undone.length) {
-      current = undone.pop();
-      releaseRuns();
-      drawAll();
-      reportState();
-    }
-  });
-  const usual = makeButton("Back to the defaults", () =>
-    applyEdit(() => {
-      current = { ...data.usual, show: current.show };
-    }),
-  );
-  const switches = node("div", { class: "switch", role: "group", "aria-label": "Cell" });
-  const play = new Playback(
-    (cursor) => {
-      current.at = Math.min(STEPS - 1, Math.floor(cursor + 1e-6));
-      releaseRuns();
-      drawAll(false);
-    },
-    () => reportState(),
-  );
-  const u = makeDial("u", "u: weight from the state to the candidate", -2, 2);
-  const w = makeDial("w", "w: recurrent weight of the plain RNN (dotted line)", 0, 2);
+  const presetButton = (preset, _, inner) => {
+    const isPressed = () => data.presets.some(({ name, lanes }) => name === preset.name && isCurrent(lanes)),
+      lanes = () => parseLanes(preset.lanes);
+    const apply = () => Object.assign(current, { at: (preset.at ?? STEPS) - 1, lanes: lanes() });
+    return inner.button({ "aria-pressed": isPressed, onclick: () => applyEdit(apply) }, preset.name);
+  };
+  const isUsual = () =>
+    isCurrent(formatState(data.usual).lanes) && ["u", "w", "at"].every((name) => current[name] === data.usual[name]);
+  const presets = { class: "presets", role: "group", "aria-label": "Examples" };
+  const play = new Playback((cursor) => {
+    current.at = Math.min(STEPS - 1, Math.floor(cursor + 1e-6));
+    releaseRuns();
+    drawAll(false);
+  }, reportState);
   const cells = { lstm: makeCell("lstm", lstmDiagram()), gru: makeCell("gru", gruDiagram()) };
-  const status = node("p", { class: "unseen", role: "status" });
   const cellRow = node("div", { class: "cells" }, cells.lstm.root, cells.gru.root);
+  const switches = Object.keys(cells).map((which) => {
+    const attributes = { "aria-pressed": () => current.show === which, onclick: () => showCell(which) };
+    return button(attributes, math.KEEPS[which].name);
+  });
+  const none = () => !undone.length;
   place.replaceChildren(
-    node("div", { class: "tools" }, presets, undo, usual),
+    node(
+      "div",
+      { class: "tools" },
+      node(
+        "div",
+        presets,
+        list(() => data.presets, presetButton),
+      ),
+      button({ disabled: none, hidden: none, onclick: undo }, "Undo"),
+      button({ disabled: isUsual, hidden: isUsual, onclick: () => applyEdit(restoreDefaults) }, "Back to the defaults"),
+    ),
     play.root,
-    switches,
+    node("div", { class: "switch", role: "group", "aria-label": "Cell" }, ...switches),
     cellRow,
-    node("div", { class: "dials" }, u.root, w.root),
-    status,
+    node(
+      "div",
+      { class: "dials" },
+      makeDial("u", "u: weight from the state to the candidate", -2, 2),
+      makeDial("w", "w: recurrent weight of the plain RNN (dotted line)", 0, 2),
+    ),
+    settled.node("p", { class: "unseen", role: "status" }, () =>
+      Object.keys(cells)
+        .map((which) => math.describeStep(which, current.lanes, computed, current.at))
+        .join(" "),
+    ),
   );
-  for (const which of ["lstm", "gru"])
-    switches.append(
-      makeButton(math.KEEPS[which].name, () => {
-        current.show = which;
-        drawAll();
-        reportState();
-      }),
-    );
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
-  const watch = new ResizeObserver(() => drawAll());
-  watch.observe(place);
 
-  function makeDial(name, words, low, high) {
-    const range = node("input", {
-        type: "range",
-        class: "slider",
-        min: low,
-        max: high,
-        step: 0.01,
-        "aria-label": words,
-      }),
-      value = node("output");
-    range.oninput = () => {
-      beginGesture(name);
-      current[name] = Number(range.value);
-      drawAll();
+  /** Make a slider: `get` and `set` read and change its value, `gesture` returns the name of a change by it. */
+  function makeSlider(attributes, gesture, get, set) {
+    const oninput = (event) => {
+      beginGesture(gesture);
+      set(Number(event.target.value));
     };
-    range.onchange = () => {
+    const onchange = () => {
       stroke = null;
       reportState();
     };
-    return { range, value, root: node("label", { class: "dial" }, node("span", {}, words), range, value) };
+    const fixed = { type: "range", class: "slider", step: 0.01, ...attributes };
+    return node("input", { ...fixed, value: get, oninput, onchange });
+  }
+  function makeDial(name, words, min, max) {
+    const range = makeSlider(
+      { min, max, "aria-label": words },
+      name,
+      () => current[name],
+      (value) => {
+        current[name] = value;
+        drawAll();
+      },
+    );
+    const value = node("output", {}, () => math.formatGate(current[name]));
+    return node("label", { class: "dial" }, node("span", {}, words), range, value);
   }
 
   /* ---- one cell ---- */
 
   function makeCell(which, diagram) {
-    const heading = node("h3"),
-      finding = node("p", { class: "told" });
-    const traceRows = math.KEEPS[which].lanes.map((name) => gateTraceRow(name));
+    const { name: title, gate, lanes } = math.KEEPS[which],
+      state = which === "lstm" ? "c" : "h",
+      one = () => computed[which],
+      traceRows = lanes.map(makeGate);
     const strips =
       which === "lstm"
-        ? [
-            makeStrip("c", "c, cell state", lineStrip(LINE, STEPS, "c")),
-            makeStrip("h", "h, output", lineStrip(LINE, STEPS, "h")),
-          ]
-        : [makeStrip("h", "h, state and output", lineStrip(2 * LINE + 26, STEPS, "h"))];
-    const gradient = gradientStrip(STEPS),
-      state = which === "lstm" ? "c" : "h";
-    const keys = Object.fromEntries(
-      ["straight", "full", "rnn"].map((kind) => [kind, node("span", { class: `key ${kind}` })]),
-    );
+        ? [makeStrip("c", "c, cell state", LINE), makeStrip("h", "h, output", LINE)]
+        : [makeStrip("h", "h, state and output", 2 * LINE + 26)];
+    function makeStrip(name, words, height) {
+      const chart = lineStrip(height, STEPS, name),
+        span = () => Math.max(1, ...one()[name].map(Math.abs));
+      const scale = () => `−${math.formatAmount(span())} to ${math.formatAmount(span())}`,
+        value = () => math.formatAmount(one()[name][current.at]);
+      const head = makeHead(words, node("span", { class: "scale" }, scale), node("span", { class: "value" }, value));
+      return {
+        root: node("div", {}, head, chart.root),
+        show: (width) => chart.show(one()[name], current.at, width, span()),
+      };
+    }
+    const gradient = gradientStrip(STEPS);
+    const describeGradient = (line) => {
+      const from = math.firstWritingStep(which, current.lanes);
+      return `${math.formatAmount(line[from])} from step ${from + 1}, ${math.formatAmount(line[current.at])} from step ${current.at + 1}`;
+    };
+    const keys = {
+      straight: () => `direct path, Π ${gate}: ${describeGradient(one().straight)}`,
+      full: () => (current.u ? `with the path through the candidate: ${describeGradient(one().full)}` : ""),
+      rnn: () => `plain RNN: ${describeGradient(one().rnn)}`,
+    };
     const none =
-      which === "gru" &&
+      "The GRU has no output gate, and its update gate has two jobs: it keeps a share z of the state and writes a share 1 − z of the candidate.";
+    const root = node(
+      "section",
+      { class: which, "aria-label": title },
+      node("h2", {}, title),
+      node("h3", {}, () => math.formatFinding(which, current.lanes)),
+      node("p", { class: "told" }, () => math.findingText(which, current.lanes, computed, current.u, current.w)),
+      node("div", { class: "picture" }, diagram.root),
       node(
-        "p",
-        { class: "none" },
-        "The GRU has no output gate, and its update gate has two jobs: it keeps a share z of the state and writes a share 1 − z of the candidate.",
-      );
-    const root = tint(
+        "div",
+        { class: "gates" },
+        ...traceRows.map(({ root }) => root),
+        which === "gru" ? node("p", { class: "none" }, none) : null,
+      ),
+      node("div", { class: "states" }, ...strips.map(({ root }) => root)),
       node(
-        "section",
-        { class: which, "aria-label": math.KEEPS[which].name },
-        node("h2", {}, math.KEEPS[which].name),
-        heading,
-        finding,
-        node("div", { class: "picture" }, diagram.root),
-        node("div", { class: "gates" }, ...traceRows.map((one) => one.root), none || null),
-        node("div", { class: "states" }, ...strips.map((one) => one.root)),
+        "div",
+        { class: "gradients" },
+        makeHead(
+          `∂${state}₅₀/∂${state}ₜ`,
+          node("span", { class: "scale" }, "gradient that reaches each step (log scale)"),
+        ),
+        gradient.root,
+        makeAxis(),
         node(
-          "div",
-          { class: "gradients" },
-          node(
-            "div",
-            { class: "head" },
-            node("b", {}, `∂${state}₅₀/∂${state}ₜ`),
-            node("span", { class: "scale" }, "gradient that reaches each step (log scale)"),
-          ),
-          gradient.root,
-          makeAxis(),
-          node("p", { class: "keys" }, ...Object.values(keys)),
+          "p",
+          { class: "keys" },
+          ...Object.entries(keys).map(([kind, text]) => node("span", { class: `key ${kind}` }, text)),
         ),
       ),
-      `--m-${which}`,
     );
-    return { which, root, heading, told: finding, diagram, lanes: traceRows, strips, gradient, keys };
-  }
-  function makeStrip(name, title, chart) {
-    const scale = node("span", { class: "scale" }),
-      value = node("span", { class: "value" });
     return {
-      name,
-      scale,
-      value,
-      ...chart,
-      root: node("div", {}, node("div", { class: "head" }, node("b", {}, title), scale, value), chart.root),
+      root: tint(root, `--m-${which}`),
+      traceRows,
+      draw() {
+        const { at, u } = current,
+          width = traceRows[0].trace.root.clientWidth || gradient.root.clientWidth || root.clientWidth;
+        if (!width) return; // the other cell is shown
+        diagram.show(current.lanes, one(), at, u);
+        for (const { trace, name, label } of traceRows) trace.show(current.lanes[name], at, label, width);
+        for (const strip of strips) strip.show(width);
+        const owes = `The gradient at step ${at + 1}: direct path ${math.formatAmount(one().straight[at])}, plain RNN ${math.formatAmount(one().rnn[at])}.`;
+        gradient.show(u ? one() : { ...one(), full: [] }, at, width, axis.floor, axis.top, owes);
+      },
     };
   }
+  function makeHead(title, ...parts) {
+    return node("div", { class: "head" }, node("b", {}, title), ...parts);
+  }
   function makeAxis() {
-    return node(
-      "div",
-      { class: "axis", "aria-hidden": "true" },
-      ...[1, 10, 20, 30, 40, 50].map((step) => {
-        const word = node("span", {}, `${step}`);
-        word.style.left = `${(100 * (step - 0.5)) / STEPS}%`;
-        return word;
-      }),
+    const words = [1, 10, 20, 30, 40, 50].map((step) =>
+      node("span", { style: `left: ${(100 * (step - 0.5)) / STEPS}%` }, `${step}`),
     );
+    return node("div", { class: "axis", "aria-hidden": "true" }, ...words);
   }
 
   /** A gate: its name, a slider for its run of equal values, and its trace, in which single steps are drawn. */
-  function gateTraceRow(name) {
+  function makeGate(name) {
     const signed = math.SIGNED.has(name),
       label = `${name}, ${WORDS[name]}`,
-      trace = gateTraceStrip(name, STEPS),
-      value = node("output");
-    const range = node("input", {
-      type: "range",
-      class: "slider",
-      min: signed ? -1 : 0,
-      max: 1,
-      step: 0.01,
-      "aria-label": `${label}: the steps of equal value around this one`,
-    });
+      trace = gateTraceStrip(name, STEPS);
     let run = null; // the steps that the slider moves, fixed while it is dragged
-    range.oninput = () => {
-      beginGesture(name);
-      run ??= math.runAround(current.lanes[name], current.at);
-      setSteps(name, run[0], run[1], Number(range.value));
-    };
-    range.onchange = () => {
-      stroke = null;
-      reportState();
-    };
-    range.onblur = range.onpointerdown = () => {
-      run = null;
-    };
-    trace.root.setAttribute(
-      "aria-label",
-      `${label}, step by step: left and right choose a step, up and down change it`,
+    const releaseRun = () => (run = null),
+      value = () => current.lanes[name][current.at];
+    const range = makeSlider(
+      {
+        min: signed ? -1 : 0,
+        max: 1,
+        "aria-label": `${label}: the steps of equal value around this one`,
+        onblur: releaseRun,
+        onpointerdown: releaseRun,
+      },
+      name,
+      value,
+      (value) => {
+        run ??= math.runAround(current.lanes[name], current.at);
+        setSteps(name, run[0], run[1], value);
+      },
     );
-    trace.root.onpointerdown = (event) => {
-      if (event.button) return;
-      trace.root.setPointerCapture(event.pointerId);
-      trace.root.focus({ preventScroll: true });
-      beginGesture(name);
-      paintSteps(event, null);
-    };
-    trace.root.onpointermove = (event) => {
-      if (trace.root.hasPointerCapture(event.pointerId)) paintSteps(event, trace.last);
-    };
-    trace.root.onpointerup = trace.root.onpointercancel = () => {
-      if (stroke) {
-        stroke = trace.last = null;
-        reportState();
-      }
-    };
+    Object.assign(trace.root, {
+      ariaLabel: `${label}, step by step: left and right choose a step, up and down change it`,
+      onpointerdown(event) {
+        if (event.button) return;
+        trace.root.setPointerCapture(event.pointerId);
+        trace.root.focus({ preventScroll: true });
+        beginGesture(name);
+        paintSteps(event, null);
+      },
+      onpointermove: (event) => trace.root.hasPointerCapture(event.pointerId) && paintSteps(event, trace.last),
+      onpointerup: endStroke,
+      onpointercancel: endStroke,
+      onkeydown(event) {
+        const step = { ArrowLeft: -1, ArrowRight: 1, Home: -STEPS, End: STEPS }[event.key],
+          change = { ArrowUp: 0.05, ArrowDown: -0.05, PageUp: 0.25, PageDown: -0.25 }[event.key];
+        if (step) current.at = Math.max(0, Math.min(STEPS - 1, current.at + step));
+        else if (change) {
+          beginGesture(name + current.at);
+          setSteps(name, current.at, current.at + 1, value() + change);
+        } else return;
+        event.preventDefault();
+        drawAll();
+      },
+      onkeyup: ({ key }) => (key.startsWith("Arrow") || /^(Home|End|Page)/.test(key)) && reportState(),
+    });
+    function endStroke() {
+      if (!stroke) return;
+      stroke = trace.last = null;
+      reportState();
+    }
     function paintSteps(event, previousAt) {
       const area = trace.root.getBoundingClientRect(),
         part = 1 - (event.clientY - area.top) / area.height;
@@ -255,37 +284,9 @@ export default defineComponent((place) => {
       current.at = trace.last = at;
       setSteps(name, Math.min(at, previousAt ?? at), Math.max(at, previousAt ?? at) + 1, newValue);
     }
-    trace.root.onkeydown = (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1, Home: -STEPS, End: STEPS }[event.key],
-        change = { ArrowUp: 0.05, ArrowDown: -0.05, PageUp: 0.25, PageDown: -0.25 }[event.key];
-      if (step) current.at = Math.max(0, Math.min(STEPS - 1, current.at + step));
-      else if (change) {
-        beginGesture(name + current.at);
-        setSteps(name, current.at, current.at + 1, current.lanes[name][current.at] + change);
-      } else return;
-      event.preventDefault();
-      drawAll();
-    };
-    trace.root.onkeyup = (event) => {
-      if (event.key.startsWith("Arrow") || /^(Home|End|Page)/.test(event.key)) reportState();
-    };
-    const root = node(
-      "div",
-      { class: "gate" },
-      node("div", { class: "head" }, node("b", {}, name), node("span", { class: "scale" }, WORDS[name]), range, value),
-      trace.root,
-    );
-    return {
-      name,
-      label,
-      trace,
-      root,
-      range,
-      value,
-      releaseRun: () => {
-        run = null;
-      },
-    };
+    const output = node("output", {}, () => math.formatGate(value())),
+      head = makeHead(name, node("span", { class: "scale" }, WORDS[name]), range, output);
+    return { name, label, trace, root: node("div", { class: "gate" }, head, trace.root), releaseRun };
   }
 
   /* ---- changes ---- */
@@ -305,119 +306,70 @@ export default defineComponent((place) => {
     drawAll();
     reportState();
   }
+  function undo() {
+    current = undone.pop();
+    releaseRuns();
+    drawAll();
+    reportState();
+  }
+  function restoreDefaults() {
+    current = { ...data.usual, show: current.show };
+  }
+  function showCell(which) {
+    current.show = which;
+    drawAll();
+    reportState();
+  }
   function releaseRuns() {
-    for (const { lanes } of Object.values(cells)) for (const one of lanes) one.releaseRun();
+    for (const { traceRows } of Object.values(cells)) for (const one of traceRows) one.releaseRun();
   }
   function setSteps(name, from, to, value) {
     current.lanes[name].fill(math.clampGate(name, value), from, to);
     drawAll();
   }
-  const formatState = (state) => ({
-    ...state,
-    at: state.at + 1,
-    lanes: Object.fromEntries(Object.entries(state.lanes).map(([name, trace]) => [name, math.formatLane(trace)])),
-  });
-  const parseState = (state) => ({
-    u: state.u,
-    w: state.w,
-    at: state.at - 1,
-    show: state.show,
-    lanes: Object.fromEntries(Object.entries(state.lanes).map(([name, text]) => [name, math.parseLane(text)])),
-  });
+  const mapLanes = (lanes, convert) =>
+    Object.fromEntries(Object.entries(lanes).map(([name, trace]) => [name, convert(trace)]));
+  const parseLanes = (lanes) => mapLanes(lanes, (text) => math.parseLane(text));
+  const formatState = (state) => ({ ...state, at: state.at + 1, lanes: mapLanes(state.lanes, math.formatLane) });
+  const parseState = ({ u, w, at, show, lanes }) => ({ u, w, at: at - 1, show, lanes: parseLanes(lanes) });
   /** Send the state after a pause: every event reruns the page. */
   function reportState() {
     clearTimeout(resting);
     resting = setTimeout(() => {
-      const text = JSON.stringify(formatState(current));
-      if (sentStates.at(-1) === text) return;
-      sentStates.push(text);
-      sendEvent("set", text);
+      const state = formatState(current),
+        text = JSON.stringify(state);
+      if (JSON.stringify(synced.value) === text) return;
+      synced.set(state);
+      send("set", text);
     }, REST);
   }
 
   /* ---- drawing ---- */
 
+  /** Draw the cells. If not `all`, only the selected step has changed. */
   function drawAll(all = true) {
     if (!current || !play.state || !place.clientWidth) return;
     if (all) computed = math.computeCells(current.lanes, current.u, current.w);
-    const lines = ["lstm", "gru"].flatMap((which) => [
-      computed[which].straight,
-      computed[which].rnn,
-      ...(current.u ? [computed[which].full] : []),
-    ]);
-    const floor = math.floorOf(lines),
-      top = Math.max(0, Math.ceil(Math.log10(Math.max(1, ...lines.flat().map(Math.abs))) - 1e-9));
-    place.dataset.shown = current.show;
-    for (const one of Object.values(cells)) drawCell(one, floor, top, all);
-    if (Math.floor(play.state.cursor + 1e-6) !== current.at) moveTo(current.at);
-    if (!all) return;
-    for (const [name, { range, value }] of Object.entries({ u, w })) {
-      moveSlider(range, current[name]);
-      setTextIfChanged(value, math.formatGate(current[name]));
-    }
-    [...switches.children].forEach((one, i) => {
-      one.ariaPressed = String(current.show === ["lstm", "gru"][i]);
+    const lines = Object.keys(cells).flatMap((which) => {
+      const { straight, rnn, full } = computed[which];
+      return [straight, rnn, ...(current.u ? [full] : [])];
     });
-    for (const one of presets.children)
-      one.ariaPressed = String(
-        data.presets.some((preset) => preset.name === one.textContent && isCurrent(preset.lanes)),
-      );
-    undo.disabled = !undone.length;
-    usual.disabled =
-      isCurrent(formatState(data.usual).lanes) && ["u", "w", "at"].every((name) => current[name] === data.usual[name]);
-    usual.hidden = usual.disabled;
-    undo.hidden = undo.disabled;
-    setTextIfChanged(
-      status,
-      ["lstm", "gru"].map((which) => math.describeStep(which, current.lanes, computed, current.at)).join(" "),
-    );
+    const most = Math.max(1, ...lines.flat().map(Math.abs));
+    axis = { floor: math.floorOf(lines), top: Math.max(0, Math.ceil(Math.log10(most) - 1e-9)) };
+    place.dataset.shown = current.show;
+    for (const cell of Object.values(cells)) cell.draw();
+    if (Math.floor(play.state.cursor + 1e-6) !== current.at) {
+      play.state = { cursor: current.at, playing: false, following: false };
+      play.render();
+      releaseRuns();
+    }
+    update();
+    if (all) settled.update();
   }
   const isCurrent = (traces) =>
     Object.entries(traces).every(
       ([name, text]) => math.formatLane(current.lanes[name]) === math.formatLane(math.parseLane(text)),
     );
-  function moveTo(cursor) {
-    play.state = { cursor, playing: false, following: false };
-    play.render();
-    releaseRuns();
-  }
-
-  function drawCell(
-    { which, heading, told: finding, diagram, lanes: traceRows, strips, gradient, keys, root },
-    floor,
-    top,
-    all,
-  ) {
-    const one = computed[which],
-      { at } = current,
-      gradients = current.u ? one : { ...one, full: [] };
-    const width = traceRows[0].trace.root.clientWidth || gradient.root.clientWidth || root.clientWidth;
-    if (!width) return; // the other cell is shown
-    diagram.show(current.lanes, one, at, current.u);
-    for (const { name, label, trace, range, value } of traceRows) {
-      if (all && trace.width !== width) trace.setWidth((trace.width = width));
-      trace.show(current.lanes[name], at, label);
-      moveSlider(range, current.lanes[name][at]);
-      setTextIfChanged(value, math.formatGate(current.lanes[name][at]));
-    }
-    for (const each of strips) {
-      const span = Math.max(1, ...one[each.name].map(Math.abs));
-      each.show(one[each.name], at, width, span);
-      setTextIfChanged(each.scale, `−${math.formatAmount(span)} to ${math.formatAmount(span)}`);
-      setTextIfChanged(each.value, math.formatAmount(one[each.name][at]));
-    }
-    const owes = `The gradient at step ${at + 1}: direct path ${math.formatAmount(one.straight[at])}, plain RNN ${math.formatAmount(one.rnn[at])}.`;
-    gradient.show(gradients, at, width, floor, top, owes);
-    const from = math.firstWritingStep(which, current.lanes),
-      describeGradient = (line) =>
-        `${math.formatAmount(line[from])} from step ${from + 1}, ${math.formatAmount(line[at])} from step ${at + 1}`;
-    setTextIfChanged(keys.straight, `direct path, Π ${math.KEEPS[which].gate}: ${describeGradient(one.straight)}`);
-    setTextIfChanged(keys.full, current.u ? `with the path through the candidate: ${describeGradient(one.full)}` : "");
-    setTextIfChanged(keys.rnn, `plain RNN: ${describeGradient(one.rnn)}`);
-    if (!all) return;
-    setTextIfChanged(heading, math.formatFinding(which, current.lanes));
-    setTextIfChanged(finding, math.findingText(which, current.lanes, computed, current.u, current.w));
-  }
 
   function tracesCsv() {
     const { lanes } = current,
@@ -441,35 +393,16 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {GatesByHandData} */ newData, { setTriggerValue }) {
-      sendEvent = setTriggerValue;
-      const state = { lanes: newData.lanes, u: newData.u, w: newData.w, at: newData.at, show: newData.show };
-      const text = JSON.stringify(formatState(parseState(state))),
-        echo = sentStates.indexOf(text);
+    show(/** @type {GatesByHandData} */ newData) {
+      const { lanes, u, w, at, show } = newData,
+        state = parseState({ lanes, u, w, at, show });
       data = { ...newData, usual: parseState(newData.usual) };
-      if (echo >= 0)
-        sentStates = sentStates.slice(echo); // an echo of our own state: the user may have changed it since
-      else {
+      if (synced.receive(formatState(state))) {
         if (current) beginGesture(Symbol("address"));
-        current = parseState(state);
-        sentStates = [text];
+        current = state;
         stroke = null;
       }
-      if (!presets.children.length) {
-        presets.append(
-          ...newData.presets.map((preset) =>
-            makeButton(preset.name, () =>
-              applyEdit(() => {
-                Object.assign(current, {
-                  at: (preset.at ?? STEPS) - 1,
-                  lanes: Object.fromEntries(
-                    Object.entries(preset.lanes).map(([name, trace]) => [name, math.parseLane(trace)]),
-                  ),
-                });
-              }),
-            ),
-          ),
-        );
+      if (!play.state) {
         play.update({
           run: "cell",
           end: STEPS - 1,
@@ -484,10 +417,10 @@ export default defineComponent((place) => {
       }
       drawAll();
     },
+    resize: drawAll,
     close() {
       clearTimeout(resting);
       play.stop();
-      watch.disconnect();
     },
   };
 }, PRESENTATION);
