@@ -83,7 +83,8 @@ export class LiveElements {
         const focused = [...element.children].findIndex((child) => child.contains(document.activeElement));
         inner = new LiveElements();
         element.replaceChildren(...current.map((item, i) => make(item, i, inner)));
-        if (focused >= 0) element.children[focused]?.focus({ preventScroll: true });
+        const again = element.children[focused];
+        (again?.querySelector("button") ?? again)?.focus({ preventScroll: true });
         drawn = state;
       }
       inner.update();

@@ -15,13 +15,14 @@
 import { linePath, moveCell, scalePosition, spanOf } from "../../../../static/shared/charts/value_scale.js";
 import { HeatMap, colourRamp, labelCells } from "../../../../static/shared/charts/heatmap.js";
 import { describeHalfLife, orderByHalfLife } from "./math.js";
-import { setTextIfChanged, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
-import { loadArrays } from "../../../../static/shared/runtime/array_store.js";
+import { svgNode, tint } from "../../../../static/shared/runtime/dom.js";
+import { arrayLoader } from "../../../../static/shared/runtime/array_store.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 import { Theme } from "../../../../static/shared/runtime/theme.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { formatNumber } from "../../../../static/shared/runtime/format.js";
 
 const STRIP = 56; // px: the line below a heat map
@@ -31,7 +32,16 @@ const PRESENTATION = {
 };
 
 export default defineComponent((place) => {
-  const grid = node("div", { class: "parts", tabindex: 0, role: "group" });
+  /** @type {GateViewerData | null} */
+  let data = null,
+    loaded = null, // the arrays
+    order = [],
+    figures = [],
+    at = null,
+    isKept = false,
+    words = "";
+  const { node, update } = new LiveElements();
+  const grid = node("div", { class: () => (isKept ? "parts kept" : "parts"), tabindex: 0, role: "group" });
   const legend = node(
     "div",
     { class: "legend" },
@@ -42,19 +52,22 @@ export default defineComponent((place) => {
     node("i", { class: "ramp sign" }),
     node("span", {}, "+"),
   );
-  const words = node("p", { class: "words", role: "status" });
-  place.replaceChildren(grid, words, legend);
+  place.replaceChildren(
+    grid,
+    node("p", { class: "words", role: "status" }, () => words),
+    legend,
+  );
   const theme = new Theme(place, () => paintFigures());
-  const watch = new ResizeObserver(() => paintFigures());
-  watch.observe(place);
-  /** @type {GateViewerData | null} */
-  let data = null,
-    loaded = null,
-    presented = null, // the arrays that present() drew last
-    order = [],
-    figures = [],
-    at = null,
-    isKept = false;
+  const load = arrayLoader(
+    (arrived) => {
+      loaded = arrived;
+      showArrays();
+    },
+    () => {
+      words = "The numbers of this sequence did not arrive. Reload the page to try again.";
+      update();
+    },
+  );
 
   /** One small multiple: a heat map with its symbols, and the line of one of its rows. */
   function makeFigure(part) {
@@ -64,15 +77,10 @@ export default defineComponent((place) => {
       zero = svgNode("path", { class: "zero" }),
       strip = svgNode("svg", { class: "strip", height: STRIP, "aria-hidden": "true" }, zero, path);
     const letters = node("div", { class: "letters", "aria-hidden": "true" }),
-      value = node("span", { class: "value" });
-    const root = node(
-      "figure",
-      {},
-      node("figcaption", {}, node("b", {}, part.title), node("span", { class: "scale" }, part.scale), value),
-      map.root,
-      letters,
-      strip,
-    );
+      value = document.createTextNode(""),
+      scale = node("span", { class: "scale" }, part.scale),
+      caption = node("figcaption", {}, node("b", {}, part.title), scale, node("span", { class: "value" }, value)),
+      root = node("figure", {}, caption, map.root, letters, strip);
     map.onpoint = (cell) => isKept || selectCell(part, cell);
     map.onpick = (cell) => {
       isKept = !isKept;
@@ -85,17 +93,14 @@ export default defineComponent((place) => {
     show();
   }
   grid.onpointerleave = () => {
-    if (!isKept) {
-      at = null;
-      show();
-    }
+    if (isKept) return;
+    at = null;
+    show();
   };
   grid.onkeydown = (event) => {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
-    if (event.key === "Escape") {
-      isKept = false;
-      at = null;
-    } else if (event.key === "Enter" || event.key === " ") isKept = !isKept;
+    if (event.key === "Escape") [at, isKept] = [null, false];
+    else if (event.key === "Enter" || event.key === " ") isKept = !isKept;
     else {
       const next = loaded && moveCell(at ?? { row: 0, column: 0 }, event.key, order.length, data.symbols.length);
       if (!next) return;
@@ -105,44 +110,29 @@ export default defineComponent((place) => {
     show();
   };
 
-  function showArrays(arrived) {
-    const {
-        values: {
-          data: numbers,
-          shape: [, units, times],
-        },
-        answers,
-        lives,
-      } = arrived,
+  function showArrays() {
+    const { values, answers, lives } = loaded,
+      [, units, times] = values.shape,
       count = data.letters.length;
-    loaded = { lives: lives?.data ?? null };
-    order = orderByHalfLife(loaded.lives, units);
-    const parts = data.parts.map((part, p) => {
-      const own = numbers.subarray(p * units * times, (p + 1) * units * times),
-        span = part.signed ? spanOf(own) : null;
-      const unitTrace = (place) => own.subarray(order[place] * times, (order[place] + 1) * times);
+    order = orderByHalfLife(lives?.data ?? null, units);
+    const makePart = (title, rows, span, row, answer) => {
       const scale = span === null ? "0 to 1" : `−${span} to ${span}`;
-      return { title: part.title, scale, rows: units, span, row: unitTrace, answer: false };
+      return { title, scale, rows, span, row, answer };
+    };
+    const parts = data.parts.map(({ title, signed }, p) => {
+      const own = values.data.subarray(p * units * times, (p + 1) * units * times),
+        unitTrace = (place) => own.subarray(order[place] * times, (order[place] + 1) * times);
+      return makePart(title, units, signed ? spanOf(own) : null, unitTrace, false);
     });
     const answerTrace = (letter) => Float32Array.from({ length: times }, (_, t) => answers.data[t * count + letter]);
-    parts.push({
-      title: "its answer after each symbol",
-      scale: "0 to 1",
-      rows: count,
-      span: null,
-      row: answerTrace,
-      answer: true,
-    });
+    parts.push(makePart("its answer after each symbol", count, null, answerTrace, true));
     figures = parts.map(makeFigure);
     grid.replaceChildren(...figures.map(({ root }) => root));
     grid.ariaLabel = `${data.title}: ${parts.map(({ title }) => title).join(", ")}, unit by unit over ${times} symbols. Arrow keys move, Escape lets go.`;
     if (at) at = { row: Math.min(at.row, units - 1), column: Math.min(at.column, times - 1) };
     paintFigures();
-    saveMenu(place, {
-      svg: () => screenSvg(place, { skip: ".words, .legend" }),
-      csv: () => gatesCsv(),
-      file: data.file ?? "gates",
-    });
+    const svg = () => screenSvg(place, { skip: ".words, .legend" });
+    saveMenu(place, { svg, csv: gatesCsv, file: data.file ?? "gates" });
   }
 
   function paintFigures() {
@@ -175,53 +165,40 @@ export default defineComponent((place) => {
       one.path.setAttribute("d", linePath(values, one.width, STRIP, one.span));
       one.map.markRow(at || one.answer ? shownRow : null);
       one.map.markColumn(at ? time : null);
-      setTextIfChanged(one.value, formatNumber(values[time]));
+      one.value.data = formatNumber(values[time]);
     }
     const unit = order[row],
-      life = describeHalfLife(loaded.lives?.[unit]),
+      life = describeHalfLife(loaded.lives?.data[unit]),
       end = figures.at(-1).row(first)[time];
-    const position = `after symbol ${time + 1}, “${data.symbols[time]}”, it gives “${data.symbols[0]}”, the first one, ${formatNumber(end)}`;
-    setTextIfChanged(
-      words,
-      `Unit ${unit + 1}${life ? `, which ${life}` : ""}; ${position}. ${at ? (isKept ? "Esc or a click lets go." : "A click keeps it.") : "Point at a unit, or use the arrow keys."}`,
-    );
-    grid.classList.toggle("kept", isKept);
+    const position = `after symbol ${time + 1}, “${data.symbols[time]}”, it gives “${data.symbols[0]}”, the first one, ${formatNumber(end)}`,
+      hint = at
+        ? isKept
+          ? "Esc or a click lets go."
+          : "A click keeps it."
+        : "Point at a unit, or use the arrow keys.";
+    words = `Unit ${unit + 1}${life ? `, which ${life}` : ""}; ${position}. ${hint}`;
+    update();
   }
 
   /* ---- saving ---- */
 
   function gatesCsv() {
-    const rows = figures.flatMap((one) =>
-      Array.from({ length: one.rows }, (_, r) =>
-        Array.from(one.row(r), (value, t) => [
-          one.title,
-          one.answer ? data.letters[r] : order[r] + 1,
-          t + 1,
-          data.symbols[t],
-          Number(value.toPrecision(6)),
-        ]),
-      ).flat(),
-    );
+    const cells = ({ title, answer, row }, r) =>
+      Array.from(row(r), (value, t) => [
+        ...[title, answer ? data.letters[r] : order[r] + 1, t + 1, data.symbols[t]],
+        Number(value.toPrecision(6)),
+      ]);
+    const rows = figures.flatMap((one) => Array.from({ length: one.rows }, (_, r) => cells(one, r)).flat());
     return toCsv(["part", "unit", "step", "symbol", "value"], rows);
   }
 
   return {
     show(/** @type {GateViewerData} */ newData) {
-      const same = data?.address === newData.address;
       data = newData;
       tint(place, data.colour);
-      if (same && loaded) return presented && showArrays(presented);
-      loadArrays(newData.address).then(
-        (arrived) => {
-          if (data !== newData) return;
-          presented = arrived;
-          showArrays(arrived);
-        },
-        () => setTextIfChanged(words, "The numbers of this sequence did not arrive. Reload the page to try again."),
-      );
+      if (load(data.address)) loaded = null;
+      else if (loaded) showArrays();
     },
-    close() {
-      watch.disconnect();
-    },
+    resize: paintFigures,
   };
 }, PRESENTATION);

@@ -3,6 +3,8 @@
  * sentences. Hover shows, a click selects. Events: "layer", when the slider is released; "chosen", when a sentence is
  * selected.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} SenseMapData
  * @property {string} word
  * @property {string[]} topics 2 names
@@ -27,7 +29,8 @@
  * @property {number} layer
  * @property {number} chosen index of a sentence
  */
-import { moveSlider, setTextIfChanged, svgNode, node } from "../../../../static/shared/runtime/dom.js";
+import { svgNode } from "../../../../static/shared/runtime/dom.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { saveMenu, svgOf } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
 import { interpolatePoints, placeLabels, describeSimilarities, meanPoint, nearestPoint, fitPoints } from "./math.js";
@@ -43,41 +46,63 @@ const SHAPES = [
 
 const PRESENTATION = { slides: [".map", ".side"] };
 
-export default defineComponent((place) => {
-  const slider = node("input", { type: "range", class: "slider", min: 0, step: 1, "aria-label": "Layer" });
-  const layerName = node("output", {}),
-    picture = svgNode("svg", { role: "img", height: TALL });
-  const words = node("p", { class: "words", role: "status" }),
-    list = node("ol", { class: "list" }),
-    head = node("p", { class: "head" });
-  const map = node("div", { class: "map" }, picture, words);
-  place.replaceChildren(
-    node("label", { class: "layers" }, node("span", {}, "Layer"), slider, layerName),
-    node("div", { class: "both" }, map, node("div", { class: "side" }, head, list)),
-  );
-  const watch = new ResizeObserver(() => drawMap());
-  watch.observe(map);
+export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ send) => {
   /** @type {SenseMapData | null} */
   let data = null,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<SenseMapEvents>} */
-    sendEvent = null,
     places = [],
     shownPoints = [],
     layer = 0,
     frame = 0,
     width = 0,
-    height = TALL;
-
+    height = TALL,
+    pointed = ""; // the sentence about the point under the pointer
+  const { node, svg, list, update } = new LiveElements();
+  const layerName = () => data.names[layer],
+    similarities = () => describeSimilarities(data.cosines[layer] ?? [], data.kin, data.at.indexOf(data.chosen)),
+    shares = () => data.shares[layer].map((share) => `${Math.round(100 * share)} %`).join(" and ");
+  const describeMap = () =>
+    `${data.senses.length} sentences with “${data.word}”, ${data.topics[0]} or ${data.topics[1]}, or with ${data.synonyms.join(" or ")}, at ${layerName()}. The two directions show ${shares()} of the variance.`;
+  const describeLayer = () =>
+    `The two directions show ${shares()} of the variance at this layer. Filled: “${data.word}”; hollow: “${data.synonyms[0]}” and “${data.synonyms[1]}”. Numbers: your sentences.`;
+  const headText = () => {
+    const { words, place } = data.sentences[data.chosen] ?? {};
+    return data.at.includes(data.chosen)
+      ? `Centred cosine similarity to “${words[place]}” in sentence ${data.chosen + 1}.`
+      : "Choose a sentence to look into it.";
+  };
+  const slider = node("input", {
+    type: "range",
+    class: "slider",
+    min: 0,
+    max: () => data.names.length - 1,
+    step: 1,
+    "aria-label": "Layer",
+    "aria-valuetext": layerName,
+    value: () => layer,
+    oninput: () => movePoints(Number(slider.value)),
+    onchange: () => send("layer", layer),
+  });
+  const picture = svg("svg", { role: "img", height: TALL, "aria-label": describeMap });
+  const words = node("p", { class: "words", role: "status" }, () => pointed || describeLayer()),
+    map = node("div", { class: "map" }, picture, words),
+    head = node("p", { class: "head" }, headText),
+    sentences = node(
+      "ol",
+      { class: "list" },
+      list(() => data.sentences, makeSentenceRow),
+    );
+  place.replaceChildren(
+    node("label", { class: "layers" }, node("span", {}, "Layer"), slider, node("output", {}, layerName)),
+    node("div", { class: "both" }, map, node("div", { class: "side" }, head, sentences)),
+  );
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
-  slider.oninput = () => movePoints(Number(slider.value));
-  slider.onchange = () => sendEvent("layer", layer);
 
   function movePoints(to) {
     const from = shownPoints,
       start = performance.now();
     layer = to;
     cancelAnimationFrame(frame);
-    showLayerName();
+    describePoint("");
     const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const drawNextFrame = (time) => {
       const share = isReduced ? 1 : Math.min(1, (time - start) / MOVES),
@@ -109,19 +134,14 @@ export default defineComponent((place) => {
         "g",
         { class: `own${sentence === data.chosen ? " chosen" : ""}` },
         svgNode("circle", { r: 11 }),
-        textNode(String(sentence + 1), { "text-anchor": "middle", dy: "0.35em" }),
+        svgNode("text", { "text-anchor": "middle", dy: "0.35em" }, sentence + 1),
       ),
     );
     const names = data.topics.map((topic, sense) =>
-      textNode(topic, { class: `name sense-${sense}`, "text-anchor": "middle" }),
+      svgNode("text", { class: `name sense-${sense}`, "text-anchor": "middle" }, topic),
     );
     picture.replaceChildren(...dots, ...names, ...own);
     placePoints();
-  }
-  function textNode(text, attributes) {
-    const label = svgNode("text", attributes);
-    label.textContent = text;
-    return label;
   }
   /** Move all dots and labels to their current positions. */
   function placePoints() {
@@ -139,107 +159,70 @@ export default defineComponent((place) => {
     });
   }
 
-  /** Write the text of a layer: its name, the variance of its directions, and the similarity of the sentences. */
-  function showLayerName() {
-    setTextIfChanged(layerName, data.names[layer]);
-    moveSlider(slider, layer);
-    slider.setAttribute("aria-valuetext", data.names[layer]);
-    const shares = data.shares[layer].map((share) => `${Math.round(100 * share)} %`).join(" and ");
-    picture.setAttribute(
-      "aria-label",
-      `${data.senses.length} sentences with “${data.word}”, ${data.topics[0]} or ${data.topics[1]}, or with ${data.synonyms.join(" or ")}, at ${data.names[layer]}. The two directions show ${shares} of the variance.`,
-    );
-    setTextIfChanged(
-      words,
-      `The two directions show ${shares} of the variance at this layer. Filled: “${data.word}”; hollow: “${data.synonyms[0]}” and “${data.synonyms[1]}”. Numbers: your sentences.`,
-    );
-    const index = data.at.indexOf(data.chosen),
-      similarities = describeSimilarities(data.cosines[layer] ?? [], data.kin, index);
-    setTextIfChanged(
-      head,
-      index < 0
-        ? "Choose a sentence to look into it."
-        : `Centred cosine similarity to “${data.sentences[data.chosen].words[data.sentences[data.chosen].place]}” in sentence ${data.chosen + 1}.`,
-    );
-    [...list.children].forEach((item, i) => {
-      const at = data.at.indexOf(i),
-        value = at < 0 ? null : similarities[at],
-        cell = item.querySelector(".similarity");
-      setTextIfChanged(cell, i === data.chosen ? "selected" : value == null ? "" : formatNumber(value));
-    });
+  function describePoint(sentence) {
+    pointed = sentence;
+    update();
   }
 
-  function makeSentenceRow(sentence, i) {
-    const text = sentence.words.map((word, w) =>
-      node("span", { class: w === sentence.place ? "target" : null }, `${w ? " " : ""}${word}`),
+  function makeSentenceRow({ words, place, readable, says }, i, inner) {
+    const text = words.map((word, w) =>
+      node("span", { class: w === place ? "target" : null }, `${w ? " " : ""}${word}`),
     );
-    const button = node(
+    const similarity = () => {
+      const value = similarities()[data.at.indexOf(i)];
+      return i === data.chosen ? "selected" : value == null ? "" : formatNumber(value);
+    };
+    const button = inner.node(
       "button",
-      { type: "button", disabled: sentence.readable ? null : "", "aria-pressed": String(i === data.chosen) },
+      {
+        type: "button",
+        disabled: !readable,
+        "aria-pressed": () => i === data.chosen,
+        onclick: () => send("chosen", i),
+      },
       node("b", {}, String(i + 1)),
       node("span", { class: "text" }, ...text),
-      node("span", { class: "says" }, sentence.says),
-      node("span", { class: "similarity" }),
+      node("span", { class: "says" }, says),
+      inner.node("span", { class: "similarity" }, similarity),
     );
-    button.onclick = () => sendEvent("chosen", i);
     return node("li", {}, button);
   }
 
-  picture.onpointermove = (event) => {
-    const box = picture.getBoundingClientRect(),
-      i = nearestPoint(shownPoints, event.clientX - box.left, event.clientY - box.top),
-      count = data.senses.length;
-    if (i < 0) return showLayerName();
-    if (i >= count)
-      setTextIfChanged(
-        words,
-        `Sentence ${data.of[i - count] + 1}: “${data.sentences[data.of[i - count]].words.join(" ")}”. A click looks into it.`,
-      );
-    else setTextIfChanged(words, `“${data.said[i]}”: ${data.topics[data.senses[i]]}.`);
+  const pointAt = (event, points, ...reach) => {
+    const { left, top } = picture.getBoundingClientRect();
+    return nearestPoint(points, event.clientX - left, event.clientY - top, ...reach);
   };
-  picture.onpointerleave = () => showLayerName();
+  picture.onpointermove = (event) => {
+    const i = pointAt(event, shownPoints),
+      count = data.senses.length;
+    if (i < 0) return describePoint("");
+    if (i < count) return describePoint(`“${data.said[i]}”: ${data.topics[data.senses[i]]}.`);
+    const sentence = data.of[i - count];
+    describePoint(`Sentence ${sentence + 1}: “${data.sentences[sentence].words.join(" ")}”. A click looks into it.`);
+  };
+  picture.onpointerleave = () => describePoint("");
   picture.onclick = (event) => {
-    const box = picture.getBoundingClientRect(),
-      i = nearestPoint(shownPoints.slice(data.senses.length), event.clientX - box.left, event.clientY - box.top, 22);
-    if (i >= 0) sendEvent("chosen", data.of[i]);
+    const i = pointAt(event, shownPoints.slice(data.senses.length), 22);
+    if (i >= 0) send("chosen", data.of[i]);
   };
 
   function senseMapCsv() {
-    const csvLine = (kind, sentence, points) =>
-      points.map(([x, y], l) => [kind, sentence, l, Number(x.toPrecision(6)), Number(y.toPrecision(6))]);
-    const rows = data.said.flatMap((sentence, i) =>
-      csvLine(
-        data.topics[data.senses[i]],
-        sentence,
-        data.points.map((points) => points[i]),
-      ),
-    );
-    const own = data.of.flatMap((sentence, i) =>
-      csvLine(
-        "own",
-        data.sentences[sentence].words.join(" "),
-        data.own.map((points) => points[i]),
-      ),
-    );
+    const csvLine = (kind, sentence, layers, i) =>
+      layers.map((points, l) => [kind, sentence, l, ...points[i].map((value) => Number(value.toPrecision(6)))]);
+    const rows = data.said.flatMap((said, i) => csvLine(data.topics[data.senses[i]], said, data.points, i)),
+      own = data.of.flatMap((sentence, i) => csvLine("own", data.sentences[sentence].words.join(" "), data.own, i));
     return toCsv(["sense", "sentence", "layer", "x", "y"], [...rows, ...own]);
   }
 
   return {
-    show(/** @type {SenseMapData} */ newData, component) {
-      const focus = [...list.querySelectorAll("button")].indexOf(document.activeElement);
+    show(/** @type {SenseMapData} */ newData) {
       data = newData;
-      sendEvent = (name, value) => component.setTriggerValue(name, value);
-      if (layer !== newData.layer || Number(slider.value) !== newData.layer) layer = newData.layer;
-      slider.max = data.names.length - 1;
-      list.replaceChildren(...data.sentences.map(makeSentenceRow));
-      if (focus >= 0) list.querySelectorAll("button")[focus]?.focus();
+      layer = data.layer;
       drawMap();
-      showLayerName();
+      describePoint("");
       saveMenu(map, { svg: () => svgOf(picture), csv: senseMapCsv, file: data.file });
     },
-    close() {
-      watch.disconnect();
-      cancelAnimationFrame(frame);
-    },
+    resize: drawMap,
+    close: () => cancelAnimationFrame(frame),
   };
 }, PRESENTATION);

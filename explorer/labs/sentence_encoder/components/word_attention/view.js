@@ -10,7 +10,7 @@
  * @property {number} word index of the word that is shown first
  * @property {string} file
  */
-import { setTextIfChanged, node } from "../../../../static/shared/runtime/dom.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { Matrix } from "../../../../static/shared/charts/editable_matrix/view.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
@@ -20,90 +20,89 @@ import { defineComponent } from "../../../../static/shared/runtime/component.js"
 const PRESENTATION = { slides: [".half:first-child", ".half:last-child"] };
 
 export default defineComponent((place) => {
-  const makeSelect = (label) => {
-    const field = node("select", { class: "lineage-select", "aria-label": label });
-    return { field, root: node("label", {}, node("span", {}, label), field) };
-  };
-  const [layers, heads, chosen] = [makeSelect("Layer"), makeSelect("Head"), makeSelect("Word")];
-  const looks = node("div", { class: "looks" }),
-    words = node("p", { class: "words", role: "status" }),
-    tiles = node("div", { class: "tiles" });
-  const numbers = node("p", { class: "numbers", tabindex: 0, role: "group", "aria-label": "The word’s last vector" });
-  const whose = node("p", { class: "whose" });
-  place.replaceChildren(
-    node("div", { class: "choices" }, layers.root, heads.root, chosen.root),
-    node(
-      "div",
-      { class: "both" },
-      node("div", { class: "half" }, looks, words),
-      node("div", { class: "half" }, whose, tiles, numbers),
-    ),
-  );
-  const weights = new Matrix(looks, { label: "Attention weights", scale: "amount", digits: 2 });
-  const vectors = new Matrix(tiles, { label: "The word’s vector at every layer", scale: "sign", digits: 1 });
   /** @type {WordAttentionData | null} */
   let data = null,
     at = { layer: 0, head: 0, word: 0 },
-    drawnName = "";
-
+    drawnName = "",
+    pair = "", // the sentence about a query and a key
+    number = ""; // the sentence about one number of the vector
+  const { node, list, update } = new LiveElements();
+  const makeSelect = (label, name, texts) => {
+    const option = (text, i) => node("option", { value: i }, text),
+      onchange = (event) => choose({ [name]: Number(event.target.value) }),
+      attributes = { class: "lineage-select", "aria-label": label, onchange, value: () => at[name] };
+    return node("label", {}, node("span", {}, label), node("select", attributes, list(texts, option)));
+  };
+  const count = (items) => items.map((_, i) => String(i + 1)),
+    vector = () => data.vectors.at(-1)[at.word].map((value) => formatNumber(value));
+  const looks = node("div", { class: "looks" }),
+    tiles = node("div", { class: "tiles" }),
+    whose = () => `“${data.words[at.word]}” (word ${at.word + 1}): its ${vector().length} numbers at every layer.`;
+  const halves = [
+    node(
+      "div",
+      { class: "half" },
+      looks,
+      node("p", { class: "words", role: "status" }, () => pair),
+    ),
+    node(
+      "div",
+      { class: "half" },
+      node("p", { class: "whose" }, whose),
+      tiles,
+      node(
+        "p",
+        { class: "numbers", tabindex: 0, role: "group", "aria-label": "The word’s last vector" },
+        () => number || `Last layer: [${vector().join(", ")}]`,
+      ),
+    ),
+  ];
+  place.replaceChildren(
+    node(
+      "div",
+      { class: "choices" },
+      makeSelect("Layer", "layer", () => count(data.weights)),
+      makeSelect("Head", "head", () => count(data.weights[0])),
+      makeSelect("Word", "word", () => data.words.map((word, i) => `${i + 1} ${word}`)),
+    ),
+    node("div", { class: "both" }, ...halves),
+  );
+  const weights = new Matrix(looks, { label: "Attention weights", scale: "amount", digits: 2 });
+  const vectors = new Matrix(tiles, { label: "The word’s vector at every layer", scale: "sign", digits: 1 });
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
-  for (const [name, { field }] of Object.entries({ layer: layers, head: heads, word: chosen })) {
-    field.onchange = () => {
-      at[name] = Number(field.value);
-      paintAll();
-    };
-  }
   weights.onpick = (query, key, isKept) => {
-    if (isKept && query >= 0) {
-      at.word = query;
-      chosen.field.value = query;
-      paintAll();
-    } else describePair(query, key);
+    if (isKept && query >= 0) return choose({ word: query });
+    describePair(query, key);
+    update();
   };
   vectors.onpick = (row, column) => {
-    if (row < 0) return paintAll.numbers();
-    setTextIfChanged(
-      numbers,
-      `Number ${column + 1} at ${data.names[row]}: ${formatNumber(data.vectors[row][at.word][column], 3)}`,
-    );
+    const value = data.vectors[row]?.[at.word][column];
+    number = row < 0 ? "" : `Number ${column + 1} at ${data.names[row]}: ${formatNumber(value, 3)}`;
+    update();
   };
 
-  function setOptions({ field }, texts, value) {
-    field.replaceChildren(...texts.map((text, i) => node("option", { value: i }, text)));
-    field.value = value;
+  function choose(part) {
+    Object.assign(at, part);
+    paintAll();
   }
   function describePair(query, key) {
     const shares = data.weights[at.layer][at.head],
       from = query < 0 ? at.word : query,
-      best = shares[from].indexOf(Math.max(...shares[from]));
-    const to = query < 0 ? best : key;
-    setTextIfChanged(
-      words,
-      `“${data.words[from]}” (word ${from + 1}) gives “${data.words[to]}” (word ${to + 1}) ${formatNumber(shares[from][to])} of its attention${to === best ? ", the most of all" : ""}. A row sums to 1.`,
-    );
+      best = shares[from].indexOf(Math.max(...shares[from])),
+      to = query < 0 ? best : key,
+      most = to === best ? ", the most of all" : "";
+    pair = `“${data.words[from]}” (word ${from + 1}) gives “${data.words[to]}” (word ${to + 1}) ${formatNumber(shares[from][to])} of its attention${most}. A row sums to 1.`;
   }
   function paintAll() {
-    const shares = data.weights[at.layer][at.head];
-    weights.show({
-      rows: data.words,
-      columns: data.words,
-      values: shares,
-      most: 1,
-      marked: data.words.map((_, key) => [at.word, key]),
-    });
+    const { words, names } = data,
+      values = data.weights[at.layer][at.head],
+      rows = data.vectors.map((layer) => layer[at.word]);
+    weights.show({ rows: words, columns: words, values, most: 1, marked: words.map((_, key) => [at.word, key]) });
+    vectors.show({ rows: names, columns: rows[0].map((_, i) => (i % 8 ? "" : String(i + 1))), values: rows });
+    number = "";
     describePair(-1, -1);
-    const rows = data.vectors.map((layer) => layer[at.word]);
-    vectors.show({ rows: data.names, columns: rows[0].map((_, i) => (i % 8 ? "" : String(i + 1))), values: rows });
-    setTextIfChanged(
-      whose,
-      `“${data.words[at.word]}” (word ${at.word + 1}): its ${rows[0].length} numbers at every layer.`,
-    );
-    paintAll.numbers();
+    update();
   }
-  paintAll.numbers = () => {
-    const vector = data.vectors.at(-1)[at.word];
-    setTextIfChanged(numbers, `Last layer: [${vector.map((value) => formatNumber(value)).join(", ")}]`);
-  };
 
   function vectorsCsv() {
     const rows = data.vectors.flatMap((layer, l) =>
@@ -130,23 +129,7 @@ export default defineComponent((place) => {
       at.head = Math.min(at.head, newData.weights[0].length - 1);
       if (name !== drawnName) at.word = newData.word;
       drawnName = name;
-      setOptions(
-        layers,
-        newData.weights.map((_, i) => String(i + 1)),
-        at.layer,
-      );
-      setOptions(
-        heads,
-        newData.weights[0].map((_, i) => String(i + 1)),
-        at.head,
-      );
-      setOptions(
-        chosen,
-        newData.words.map((word, i) => `${i + 1} ${word}`),
-        at.word,
-      );
       paintAll();
-      const halves = place.querySelectorAll(".half");
       saveMenu(halves[0], { svg: () => weights.svg(), csv: weightsCsv, file: `${newData.file}-attention` });
       saveMenu(halves[1], { svg: () => vectors.svg(), csv: vectorsCsv, file: `${newData.file}-vectors` });
     },
