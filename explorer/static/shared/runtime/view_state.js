@@ -46,6 +46,23 @@ export class LiveElements {
     return this.node("button", attributes, symbol ? icon(symbol) : null, ...children);
   };
 
+  /** Create a row of buttons, one of which is selected. `options` returns {value: text}; with less than two it is hidden. */
+  buttonChoice = (label, options, get, press) => {
+    const isHidden = () => Object.keys(options()).length < 2,
+      makeButton = ([value, text], _, inner) =>
+        inner.node(
+          "button",
+          { type: "button", value, "aria-pressed": () => value === get(), onclick: () => press(value) },
+          text,
+        );
+    const attributes = { class: "choice", role: "group", "aria-label": label, hidden: isHidden };
+    return this.node(
+      "div",
+      attributes,
+      this.list(() => Object.entries(options()), makeButton),
+    );
+  };
+
   /**
    * Return a child that stands for one element per item. They are made again when the items have become different; `make`
    * receives the item, its index and `LiveElements` of their own.

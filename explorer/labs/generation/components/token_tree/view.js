@@ -3,6 +3,8 @@
  * request is open at a time; presses made meanwhile are sent together afterwards. A candidate has `cut`: true where
  * truncation removed it; without the field that is inferred from its numbers.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} TokenTreeData
  * @property {string} title
  * @property {string} colour CSS variable
@@ -33,7 +35,7 @@ import {
 import { branchWidth } from "../../../../static/shared/charts/value_scale.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { icon, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
+import { setTextIfChanged, icon, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
 import { toBits, formatOdds, quotePiece, pieceLabel } from "../../../../static/shared/charts/surprisal_colour.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
@@ -43,10 +45,6 @@ import { formatNumber, formatUnits, formatWeight } from "../../../../static/shar
 const [ROW, GAP] = [40, 40]; // px from row to row, and between two columns, as in style.css
 const PATIENCE = 2000; // ms without an answer after which the page is taken to have no change
 const learnedAs = ({ learned }) => `at temperature 1: ${formatWeight(learned || Number.MIN_VALUE, 2)}`;
-
-const setTextIfChanged = (place, text) => {
-  if (place.textContent !== text) place.textContent = text;
-};
 
 /** The branch from one row to another, `wide` px to the right. */
 const branchPath = (from, to, wide) => `M0 ${from} C${wide / 2} ${from} ${wide / 2} ${to} ${wide} ${to}`;
@@ -143,7 +141,7 @@ class Column {
 
 const PRESENTATION = { slides: [".finding, .token-text, .controls, .about", ".columns"] };
 
-export default defineComponent((place) => {
+export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */ send) => {
   const makeButton = (label, name, press) => {
     const button = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
     button.onclick = press;
@@ -187,8 +185,6 @@ export default defineComponent((place) => {
   const columns = [];
   /** @type {TokenTreeData} */
   let data,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<TokenTreeEvents>} */
-    trigger,
     waiting = [],
     busy = 0,
     focus = { at: 0, row: 0 },
@@ -208,13 +204,8 @@ export default defineComponent((place) => {
     waiting = behind;
     if (!action) return;
     busy = setTimeout(sendNextAction, PATIENCE);
-    trigger(
-      "path",
-      pathAfter(
-        action,
-        data.steps.map(({ id }) => id),
-      ),
-    );
+    const path = data.steps.map(({ id }) => id);
+    send("path", pathAfter(action, path));
   }
 
   function takeCandidate(at, row) {
@@ -394,9 +385,8 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {TokenTreeData} */ newData, { setTriggerValue }) {
+    show(/** @type {TokenTreeData} */ newData) {
       data = newData;
-      trigger = setTriggerValue;
       drawTree();
       saveMenu(place, { svg: treeSvg, csv: () => treeCsv(data), file: data.file });
       sendNextAction(); // the page has answered: send the next action
@@ -416,20 +406,11 @@ function formatFinding({ steps, most_surprising, unit }) {
 
 function treeCsv({ steps, here, most, temperature }) {
   const all = steps.length < most ? [...steps, here] : steps;
-  return toCsv(
-    ["step", "rank", "id", "piece", "probability", "learned", "surprise in nats", "taken", "sampled"],
-    all.flatMap((step, at) =>
-      candidateRows(step, temperature).map((row, i) => [
-        at + 1,
-        i < step.candidates.length ? i + 1 : null,
-        row.id,
-        row.piece,
-        row.p,
-        row.learned,
-        row.taken ? step.surprise : null,
-        Number(row.taken),
-        Number(row.sampled),
-      ]),
-    ),
-  );
+  const columns = ["step", "rank", "id", "piece", "probability", "learned", "surprise in nats", "taken", "sampled"];
+  const cells = (step, at) =>
+    candidateRows(step, temperature).map(({ id, piece, p, learned, taken, sampled }, i) => [
+      ...[at + 1, i < step.candidates.length ? i + 1 : null, id, piece, p, learned],
+      ...[taken ? step.surprise : null, Number(taken), Number(sampled)],
+    ]);
+  return toCsv(columns, all.flatMap(cells));
 }

@@ -2,6 +2,8 @@
  * Draw where a translator attends while it generates, as a heat map and as lines: rows are target tokens, columns
  * source tokens. Hover shows, a click keeps, arrow keys move, Esc releases. Events: "look", "open", "at".
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} AlignmentData
  * @property {"additive" | "transformer" | "vector"} kind
  * @property {string[]} source tokens
@@ -22,26 +24,12 @@
  * @property {number[]} open [layer, head]
  * @property {number} at the selected row or -1
  */
-import {
-  gapBetween,
-  likeliestTokens,
-  cellAt,
-  cellWords,
-  attentionKinds,
-  markTokens,
-  headMatrix,
-  nearestRow,
-  scoreLimit,
-  rowWords,
-  heatMapSizes,
-  stepWords,
-  stripWords,
-} from "./math.js";
+import * as math from "./math.js";
 import { drawBars, drawHeatMap, heatMark, lineMark, drawLines, drawStrip } from "./export.js";
 import { headPicker } from "./head_picker.js";
 import { moveCell as shifted } from "../../../../static/shared/charts/value_scale.js";
-import { setTextIfChanged, icon, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
-import { loadArrays } from "../../../../static/shared/runtime/array_store.js";
+import { icon, svgNode, tint } from "../../../../static/shared/runtime/dom.js";
+import { arrayLoader } from "../../../../static/shared/runtime/array_store.js";
 import { tokenLabel } from "../../../../static/shared/runtime/visible_text.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
@@ -50,6 +38,7 @@ import { pointerPosition } from "../../../../static/shared/runtime/pointer.js";
 import { svgFile } from "../../../../static/shared/runtime/svg_file.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 import { Theme } from "../../../../static/shared/runtime/theme.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { formatNumber, formatProbability } from "../../../../static/shared/runtime/format.js";
 
 const STRIP = 30,
@@ -60,21 +49,55 @@ const TITLES = {
   encoder: "Encoder self-attention",
   decoder: "Decoder self-attention",
 };
+const SCORES_TITLES = { additive: "energies", transformer: "scores" };
 const SCORES = { additive: "energy", transformer: "score" };
 
 const PRESENTATION = { slides: [".bar, .written, .both", ".strips, .below"] };
 
-export default defineComponent((place) => {
+export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */ send) => {
+  const synced = { look: new SyncedValue(), open: new SyncedValue(), at: new SyncedValue() };
+  /** @type {AlignmentData | null} */
+  let data = null,
+    arrays = null,
+    outputTokens = [],
+    raw = false, // whether the scores are shown
+    timer = 0,
+    paintedWidth = 0,
+    hover = null, // the cell under the pointer
+    column = null, // that is kept
+    view = null,
+    boxes = null,
+    look = null,
+    texts = { words: "", strip: "", group: "" };
+  const { node, buttonChoice, update } = new LiveElements();
+  const load = arrayLoader(
+    (arrived) => {
+      arrays = arrived;
+      paintAll();
+    },
+    () => {
+      texts.words = "The numbers of this source did not arrive. Reload the page to try again.";
+      update();
+    },
+  );
   const heads = headPicker((layer, head) => sendEvent("open", [layer, head]));
-  const tabs = makeChoice("Kind of attention", (look) => {
-    sendEvent("look", look);
+  const kindTitles = () => Object.fromEntries(math.attentionKinds(data.kind).map((name) => [name, TITLES[name]])),
+    contents = () =>
+      hasAttention() ? { weights: "weights", scores: `${SCORES_TITLES[data.kind]} before the softmax` } : {};
+  const showKind = (kind) => {
+    sendEvent("look", kind);
     keepRow(-1);
-  });
-  const raws = makeChoice("What the cells show", (value) => {
+  };
+  const showContents = (value) => {
     raw = value === "scores";
     paintAll();
-  });
-  const bar = node("div", { class: "bar" }, tabs.root, raws.root);
+  };
+  const bar = node(
+    "div",
+    { class: "bar" },
+    buttonChoice("Kind of attention", kindTitles, () => arrays && currentView().look, showKind),
+    buttonChoice("What the cells show", contents, () => (raw ? "scores" : "weights"), showContents),
+  );
   const outputRow = node("div", { class: "written", "aria-hidden": "true" });
   const makeFigure = () => {
     const base = svgNode("g"),
@@ -86,49 +109,45 @@ export default defineComponent((place) => {
     own = makeFigure(),
     change = makeFigure();
   const both = node("div", { class: "both" }, map.root, web.root);
-  const words = node("p", { class: "words", role: "status" }),
-    likely = node("div", { class: "likely" });
-  const stripTitle = node("h4"),
-    changeTitle = node("h4", {}, "How far the vector changes if this token is replaced");
-  const strips = node("div", { class: "strips" }, stripTitle, own.root, changeTitle, change.root);
+  const likely = node("div", { class: "likely" });
+  const changeTitle = node("h4", {}, "How far the vector changes if this token is replaced");
+  const strips = node(
+    "div",
+    { class: "strips" },
+    node("h4", {}, () => texts.strip),
+    own.root,
+    changeTitle,
+    change.root,
+  );
   const legend = node("div", { class: "legend" });
-  const group = node("div", { class: "parts", tabindex: 0, role: "group" }, outputRow, both, strips);
-  const below = node("div", { class: "below" }, node("div", {}, words, legend), likely);
-  place.replaceChildren(bar, heads.root, group, below);
+  const groupName = () => texts.group,
+    group = node(
+      "div",
+      { class: "parts", tabindex: 0, role: "group", "aria-label": groupName },
+      outputRow,
+      both,
+      strips,
+    );
+  const words = node("p", { class: "words", role: "status" }, () => texts.words);
+  place.replaceChildren(
+    bar,
+    heads.root,
+    group,
+    node("div", { class: "below" }, node("div", {}, words, legend), likely),
+  );
   const theme = new Theme(place, () => paintAll());
-  const watch = new ResizeObserver(() => {
-    if (place.clientWidth !== paintedWidth) paintAll();
-  });
-  watch.observe(place);
-
-  const syncedValues = { look: new SyncedValue(), open: new SyncedValue(), at: new SyncedValue() };
-  /** @type {AlignmentData | null} */
-  let data = null,
-    arrays = null,
-    outputTokens = [],
-    raw = false,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<AlignmentEvents>} */
-    trigger = () => {},
-    timer = 0,
-    paintedWidth = 0;
-  let hover = null,
-    column = null,
-    view = null,
-    boxes = null,
-    look = null; // the hovered element; the kept column
 
   const hasAttention = () => data.kind !== "vector";
   const currentView = () => {
-    const looks = attentionKinds(data.kind),
-      kind = looks.includes(syncedValues.look.value) ? syncedValues.look.value : (looks[0] ?? null);
+    const looks = math.attentionKinds(data.kind),
+      kind = looks.includes(synced.look.value) ? synced.look.value : (looks[0] ?? null);
     const [layers, count] = kind ? arrays[kind].shape : [1, 1],
-      [layer, head] = syncedValues.open.value ?? [0, 0];
+      [layer, head] = synced.open.value ?? [0, 0];
     return { look: kind, layer: Math.min(layer, layers - 1), head: Math.min(head, count - 1) };
   };
   const rowCount = () => (view ? view.rows : data.target.length);
   const columnCount = () => (view ? view.columns : data.source.length);
-  const keptRow = () =>
-    syncedValues.at.value >= 0 && syncedValues.at.value < rowCount() ? syncedValues.at.value : null;
+  const keptRow = () => (synced.at.value >= 0 && synced.at.value < rowCount() ? synced.at.value : null);
   /** The row that is shown: under the pointer, else the kept one, else the first. */
   const currentCell = () =>
     hover ?? { row: keptRow() ?? 0, column: keptRow() === null && hasAttention() ? null : column };
@@ -141,41 +160,18 @@ export default defineComponent((place) => {
    * @param {AlignmentEvents[Name]} value
    */
   function sendEvent(name, value) {
-    syncedValues[name].set(value);
-    trigger(name, value);
+    synced[name].set(value);
+    send(name, value);
     if (name !== "at") paintAll();
   }
   function keepRow(row, at = null) {
     column = at;
-    if (row !== syncedValues.at.value) {
-      syncedValues.at.value = row;
+    if (row !== synced.at.value) {
+      synced.at.value = row;
       clearTimeout(timer);
-      timer = setTimeout(() => sendEvent("at", syncedValues.at.value), SEND_DELAY);
+      timer = setTimeout(() => sendEvent("at", synced.at.value), SEND_DELAY);
     }
     show();
-  }
-
-  function makeChoice(label, chosen) {
-    const root = node("div", { class: "choice", role: "group", "aria-label": label });
-    return {
-      root,
-      fillOptions(options, value) {
-        root.hidden = options.length < 2;
-        if (
-          root.children.length !== options.length ||
-          [...root.children].some((one, i) => one.value !== options[i][0] || one.textContent !== options[i][1])
-        ) {
-          root.replaceChildren(
-            ...options.map(([name, words]) => {
-              const one = node("button", { type: "button", value: name }, words);
-              one.onclick = () => chosen(name);
-              return one;
-            }),
-          );
-        }
-        for (const one of root.children) one.setAttribute("aria-pressed", one.value === value);
-      },
-    };
   }
 
   /* ---- gestures ---- */
@@ -197,12 +193,15 @@ export default defineComponent((place) => {
       else keepRow(at.row, at.column);
     };
   };
-  onHover(map, (x, y) => cellAt(boxes.map, view, x, y));
-  onHover(web, (x, y) => ({ row: nearestRow(boxes.web, view, x, y), column: null }));
+  onHover(map, (x, y) => math.cellAt(boxes.map, view, x, y));
+  onHover(web, (x, y) => ({ row: math.nearestRow(boxes.web, view, x, y), column: null }));
+  /** Return which of `count` columns of a figure is under the pointer. */
+  const columnOf = ({ root }, count, { clientX }) => {
+    const { left, width } = root.getBoundingClientRect();
+    return Math.max(0, Math.min(count - 1, Math.floor(((clientX - left) / width) * count)));
+  };
   change.root.onpointermove = (event) => {
-    const box = change.root.getBoundingClientRect(),
-      at = Math.floor(((event.clientX - box.left) / box.width) * data.source.length);
-    hover = { row: keptRow() ?? 0, column: Math.max(0, Math.min(data.source.length - 1, at)) };
+    hover = { row: keptRow() ?? 0, column: columnOf(change, data.source.length, event) };
     show();
   };
   change.root.onclick = () => {
@@ -210,13 +209,10 @@ export default defineComponent((place) => {
     show();
   };
   own.root.onpointermove = (event) => {
-    const box = own.root.getBoundingClientRect(),
-      values = activeNumbers();
-    const i = Math.max(
-      0,
-      Math.min(values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * values.length)),
-    );
-    setTextIfChanged(words, `Number ${i + 1} of ${values.length}: ${formatNumber(values[i])}.`);
+    const values = activeNumbers(),
+      i = columnOf(own, values.length, event);
+    texts.words = `Number ${i + 1} of ${values.length}: ${formatNumber(values[i])}.`;
+    update();
   };
   own.root.onpointerleave = () => show();
   group.onpointerleave = () => {
@@ -265,28 +261,15 @@ export default defineComponent((place) => {
     if (!arrays || !place.clientWidth) return;
     paintedWidth = place.clientWidth;
     const at = currentView();
-    view = at.look ? headMatrix(data, arrays, at) : null;
+    view = at.look ? math.headMatrix(data, arrays, at) : null;
     look = {
       colour: theme.colour,
       tint: data.colour,
       signed: raw && hasAttention(),
-      span: view ? scoreLimit(view) : 1,
+      span: view ? math.scoreLimit(view) : 1,
       given: outputTokens,
       written: at.look !== "encoder",
     };
-    tabs.fillOptions(
-      attentionKinds(data.kind).map((name) => [name, TITLES[name]]),
-      at.look,
-    );
-    raws.fillOptions(
-      hasAttention()
-        ? [
-            ["weights", "weights"],
-            ["scores", data.kind === "additive" ? "energies before the softmax" : "scores before the softmax"],
-          ]
-        : [],
-      raw ? "scores" : "weights",
-    );
     heads.show(at.look ? arrays[at.look] : null, at, theme.colour, at.look === "decoder");
     both.hidden = !view;
     strips.hidden = !(arrays.contexts || arrays.vector);
@@ -306,8 +289,8 @@ export default defineComponent((place) => {
     if (view) {
       const twice = place.clientWidth >= 760,
         room = twice ? (place.clientWidth - 32) / 2 : place.clientWidth - 8;
-      const box = heatMapSizes(room, view, look.written && outputTokens.some(({ right }) => right === false));
-      boxes = { map: box, web: gapBetween(Math.min(room, 620), view, box) };
+      const box = math.heatMapSizes(room, view, look.written && outputTokens.some(({ right }) => right === false));
+      boxes = { map: box, web: math.gapBetween(Math.min(room, 620), view, box) };
       setSize(map, box.left + box.cell * view.columns + 2, box.bottom + 4);
       setSize(web, boxes.web.width, boxes.web.bottom + 4);
       map.base.replaceChildren(...drawHeatMap(view, box, look));
@@ -342,10 +325,7 @@ export default defineComponent((place) => {
       const wide = group.clientWidth - 8;
       setSize(own, wide, STRIP);
       own.base.replaceChildren(...drawStrip(activeNumbers(), wide, STRIP, look));
-      setTextIfChanged(
-        stripTitle,
-        stripWords(view ? `Context c at step ${at.row + 1}` : "The vector c", activeNumbers()),
-      );
+      texts.strip = math.stripWords(view ? `Context c at step ${at.row + 1}` : "The vector c", activeNumbers());
       if (!view) {
         setSize(change, wide, BARS);
         change.base.replaceChildren(...drawBars(data.source, arrays.moved.data, wide, BARS, look, at.column));
@@ -361,10 +341,15 @@ export default defineComponent((place) => {
           ? " Esc or a second click lets go."
           : "";
     const text = view
-      ? rowWords(view, kind, at, outputTokens) + cellWords(view, at, SCORES[data.kind])
-      : `${stepWords(outputTokens, at.row)}.${movedWords(at.column)}`;
-    setTextIfChanged(words, text + rest);
-    group.ariaLabel = `${data.title}${kind && data.kind === "transformer" ? `, ${TITLES[kind].toLowerCase()}, layer ${layer + 1}, head ${head + 1}` : ""}: ${text} Arrow keys move, Escape lets go.`;
+      ? math.rowWords(view, kind, at, outputTokens) + math.cellWords(view, at, SCORES[data.kind])
+      : `${math.stepWords(outputTokens, at.row)}.${movedWords(at.column)}`;
+    texts.words = text + rest;
+    const name =
+      kind && data.kind === "transformer"
+        ? `, ${TITLES[kind].toLowerCase()}, layer ${layer + 1}, head ${head + 1}`
+        : "";
+    texts.group = `${data.title}${name}: ${text} Arrow keys move, Escape lets go.`;
+    update();
   }
   const movedWords = (at) =>
     at === null
@@ -373,7 +358,7 @@ export default defineComponent((place) => {
 
   function candidatesOf(i) {
     const title = node("h4", {}, `Candidates at step ${i + 1}`),
-      best = likeliestTokens(arrays.probabilities, data.vocabulary, i),
+      best = math.likeliestTokens(arrays.probabilities, data.vocabulary, i),
       { wanted } = outputTokens[i];
     likely.replaceChildren(
       title,
@@ -398,36 +383,29 @@ export default defineComponent((place) => {
     const edge = 16,
       { look: kind, layer, head } = currentView(),
       groups = [];
-    const svgHeading = (words, y) => {
-      const label = svgNode("text", { x: 0, y, "font-size": 15, "font-weight": 600, fill: theme.colour("--ink") });
-      label.textContent = words;
-      return label;
-    };
+    const heading = { x: 0, "font-size": 15, "font-weight": 600, fill: theme.colour("--ink") },
+      svgHeading = (words, y) => svgNode("text", { ...heading, y }, words);
     const copyFigure = (figure, x, y) =>
       svgNode("g", { transform: `translate(${x} ${y})` }, figure.base.cloneNode(true), figure.mark.cloneNode(true));
     let y = 16,
       wide = 320;
-    groups.push(
-      svgHeading(
-        `${data.title}${view ? `: ${TITLES[kind].toLowerCase()}${data.kind === "transformer" ? `, layer ${layer + 1}, head ${head + 1}` : ""}; ${raw ? `${SCORES[data.kind]} from −${look.span} to ${look.span}` : "weights from 0 to 1"}` : ": the vector, numbers from −1 to 1"}`,
-        y,
-      ),
-    );
+    const headOfModel = data.kind === "transformer" ? `, layer ${layer + 1}, head ${head + 1}` : "",
+      scale = raw ? `${SCORES[data.kind]} from −${look.span} to ${look.span}` : "weights from 0 to 1";
+    const shown = view ? `${TITLES[kind].toLowerCase()}${headOfModel}; ${scale}` : "the vector, numbers from −1 to 1";
+    groups.push(svgHeading(`${data.title}: ${shown}`, y));
     y += 16;
     if (view) {
       groups.push(copyFigure(map, 0, y), copyFigure(web, Number(map.root.getAttribute("width")) + 24, y));
       wide = Number(map.root.getAttribute("width")) + 24 + boxes.web.width;
       y += Math.max(boxes.map.bottom, boxes.web.bottom) + 12;
     }
-    for (const [title, one, shown] of [
-      [stripTitle, own, !strips.hidden],
-      [changeTitle, change, !view],
-    ]) {
-      if (!shown) continue;
-      groups.push(svgHeading(title.textContent, y + 14), copyFigure(one, 0, y + 24));
+    const addStrip = (title, one) => {
+      groups.push(svgHeading(title, y + 14), copyFigure(one, 0, y + 24));
       wide = Math.max(wide, Number(one.root.getAttribute("width")));
       y += 24 + Number(one.root.getAttribute("height")) + 12;
-    }
+    };
+    if (!strips.hidden) addStrip(texts.strip, own);
+    if (!view) addStrip(changeTitle.textContent, change);
     return svgFile(
       wide + 2 * edge,
       y + edge,
@@ -438,75 +416,51 @@ export default defineComponent((place) => {
   function alignmentCsv() {
     const roundNumber = (value) => Number(value.toPrecision(6)),
       { look: kind, layer, head } = currentView(),
+      { vocabulary } = data,
       out = [];
-    if (view) {
-      view.asks.forEach((query, r) =>
-        view.answers.slice(0, view.reach(r)).forEach((key, c) => {
-          const at = r * view.columns + c;
-          out.push([
-            `${kind}, layer ${layer + 1}, head ${head + 1}`,
-            r + 1,
-            query,
-            c + 1,
-            key,
-            roundNumber(view.weights[at]),
-            roundNumber(view.scores[at]),
-          ]);
-        }),
-      );
-    }
+    const addRow = (part, row, rowToken, column, columnToken, value, score = null) =>
+      out.push([
+        part,
+        row,
+        rowToken,
+        column,
+        columnToken,
+        roundNumber(value),
+        score === null ? null : roundNumber(score),
+      ]);
+    view?.asks.forEach((query, r) =>
+      view.answers.slice(0, view.reach(r)).forEach((key, c) => {
+        const at = r * view.columns + c,
+          part = `${kind}, layer ${layer + 1}, head ${head + 1}`;
+        addRow(part, r + 1, query, c + 1, key, view.weights[at], view.scores[at]);
+      }),
+    );
     outputTokens.forEach(({ token }, i) =>
-      data.vocabulary.forEach((name, id) =>
-        out.push([
-          "probability",
-          i + 1,
-          token,
-          id + 1,
-          name,
-          roundNumber(arrays.probabilities.data[i * data.vocabulary.length + id]),
-          null,
-        ]),
+      vocabulary.forEach((name, id) =>
+        addRow("probability", i + 1, token, id + 1, name, arrays.probabilities.data[i * vocabulary.length + id]),
       ),
     );
-    if (arrays.contexts)
-      outputTokens.forEach(({ token }, i) => {
-        const {
-          shape: [, size],
-          data: all,
-        } = arrays.contexts;
-        for (let k = 0; k < size; k++)
-          out.push(["context", i + 1, token, k + 1, "", roundNumber(all[i * size + k]), null]);
-      });
-    arrays.vector?.data.forEach((value, k) => out.push(["vector", null, "", k + 1, "", roundNumber(value), null]));
-    arrays.moved?.data.forEach((value, i) =>
-      out.push(["moved", null, "", i + 1, data.source[i], roundNumber(value), null]),
-    );
+    const size = arrays.contexts?.shape[1];
+    arrays.contexts?.data.forEach((value, k) => {
+      const i = Math.floor(k / size);
+      if (outputTokens[i]) addRow("context", i + 1, outputTokens[i].token, (k % size) + 1, "", value);
+    });
+    arrays.vector?.data.forEach((value, k) => addRow("vector", null, "", k + 1, "", value));
+    arrays.moved?.data.forEach((value, i) => addRow("moved", null, "", i + 1, data.source[i], value));
     return toCsv(["part", "row", "row token", "column", "column token", "value", "before softmax"], out);
   }
 
   return {
-    show(/** @type {AlignmentData} */ arrived, component) {
-      const same = data?.address === arrived.address;
-      data = arrived;
-      trigger = component.setTriggerValue;
-      for (const name of Object.keys(syncedValues)) syncedValues[name].receive(data[name]);
+    show(/** @type {AlignmentData} */ newData) {
+      data = newData;
+      for (const [name, value] of Object.entries(synced)) value.receive(data[name]);
       tint(place, data.colour);
-      if (!same) [hover, column] = [null, null];
-      outputTokens = markTokens(data.target, data.right);
+      outputTokens = math.markTokens(data.target, data.right);
       saveMenu(place, { svg: drawPicture, csv: alignmentCsv, file: data.file });
-      if (same && arrays) return paintAll();
-      loadArrays(data.address).then(
-        (all) => {
-          if (data.address !== arrived.address) return;
-          arrays = all;
-          paintAll();
-        },
-        () => setTextIfChanged(words, "The numbers of this source did not arrive. Reload the page to try again."),
-      );
+      if (load(data.address)) [arrays, hover, column] = [null, null, null];
+      paintAll();
     },
-    close() {
-      watch.disconnect();
-      clearTimeout(timer);
-    },
+    resize: () => place.clientWidth !== paintedWidth && paintAll(),
+    close: () => clearTimeout(timer),
   };
 }, PRESENTATION);

@@ -3,6 +3,8 @@
  * the server. Hover shows the path of a node, a click keeps it, arrow keys move, Esc releases. Event "width": where
  * the slider was released.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} BeamSearchData
  * @property {string} title
  * @property {string} colour CSS variable
@@ -18,20 +20,10 @@
  * @typedef {object} BeamSearchEvents
  * @property {number} width
  */
-import {
-  describeNode,
-  nodesByStep,
-  finalNodes,
-  headingText,
-  formatLog,
-  moveNode,
-  pathToNode,
-  sequenceText,
-  readNodes,
-} from "./math.js";
+import * as math from "./math.js";
 import { branchWidth } from "../../../../static/shared/charts/value_scale.js";
 import { moveSlider, setTextIfChanged, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
-import { loadArrays } from "../../../../static/shared/runtime/array_store.js";
+import { arrayLoader } from "../../../../static/shared/runtime/array_store.js";
 import { saveMenu, svgOf } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
 import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
@@ -46,7 +38,7 @@ const branchPath = (x, from, to) => `M${x} ${from}C${x + GAP / 2} ${from} ${x + 
 
 const PRESENTATION = { slides: [".control, h3, .scroller", ".lists, .words, .lineage-caption"] };
 
-export default defineComponent((place) => {
+export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} */ send) => {
   const title = node("span", { class: "name" }),
     source = node("span", { class: "source" });
   const slider = node("input", { type: "range", class: "slider", min: 1, max: 8, step: 1, "aria-label": "Beam width" });
@@ -77,8 +69,6 @@ export default defineComponent((place) => {
   const width = new SyncedValue();
   /** @type {BeamSearchData | null} */
   let data = null,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<BeamSearchEvents>} */
-    trigger,
     all = null,
     nodes = [],
     steps = [],
@@ -86,11 +76,19 @@ export default defineComponent((place) => {
     at = null,
     isKept = false;
 
+  const load = arrayLoader(
+    (arrived) => {
+      all = arrived;
+      showWidth();
+      scroller.scrollLeft = 0;
+    },
+    () => setTextIfChanged(words, "The tree did not arrive. Reload the page to try again."),
+  );
   slider.oninput = () => {
     width.set(Number(slider.value));
     showWidth();
   };
-  slider.onchange = () => trigger("width", Number(slider.value));
+  slider.onchange = () => send("width", Number(slider.value));
   const nodeAt = (event) => {
     const target = event.target.closest?.("[data-at]");
     return target ? Number(target.dataset.at) : null;
@@ -118,7 +116,7 @@ export default defineComponent((place) => {
     if (event.target !== scroller || !nodes.length || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Enter" || event.key === " ") isKept = at !== null && !isKept;
     else {
-      const next = moveNode(at, event.key, nodes, steps);
+      const next = math.moveNode(at, event.key, nodes, steps);
       if (next === null) return;
       isKept = true;
       highlightNode(next);
@@ -138,9 +136,9 @@ export default defineComponent((place) => {
 
   /** Return the best sequence of a width as {at, text, score}. */
   function bestOf(one) {
-    const own = readNodes(all, [data.starts[one - 1], data.starts[one]]),
+    const own = math.readNodes(all, [data.starts[one - 1], data.starts[one]]),
       first = data.best[one - 1][0];
-    return { text: sequenceText(own, first, data.tokens), score: own[first].score };
+    return { text: math.sequenceText(own, first, data.tokens), score: own[first].score };
   }
 
   function showWidth() {
@@ -148,10 +146,10 @@ export default defineComponent((place) => {
       greedy = bestOf(1);
     moveSlider(slider, beamWidth);
     setTextIfChanged(meter, beamWidth === 1 ? "1, greedy" : String(beamWidth));
-    nodes = readNodes(all, [data.starts[beamWidth - 1], data.starts[beamWidth]]);
-    steps = nodesByStep(nodes);
+    nodes = math.readNodes(all, [data.starts[beamWidth - 1], data.starts[beamWidth]]);
+    steps = math.nodesByStep(nodes);
     best = data.best[beamWidth - 1];
-    setTextIfChanged(heading, headingText(beamWidth, bestOf(beamWidth), greedy, data.right));
+    setTextIfChanged(heading, math.headingText(beamWidth, bestOf(beamWidth), greedy, data.right));
     drawTree();
     listSequences();
     [at, isKept] = [null, false];
@@ -161,7 +159,7 @@ export default defineComponent((place) => {
 
   function drawTree() {
     const rows = Math.max(...Array.from({ length: 8 }, (_, i) => largestStep(i))),
-      way = new Set(pathToNode(nodes, best[0]));
+      way = new Set(math.pathToNode(nodes, best[0]));
     const wide = 4 + steps.length * (BOX + GAP) - GAP,
       high = TOP + rows * ROW + 2;
     tree.setAttribute("width", wide);
@@ -216,7 +214,7 @@ export default defineComponent((place) => {
       ),
       svgText(
         { x: x + BOX - 9, y: middle + 3, "text-anchor": "end", class: "log" },
-        width.value === 1 ? formatProbability(p) : formatLog(score),
+        width.value === 1 ? formatProbability(p) : math.formatLog(score),
       ),
     );
   }
@@ -224,7 +222,7 @@ export default defineComponent((place) => {
   /** Draw everything that depends on the pointer. */
   function highlightNode(one) {
     at = one;
-    const way = new Set(one === null ? [] : pathToNode(nodes, one));
+    const way = new Set(one === null ? [] : math.pathToNode(nodes, one));
     tree.classList.toggle("pointing", one !== null);
     for (const element of tree.querySelectorAll(".node"))
       element.classList.toggle("lit", way.has(Number(element.dataset.at)));
@@ -237,117 +235,59 @@ export default defineComponent((place) => {
       words,
       one === null
         ? "Point at a token, or use the arrow keys."
-        : describeNode(nodes, one, data.tokens, steps[nodes[one].step - 1]) + hint,
+        : math.describeNode(nodes, one, data.tokens, steps[nodes[one].step - 1]) + hint,
     );
   }
 
   const verdictText = (text) => (data.right === null ? "" : text === data.right ? "✓ right" : "✗ wrong");
 
   function listSequences() {
-    const makeRow = (cells, attributes = {}) =>
-      node(
-        "tr",
-        attributes,
-        ...cells.map((cell, i) => node("td", { class: ["rank", "written", "number", "verdict"][i] }, cell)),
-      );
-    ends.replaceChildren(
-      node(
-        "table",
-        {},
-        node("caption", {}, "Final sequences by log-probability"),
-        node(
-          "tbody",
-          {},
-          ...finalNodes(nodes, best).map(({ at: one, pushed }, i) => {
-            const text = sequenceText(nodes, one, data.tokens),
-              open = nodes[one].ended ? "" : " …";
-            return makeRow(
-              [
-                i ? String(i + 1) : "best",
-                `${text || "nothing"}${open}`,
-                formatLog(nodes[one].score),
-                `${verdictText(text)}${pushed ? ", dropped" : ""}`.replace(/^, /, ""),
-              ],
-              { "data-at": one, class: i ? null : "best" },
-            );
-          }),
-        ),
-      ),
-    );
-    widths.replaceChildren(
-      node(
-        "table",
-        {},
-        node("caption", {}, "Best sequence for every width"),
-        node(
-          "tbody",
-          {},
-          ...data.best.map((_, i) => {
-            const best = bestOf(i + 1);
-            return makeRow(
-              [i ? String(i + 1) : "greedy", best.text || "nothing", formatLog(best.score), verdictText(best.text)],
-              { class: i + 1 === width.value ? "best" : null },
-            );
-          }),
-        ),
-      ),
-    );
+    const classes = ["rank", "written", "number", "verdict"],
+      makeRow = (cells, attributes) =>
+        node("tr", attributes, ...cells.map((cell, i) => node("td", { class: classes[i] }, cell))),
+      makeTable = (caption, rows) => node("table", {}, node("caption", {}, caption), node("tbody", {}, ...rows));
+    const finals = math.finalNodes(nodes, best).map(({ at: one, pushed }, i) => {
+      const text = math.sequenceText(nodes, one, data.tokens),
+        written = `${text || "nothing"}${nodes[one].ended ? "" : " …"}`,
+        verdict = [verdictText(text), pushed ? "dropped" : ""].filter(Boolean).join(", ");
+      const cells = [i ? String(i + 1) : "best", written, math.formatLog(nodes[one].score), verdict];
+      return makeRow(cells, { "data-at": one, class: i ? null : "best" });
+    });
+    const bests = data.best.map((_, i) => {
+      const { text, score } = bestOf(i + 1),
+        cells = [i ? String(i + 1) : "greedy", text || "nothing", math.formatLog(score), verdictText(text)];
+      return makeRow(cells, { class: i + 1 === width.value ? "best" : null });
+    });
+    ends.replaceChildren(makeTable("Final sequences by log-probability", finals));
+    widths.replaceChildren(makeTable("Best sequence for every width", bests));
   }
 
   function searchCsv() {
+    const columns = "width,step,sequence,token,probability,log-probability,of the sequence,kept,ended";
     const rows = data.best.flatMap((_, i) => {
-      const own = readNodes(all, [data.starts[i], data.starts[i + 1]]),
-        way = new Set(pathToNode(own, data.best[i][0]));
+      const own = math.readNodes(all, [data.starts[i], data.starts[i + 1]]),
+        way = new Set(math.pathToNode(own, data.best[i][0]));
       return own.map((one, place) => [
-        i + 1,
-        one.step,
-        sequenceText(own, place, data.tokens),
-        data.tokens[one.token],
+        ...[i + 1, one.step, math.sequenceText(own, place, data.tokens), data.tokens[one.token]],
         Number(Math.exp(one.log).toPrecision(5)),
-        Number(one.log.toPrecision(6)),
-        Number(one.score.toPrecision(6)),
-        Number(one.kept),
-        Number(one.ended),
-        Number(way.has(place)),
+        ...[one.log, one.score].map((value) => Number(value.toPrecision(6))),
+        ...[one.kept, one.ended, way.has(place)].map(Number),
       ]);
     });
-    return toCsv(
-      [
-        "width",
-        "step",
-        "sequence",
-        "token",
-        "probability",
-        "log-probability",
-        "of the sequence",
-        "kept",
-        "ended",
-        "on the way to the best",
-      ],
-      rows,
-    );
+    return toCsv([...columns.split(","), "on the way to the best"], rows);
   }
 
   return {
-    show(/** @type {BeamSearchData} */ newData, { setTriggerValue }) {
-      trigger = setTriggerValue;
-      const same = data?.address === newData.address && data?.title === newData.title,
+    show(/** @type {BeamSearchData} */ newData) {
+      const isOther = data?.title !== newData.title,
         previousWidth = width.value;
       width.receive(newData.width);
       data = newData;
       tint(place, data.colour);
       setTextIfChanged(title, data.title);
       setTextIfChanged(source, `reads ${data.source}`);
-      if (same && all) return width.value === previousWidth ? undefined : showWidth();
-      loadArrays(data.address).then(
-        (arrived) => {
-          if (data !== newData) return;
-          all = arrived;
-          showWidth();
-          scroller.scrollLeft = 0;
-        },
-        () => setTextIfChanged(words, "The tree did not arrive. Reload the page to try again."),
-      );
+      if (load(data.address)) all = null;
+      else if (all && (isOther || width.value !== previousWidth)) showWidth();
     },
   };
 }, PRESENTATION);
