@@ -46,6 +46,17 @@ export class LiveElements {
     return this.node("button", attributes, symbol ? icon(symbol) : null, ...children);
   };
 
+  /** Create a button that plays or pauses, with the symbol and the word of what it does next. */
+  playButton = (isPlaying, { words = ["Play", "Pause"], ...attributes }) => {
+    const at = () => Number(Boolean(isPlaying())),
+      symbol = { class: "lineage-icon", "aria-hidden": "true" };
+    return this.button(
+      attributes,
+      this.node("span", symbol, () => ["play_arrow", "pause"][at()]),
+      this.node("span", {}, () => words[at()]),
+    );
+  };
+
   /** Create a row of buttons, one of which is selected. `options` returns {value: text}; with less than two it is hidden. */
   buttonChoice = (label, options, get, press) => {
     const isHidden = () => Object.keys(options()).length < 2,

@@ -11,7 +11,8 @@
  */
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { element, icon, moveSlider, node, tint } from "../../../../static/shared/runtime/dom.js";
+import { node, setTextIfChanged, tint } from "../../../../static/shared/runtime/dom.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 import { formatCount, formatNumber } from "../../../../static/shared/runtime/format.js";
 
@@ -90,41 +91,52 @@ class Row {
   }
 }
 
-function setTextIfChanged(place, text) {
-  if (place.textContent !== text) place.textContent = text;
-}
-
 export default defineComponent((place) => {
-  const makeButton = (label, name, press) => {
-    const button = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
-    button.onclick = press;
-    return button;
-  };
-  const play = makeButton("Play", "play_arrow", () => (timer ? pausePlaying() : startPlaying()));
-  const backButton = makeButton("Back", "skip_previous", () => moveBySteps(-1));
-  const next = makeButton("Next", "skip_next", () => moveBySteps(1));
-  const slider = node("input", { type: "range", class: "slider", min: 0, step: 1, "aria-label": "Evaluation" });
-  const stepLabel = node("output", { class: "where" });
-  const controls = node(
-    "div",
-    { class: "controls", role: "group", "aria-label": "Evaluations" },
-    play,
-    backButton,
-    next,
-    slider,
-    stepLabel,
-  );
-  const list = node("div", { class: "rows" });
-  const nothing = element("p", "nothing", NOTHING);
-  const caption = element("p", "lineage-caption");
-  place.replaceChildren(controls, list, caption);
-
   const rows = new Map();
   /** @type {TextSamplesData} */
   let data,
     all = [],
     state = { step: null, following: true },
     timer = 0;
+  const { node, button, playButton, update } = new LiveElements();
+  const describeShown = () => (all.length ? `step ${formatCount(state.step)}` : ""),
+    widest = () => `step ${formatCount(all.at(-1) ?? 0)}`.length, // wide enough for the last one: nothing moves
+    isSingle = () => all.length < 2;
+  const togglePlaying = () => (timer ? pausePlaying() : startPlaying());
+  const makeStep = (symbol, words, steps, disabled) =>
+    button({ symbol, disabled, onclick: () => moveBySteps(steps) }, node("span", {}, words));
+  const slider = node("input", {
+    type: "range",
+    class: "slider",
+    min: 0,
+    step: 1,
+    "aria-label": "Evaluation",
+    "aria-valuetext": describeShown,
+    max: () => Math.max(all.length - 1, 1),
+    value: () => stepIndex(),
+    disabled: isSingle,
+    oninput() {
+      const at = Number(slider.value); // read before pausing, which redraws the slider
+      pausePlaying();
+      moveToIndex(at);
+    },
+  });
+  const controls = node(
+    "div",
+    { class: "controls", role: "group", "aria-label": "Evaluations" },
+    playButton(() => timer, { disabled: isSingle, onclick: togglePlaying }),
+    makeStep("skip_previous", "Back", -1, () => stepIndex() <= 0),
+    makeStep("skip_next", "Next", 1, () => stepIndex() >= all.length - 1),
+    slider,
+    node("output", { class: "where", style: () => `min-width: ${widest()}ch` }, describeShown),
+  );
+  const list = node("div", { class: "rows" });
+  const nothing = node("p", { class: "nothing" }, NOTHING);
+  place.replaceChildren(
+    controls,
+    list,
+    node("p", { class: "lineage-caption" }, () => data.caption ?? ""),
+  );
 
   const stepIndex = () => Math.max(0, all.indexOf(state.step));
   const moveToIndex = (i) => {
@@ -155,29 +167,11 @@ export default defineComponent((place) => {
     drawStep();
   }
 
-  slider.oninput = () => {
-    const at = Number(slider.value); // read before pausing, which redraws the slider
-    pausePlaying();
-    moveToIndex(at);
-  };
   controls.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
 
   function drawStep() {
-    const { models } = data,
-      last = all.length - 1,
-      at = stepIndex();
-    const description = all.length ? `step ${formatCount(state.step)}` : "";
-    setTextIfChanged(stepLabel, description);
-    stepLabel.style.minWidth = `${`step ${formatCount(all.at(-1) ?? 0)}`.length}ch`; // wide enough for the last one: nothing moves
-    slider.max = Math.max(last, 1);
-    moveSlider(slider, at);
-    slider.disabled = play.disabled = last < 1;
-    slider.setAttribute("aria-valuetext", description);
-    setTextIfChanged(play.firstChild, timer ? "pause" : "play_arrow");
-    setTextIfChanged(play.lastChild, timer ? "Pause" : "Play");
-    backButton.disabled = at <= 0;
-    next.disabled = at >= last;
-    for (const model of models) rows.get(model.name).show(model, state.step);
+    update();
+    for (const model of data.models) rows.get(model.name).show(model, state.step);
   }
 
   /* Rows that stay are not even moved, because a moved node loses the focus. */
@@ -208,7 +202,6 @@ export default defineComponent((place) => {
     state = updateStep(timer ? { ...state, following: false } : state, all, began);
     arrangeRows();
     drawStep();
-    setTextIfChanged(caption, data.caption ?? "");
     saveMenu(place, {
       csv: () => samplesCsv(data.models),
       txt: () => allTexts(data.models, state.step),

@@ -2,6 +2,8 @@
  * Show a text in tokens under a slider over the vocabulary size; the merges are replayed in the browser. Event
  * "vocabulary": the size at which the slider was released.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} TokenizerData
  * @property {"char" | "word" | "bpe" | "bytes"} kind
  * @property {string} text
@@ -27,7 +29,8 @@ import { formatFinding, countLearned, rankPairs, segmentText } from "./bpe.js";
 import { showSpaces } from "../../../../static/shared/runtime/visible_text.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { icon, moveSlider, node } from "../../../../static/shared/runtime/dom.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
+import { node } from "../../../../static/shared/runtime/dom.js";
 import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
@@ -64,65 +67,125 @@ function splitIntoPieces(tokens, letters, names) {
 
 const PRESENTATION = { slides: [".finding, .controls, .picture", ".numbers, .side"] };
 
-export default defineComponent((place) => {
-  const listening = new AbortController();
-  const heading = node("h3", { class: "finding" });
-  const slider = node("input", { type: "range", class: "slider", step: 1 });
-  const size = node("output", { class: "size" });
-  const marks = node("div", { class: "marks" });
-  const makeButton = (label, name, press) => {
-    const button = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
-    button.onclick = press;
-    return button;
+const codeNode = (text) => node("b", { class: "code", dir: "auto" }, ...softenSpaces(text));
+
+export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */ send) => {
+  const listening = new AbortController(),
+    vocabulary = new SyncedValue();
+  /** @type {TokenizerData} */
+  let data,
+    letters,
+    rankOf,
+    tokens = [],
+    timer = null, // of the playback
+    paint = 0,
+    tallest = 0,
+    drawnState = "";
+  const { node, button, playButton, list, update } = new LiveElements();
+  const hasMerges = () => data.merges.length > 0,
+    isWord = () => data.kind === "word";
+  const heading = node("h3", { class: "finding" }, () => formatFinding(data, tokens, letters.length, currentSize()));
+  const slider = node("input", {
+    type: "range",
+    class: "slider",
+    step: 1,
+    min: () => data.least,
+    max: () => data.most,
+    value: () => currentSize(),
+    disabled: () => isFixed(),
+    "aria-valuetext": () => formatUnits(currentSize(), "token"),
+    oninput() {
+      clearTimeout(timer);
+      timer = null;
+      setSize(Number(slider.value), false);
+    },
+    onchange: () => setSize(Number(slider.value), true),
+  });
+  const makeMark = ([at, words]) => {
+    const share = (at - data.least) / Math.max(1, data.most - data.least),
+      end = share > 0.85 ? "at-end" : share < 0.1 ? "at-start" : "";
+    return node("span", { class: end, style: `left: ${100 * share}%` }, words);
   };
-  const play = makeButton("Play", "play_arrow", () => (timer ? pausePlaying() : startPlaying()));
-  const backButton = makeButton("Back", "skip_previous", () => moveSizeBy(-1));
-  const next = makeButton("Next", "skip_next", () => moveSizeBy(1));
+  const isFixed = () => data.least === data.most,
+    togglePlaying = () => (timer ? pausePlaying() : startPlaying());
+  const makeStep = (symbol, words, steps, isEnd) =>
+    button({ symbol, disabled: isEnd, onclick: () => moveSizeBy(steps) }, node("span", {}, words));
   const merge = node("p", { class: "merge", "aria-live": "off" });
-  const label = node("label", { class: "label" }, node("span", {}, "Size of the vocabulary"), slider);
   const controls = node(
     "div",
     { class: "controls" },
-    label,
-    size,
-    marks,
-    node("div", { class: "buttons" }, play, backButton, next, merge),
+    node("label", { class: "label" }, node("span", {}, "Size of the vocabulary"), slider),
+    node("output", { class: "size" }, () => formatCount(currentSize())),
+    node(
+      "div",
+      { class: "marks" },
+      list(() => data.marks, makeMark),
+    ),
+    node(
+      "div",
+      { class: "buttons" },
+      playButton(() => timer, { disabled: isFixed, onclick: togglePlaying }),
+      makeStep("skip_previous", "Back", -1, () => currentSize() <= data.least),
+      makeStep("skip_next", "Next", 1, () => currentSize() >= data.most),
+      merge,
+    ),
   );
   const chips = node("ol", { class: "chips", dir: "auto", "aria-label": "The text in tokens", tabindex: 0 });
-  const note = node("p", { class: "note" });
-  const makeNumberBox = (words) => {
-    const value = node("span", { class: "value" });
-    return { value, root: node("div", { class: "number" }, value, node("span", { class: "words" }, words)) };
-  };
-  const ratio = makeNumberBox("characters per token, this text"),
-    count = makeNumberBox("tokens of this text"),
-    corpusMeasure = makeNumberBox("");
-  const numbers = node("div", { class: "numbers" }, ratio.root, count.root, corpusMeasure.root);
-  const picture = node("div", { class: "picture" }, chips, note);
-  const listHead = node("div", { class: "list-head" });
+  const picture = node("div", { class: "picture" }, chips, node("p", { class: "note" }, noteText));
+  const makeNumber = (value, words) =>
+    node("div", { class: "number" }, node("span", { class: "value" }, value), node("span", { class: "words" }, words));
+  const isUnknown = () => data.measure === "unknown",
+    course = () => data.course[currentSize() - data.least];
+  const numbers = node(
+    "div",
+    { class: "numbers" },
+    makeNumber(
+      () => formatNumber(tokens.length ? letters.length / tokens.length : NaN),
+      "characters per token, this text",
+    ),
+    makeNumber(() => formatCount(tokens.length), "tokens of this text"),
+    makeNumber(
+      () => (isUnknown() ? formatPercent(course()) : formatNumber(course())),
+      () => `${isUnknown() ? "unknown" : "characters per token"}, ${data.corpus}`,
+    ),
+  );
+  const listNames = () =>
+    hasMerges() ? ["merge", "pair", "new token", "id", "times"] : ["", "", isWord() ? "word" : "token", "id", "times"];
+  const listLabel = () =>
+    hasMerges()
+      ? "The merges, in the order they were learned"
+      : isWord()
+        ? "The words, the most frequent first"
+        : "The characters";
+  const hint = () =>
+    hasMerges()
+      ? "Press a merge to go there. Times: how often it joins a pair of the corpus."
+      : isWord()
+        ? "The most frequent word first. Press one to end the vocabulary there."
+        : "Times: how often it stands in the corpus.";
   const space = node("div", { class: "list-space", role: "rowgroup" });
-  const list = node("div", { class: "list", role: "table", tabindex: 0 }, space);
-  const hint = node("p", { class: "note" });
-  const foot = node("div", { class: "foot" }, hint);
-  const side = node("div", { class: "side" }, listHead, list, foot);
+  const table = node(
+    "div",
+    { class: "list", role: "table", tabindex: 0, "aria-label": listLabel, "aria-rowcount": () => countLines() },
+    space,
+  );
+  const foot = node("div", { class: "foot" }, node("p", { class: "note" }, hint));
+  const side = node(
+    "div",
+    { class: () => (hasMerges() ? "side" : "side plain") },
+    node(
+      "div",
+      { class: "list-head" },
+      list(listNames, (word) => node("span", {}, word)),
+    ),
+    table,
+    foot,
+  );
   place.replaceChildren(
     heading,
     controls,
     node("div", { class: "both" }, node("div", { class: "main" }, picture, numbers), side),
   );
-
-  const vocabulary = new SyncedValue();
-  /** @type {TokenizerData} */
-  let data,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<TokenizerEvents>} */
-    trigger,
-    letters,
-    rankOf,
-    tokens = [],
-    timer = null,
-    paint = 0,
-    tallest = 0,
-    drawnState = "";
 
   /** Return the shown vocabulary size, within the range of the slider. */
   const currentSize = () => Math.min(data.most, Math.max(data.least, vocabulary.value ?? data.least));
@@ -130,10 +193,10 @@ export default defineComponent((place) => {
 
   function setSize(value, report) {
     vocabulary.value = Math.min(data.most, Math.max(data.least, value));
-    slider.value = vocabulary.value; // a key that is pressed before the next frame moves on from here
+    slider.value = String(vocabulary.value); // a key that is pressed before the next frame moves on from here
     if (report) {
       vocabulary.set(vocabulary.value);
-      trigger("vocabulary", vocabulary.value);
+      send("vocabulary", vocabulary.value);
     }
     paint ||= requestAnimationFrame(drawAll);
   }
@@ -154,7 +217,7 @@ export default defineComponent((place) => {
       timer = setTimeout(mergeNext, wait);
     };
     timer = setTimeout(mergeNext, wait);
-    updateButtons();
+    update();
   }
 
   function pausePlaying() {
@@ -162,63 +225,32 @@ export default defineComponent((place) => {
     clearTimeout(timer);
     timer = null;
     setSize(currentSize(), true);
-    updateButtons();
-  }
-
-  function updateButtons() {
-    play.replaceChildren(icon(timer ? "pause" : "play_arrow"), node("span", {}, timer ? "Pause" : "Play"));
-    const fixed = data.least === data.most;
-    slider.disabled = play.disabled = fixed;
-    backButton.disabled = currentSize() <= data.least;
-    next.disabled = currentSize() >= data.most;
+    update();
   }
 
   function drawAll() {
     paint = 0;
-    moveSlider(slider, currentSize());
-    slider.setAttribute("aria-valuetext", formatUnits(currentSize(), "token"));
-    size.textContent = formatCount(currentSize());
     tokens = segmentText(data, rankOf, currentSize());
-    heading.textContent = formatFinding(data, tokens, letters.length, currentSize());
-    showMerge();
+    merge.replaceChildren(...mergeParts());
+    update();
     showChips();
-    ratio.value.textContent = formatNumber(tokens.length ? letters.length / tokens.length : NaN);
-    count.value.textContent = formatCount(tokens.length);
-    const course = data.course[currentSize() - data.least];
-    corpusMeasure.value.textContent = data.measure === "unknown" ? formatPercent(course) : formatNumber(course);
-    corpusMeasure.root.lastChild.textContent =
-      data.measure === "unknown" ? `unknown, ${data.corpus}` : `characters per token, ${data.corpus}`;
     showList(true);
-    updateButtons();
   }
 
-  function showMerge() {
-    const at = lastMerge();
-    if (data.kind === "char") merge.replaceChildren("The number of characters follows from the text.");
-    else if (data.kind === "word")
-      merge.replaceChildren(
-        "The last word in the vocabulary: ",
-        codeNode(data.tokens[currentSize() - 1]),
-        ` · ${formatUnits(data.counts[currentSize() - 1], "time")} in the corpus.`,
-      );
-    else if (at < 0)
-      merge.replaceChildren(
-        data.merges.length ? "No merge yet." : "No pair occurs twice in this text: there is nothing to merge.",
-      );
-    else {
-      const [left, right, both] = data.merges.slice(3 * at, 3 * at + 3);
-      merge.replaceChildren(
-        `Merge ${formatCount(at + 1)} of ${formatCount(data.merges.length / 3)}: `,
-        codeNode(data.tokens[left]),
-        " + ",
-        codeNode(data.tokens[right]),
-        " → ",
-        codeNode(data.tokens[both]),
-        ` · ${formatUnits(data.uses[at], "time")} in the corpus.`,
-      );
-    }
+  /** Return what is said of the last merge or word. */
+  function mergeParts() {
+    const at = lastMerge(),
+      last = currentSize() - 1,
+      code = (id) => codeNode(data.tokens[id]),
+      times = (count) => ` · ${formatUnits(count, "time")} in the corpus.`;
+    if (data.kind === "char") return ["The number of characters follows from the text."];
+    if (isWord()) return ["The last word in the vocabulary: ", code(last), times(data.counts[last])];
+    if (!hasMerges()) return ["No pair occurs twice in this text: there is nothing to merge."];
+    if (at < 0) return ["No merge yet."];
+    const [left, right, both] = data.merges.slice(3 * at, 3 * at + 3),
+      name = `Merge ${formatCount(at + 1)} of ${formatCount(data.merges.length / 3)}: `;
+    return [name, code(left), " + ", code(right), " → ", code(both), times(data.uses[at])];
   }
-  const codeNode = (text) => node("b", { class: "code", dir: "auto" }, ...softenSpaces(text));
 
   function showChips() {
     const at = lastMerge(),
@@ -233,109 +265,81 @@ export default defineComponent((place) => {
       else {
         const unknown = piece.id === data.unknown;
         const kind = unknown ? "chip unknown" : piece.part ? "chip part" : piece.id === newest ? "chip new" : "chip";
-        const chip = node(
-          "li",
-          { class: kind, title: `${unknown ? "<unk>" : showSpaces(data.tokens[piece.id])}, id ${piece.id}` },
-          node("span", { class: "piece", dir: piece.part ? "ltr" : null }, ...softenSpaces(piece.text)),
-          node("span", { class: "id" }, String(piece.id)),
-        );
-        chip.style.setProperty("--amount", `${unknown || piece.part ? 0 : colourPercent(piece.end - piece.start)}%`);
-        rows.push(chip);
+        const title = `${unknown ? "<unk>" : showSpaces(data.tokens[piece.id])}, id ${piece.id}`,
+          style = `--amount: ${unknown || piece.part ? 0 : colourPercent(piece.end - piece.start)}%`,
+          text = node("span", { class: "piece", dir: piece.part ? "ltr" : null }, ...softenSpaces(piece.text));
+        rows.push(node("li", { class: kind, title, style }, text, node("span", { class: "id" }, String(piece.id))));
       }
       if (piece.text.includes("\n")) rows.push(node("li", { class: "break", "aria-hidden": "true" }));
     }
     chips.replaceChildren(...rows);
     tallest = Math.max(tallest, chips.scrollHeight);
     chips.style.minHeight = `${Math.min(tallest, 300)}px`; // keep the largest height so that the content below does not move
-    showNote();
   }
 
-  function showNote() {
+  function noteText() {
     const unknown = tokens
       .filter(([id]) => id === data.unknown)
       .map(([, start, end]) => letters.slice(start, end).join(""));
     const gaps = splitIntoPieces(tokens, letters, data.tokens)
       .filter(({ lost }) => lost)
       .map(({ text }) => text);
-    const listNames = (all) => {
-      const kinds = [...new Set(all)];
-      return (
-        kinds
-          .slice(0, 4)
-          .map((one) => `“${showSpaces(one.length > 24 ? `${one.slice(0, 23)}…` : one)}”`)
-          .join(", ") + (kinds.length > 4 ? ` and ${formatCount(kinds.length - 4)} more` : "")
-      );
+    const nameAll = (all) => {
+      const kinds = [...new Set(all)],
+        quoted = kinds.slice(0, 4).map((one) => `“${showSpaces(one.length > 24 ? `${one.slice(0, 23)}…` : one)}”`);
+      return quoted.join(", ") + (kinds.length > 4 ? ` and ${formatCount(kinds.length - 4)} more` : "");
     };
     const sentences = ["The stronger the colour, the more characters one token holds. Below each token is its id."];
     if (unknown.length)
       sentences.push(
-        `Dashed: not in the vocabulary, so the model reads “<unk>” for each of them, and cannot tell them apart: ${listNames(unknown)}.`,
+        `Dashed: not in the vocabulary, so the model reads “<unk>” for each of them, and cannot tell them apart: ${nameAll(unknown)}.`,
       );
     if (gaps.length && data.kind === "char")
-      sentences.push(
-        `Struck out: ${listNames([...gaps.join("")])} does not occur in the training text and is dropped.`,
-      );
+      sentences.push(`Struck out: ${nameAll([...gaps.join("")])} does not occur in the training text and is dropped.`);
     else if (gaps.length)
       sentences.push(
         `Struck out: ${formatCount([...gaps.join("")].length)} spaces and line ends that no token stands for; they are lost.`,
       );
-    note.textContent = sentences.join(" ");
+    return sentences.join(" ");
   }
 
   /* Only the visible lines of the list are drawn. */
   const countLines = () => (data.merges.length ? data.merges.length / 3 : data.tokens.length);
 
   function makeLine(i) {
-    const merging = data.merges.length > 0;
-    const id = merging ? data.merges[3 * i + 2] : i;
-    const cells = merging
-      ? [
-          formatCount(i + 1),
-          [codeNode(data.tokens[data.merges[3 * i]]), " + ", codeNode(data.tokens[data.merges[3 * i + 1]])],
-          [codeNode(data.tokens[id])],
-          formatCount(id),
-          formatCount(data.uses[i]),
-        ]
-      : [formatCount(i + 1), [], [codeNode(data.tokens[i])], formatCount(i), formatCount(data.counts[i])];
-    const newest = merging ? i === lastMerge() : data.kind === "word" && i === currentSize() - 1;
-    const beyond = merging ? i > lastMerge() : data.kind === "word" && i >= currentSize();
-    const row = node(
-      "div",
-      { class: `line${newest ? " newest" : ""}${beyond ? " beyond" : ""}`, role: "row", "aria-rowindex": i + 1 },
-      ...cells.map((cell) => node("span", { role: "cell" }, ...[cell].flat())),
-    );
-    row.style.top = `${ROW * i}px`;
-    row.onclick = () => {
-      if (data.kind !== "char") {
-        pausePlaying();
-        setSize(id + 1, true);
-      }
+    const merging = hasMerges(),
+      code = (id) => codeNode(data.tokens[id]),
+      [left, right, id] = merging ? data.merges.slice(3 * i, 3 * i + 3) : [null, null, i],
+      last = merging ? lastMerge() : isWord() ? currentSize() - 1 : Infinity,
+      times = merging ? data.uses[i] : data.counts[i];
+    const pair = merging ? [code(left), " + ", code(right)] : [],
+      cells = [[formatCount(i + 1)], pair, [code(id)], [formatCount(id)], [formatCount(times)]],
+      kind = `line${i === last ? " newest" : ""}${i > last ? " beyond" : ""}`;
+    const onclick = () => {
+      if (data.kind === "char") return;
+      pausePlaying();
+      setSize(id + 1, true);
     };
-    return row;
+    const attributes = { class: kind, role: "row", "aria-rowindex": i + 1, style: `top: ${ROW * i}px`, onclick };
+    return new LiveElements().node("div", attributes, ...cells.map((cell) => node("span", { role: "cell" }, ...cell)));
   }
 
   function showList(follow) {
     space.style.height = `${ROW * countLines()}px`;
-    const at = data.merges.length ? lastMerge() : currentSize() - 1;
+    const at = hasMerges() ? lastMerge() : currentSize() - 1;
     if (follow && data.kind !== "char") {
       const top = ROW * Math.max(0, at),
-        scrollTop = list.scrollTop;
-      if (top < scrollTop || top + ROW > scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 2;
+        scrollTop = table.scrollTop;
+      if (top < scrollTop || top + ROW > scrollTop + table.clientHeight) table.scrollTop = top - table.clientHeight / 2;
     }
-    const first = Math.max(0, Math.floor(list.scrollTop / ROW) - 2);
-    const end = Math.min(countLines(), first + Math.ceil((list.clientHeight || 400) / ROW) + 4);
+    const first = Math.max(0, Math.floor(table.scrollTop / ROW) - 2);
+    const end = Math.min(countLines(), first + Math.ceil((table.clientHeight || 400) / ROW) + 4);
     space.replaceChildren(...Array.from({ length: end - first }, (_, i) => makeLine(first + i)));
   }
-  list.addEventListener("scroll", () => data && showList(false), { passive: true });
+  table.addEventListener("scroll", () => data && showList(false), { passive: true });
   const watch = new ResizeObserver(() => data && showList(true)); // also where the list was hidden until now
-  watch.observe(list);
+  watch.observe(table);
 
-  slider.oninput = () => {
-    clearTimeout(timer);
-    timer = null;
-    setSize(Number(slider.value), false);
-  };
-  slider.onchange = () => setSize(Number(slider.value), true);
   window.addEventListener(
     "resize",
     () => {
@@ -347,52 +351,21 @@ export default defineComponent((place) => {
   );
 
   return {
-    show(/** @type {TokenizerData} */ newData, { setTriggerValue }) {
+    show(/** @type {TokenizerData} */ newData) {
       const other = !data || data.text !== newData.text || data.kind !== newData.kind;
       data = newData;
-      trigger = setTriggerValue;
       letters = Array.from(data.text);
       rankOf = rankPairs(data.merges);
       vocabulary.receive(data.vocabulary);
       drawnState = "";
       if (other) tallest = 0;
-      slider.min = data.least;
-      slider.max = data.most;
-      marks.replaceChildren(
-        ...data.marks.map(([at, words]) => {
-          const share = (at - data.least) / Math.max(1, data.most - data.least);
-          const mark = node("span", { class: share > 0.85 ? "at-end" : share < 0.1 ? "at-start" : "" }, words);
-          mark.style.left = `${100 * share}%`;
-          return mark;
-        }),
-      );
-      list.ariaLabel = data.merges.length
-        ? "The merges, in the order they were learned"
-        : data.kind === "word"
-          ? "The words, the most frequent first"
-          : "The characters";
-      list.setAttribute("aria-rowcount", countLines());
-      listHead.replaceChildren(
-        ...(data.merges.length
-          ? ["merge", "pair", "new token", "id", "times"]
-          : ["", "", data.kind === "word" ? "word" : "token", "id", "times"]
-        ).map((word) => node("span", {}, word)),
-      );
-      side.classList.toggle("plain", !data.merges.length);
       saveMenu(picture, {
         svg: () => screenSvg(chips, { title: heading.textContent }),
         csv: () => tokensCsv(data, tokens, letters),
         file: data.file,
       });
-      hint.textContent = data.merges.length
-        ? "Press a merge to go there. Times: how often it joins a pair of the corpus."
-        : data.kind === "word"
-          ? "The most frequent word first. Press one to end the vocabulary there."
-          : "Times: how often it stands in the corpus.";
-      saveMenu(foot, {
-        csv: () => listCsv(data),
-        file: `${data.file}-${data.merges.length ? "merges" : "vocabulary"}`,
-      });
+      const file = `${data.file}-${hasMerges() ? "merges" : "vocabulary"}`;
+      saveMenu(foot, { csv: () => listCsv(data), file });
       drawAll();
     },
     close() {
