@@ -57,16 +57,23 @@ export class LiveElements {
     );
   };
 
-  /** Create a row of buttons, one of which is selected. `options` returns {value: text}; with less than two it is hidden. */
-  buttonChoice = (label, options, get, press) => {
+  /** Create a row of buttons, one of which is selected. `options` returns {value: text}; with less than two it is hidden. `kind` has the
+      classes of the row and of the buttons. */
+  buttonChoice = (label, options, get, press, kind = {}) => {
     const isHidden = () => Object.keys(options()).length < 2,
       makeButton = ([value, text], _, inner) =>
         inner.node(
           "button",
-          { type: "button", value, "aria-pressed": () => value === get(), onclick: () => press(value) },
+          {
+            type: "button",
+            class: kind.button,
+            value,
+            "aria-pressed": () => value === get(),
+            onclick: () => press(value),
+          },
           text,
         );
-    const attributes = { class: "choice", role: "group", "aria-label": label, hidden: isHidden };
+    const attributes = { class: kind.root ?? "choice", role: "group", "aria-label": label, hidden: isHidden };
     return this.node(
       "div",
       attributes,

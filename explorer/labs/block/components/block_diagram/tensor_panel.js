@@ -1,10 +1,11 @@
 /* Show the arrow that is open: its tensor as a heat map, the numbers of one cell and of each token, and the parameters of
    the box that made it. */
-import { explain, numberAt, isHidden, formatValue, rowOf, shapeWords, largestMagnitude, statistics } from "./math.js";
+import * as math from "./math.js";
 import { HeatMap, arrayGrid, colourRamp, labelCells, paintPixels } from "../../../../static/shared/charts/heatmap.js";
 import { moveCell, scalePosition } from "../../../../static/shared/charts/value_scale.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
 import { limitHeight } from "../../../../static/shared/runtime/component.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { node } from "../../../../static/shared/runtime/dom.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { shortenToWidth } from "../../../../static/shared/runtime/text_metrics.js";
@@ -16,42 +17,52 @@ const SIDE = 84,
 const PICTURE = 96; // px, the most that a picture of weights is high
 
 export class TensorPanel {
-  /** @type {(...args: any[]) => void} */
-  onset = () => {}; // (part of what is chosen)
+  #live = new LiveElements();
 
-  constructor(theme) {
+  /** `set` receives the part of the choice that the user changes. */
+  constructor(theme, set) {
+    const { node, buttonChoice } = this.#live;
     this.theme = theme;
-    this.title = node("h3", {});
     this.from = node("p", { class: "from" });
-    this.shape = node("p", { class: "shape" });
-    this.pills = node("div", { class: "pills", role: "group", "aria-label": "Tensors of this box" });
-    this.heads = node("div", { class: "pills heads", role: "group", "aria-label": "Head" });
+    const pills = buttonChoice(
+        "Tensors of this box",
+        () => this.#tensors(),
+        () => this.now.open,
+        (open) => set({ open }),
+        { root: "pills", button: "lineage-button" },
+      ),
+      heads = buttonChoice(
+        "Head",
+        () => this.#headNames(),
+        () => String(this.#headIndex()),
+        (head) => set({ head: Number(head) }),
+        { root: "pills heads", button: "lineage-button" },
+      );
     this.side = node("div", { class: "side", "aria-hidden": "true" });
     this.foot = node("div", { class: "foot", "aria-hidden": "true" });
     this.map = new HeatMap({ tabindex: 0, role: "group" });
     this.cell = node("div", { class: "cell", role: "status" });
     this.rows = node("tbody");
-    const heads = ["token", "mean", "variance", "norm"].map((name) => node("th", { scope: "col" }, name));
-    this.table = node(
-      "div",
-      { class: "each", tabindex: 0, role: "group", "aria-label": "Mean, variance and norm of each token" },
-      node("table", {}, node("thead", {}, node("tr", {}, ...heads)), this.rows),
-    );
+    const titles = ["token", "mean", "variance", "norm"].map((name) => node("th", { scope: "col" }, name)),
+      label = "Mean, variance and norm of each token",
+      table = node("table", {}, node("thead", {}, node("tr", {}, ...titles)), this.rows);
+    this.table = node("div", { class: "each", tabindex: 0, role: "group", "aria-label": label }, table);
     this.learned = node("div", { class: "learned" });
     this.root = node(
       "section",
       { class: "panel", "aria-label": "The selected tensor" },
-      this.title,
+      node("h3", {}, () => this.flow.title),
       this.from,
-      this.shape,
-      this.pills,
-      this.heads,
+      node("p", { class: "shape" }, () => math.shapeWords(this.flow)),
+      pills,
+      heads,
       node("div", { class: "plot" }, this.side, this.map.root, this.foot),
       node("div", { class: "below" }, this.cell, this.table),
       this.learned,
     );
+    this.set = set;
     this.map.onpoint = ({ row, column }) => this.#explainNumber({ token: row, unit: column });
-    this.map.onpick = ({ row, column }) => this.onset({ token: row, unit: column });
+    this.map.onpick = ({ row, column }) => set({ token: row, unit: column });
     this.map.root.onpointerleave = () => this.#explainNumber(this.now);
     this.map.root.onkeydown = (event) => this.#onKeyDown(event);
   }
@@ -64,30 +75,11 @@ export class TensorPanel {
     const { flow } = this,
       box = model.boxes.find(({ flows }) => flows.includes(choice.open)) ?? null;
     const alias = box ?? model.boxes.find(({ flows }) => flows.includes(flow.same));
-    this.title.textContent = flow.title;
-    this.from.replaceChildren(
-      ...(flow.tap
-        ? [`${alias ? `${alias.title} · ` : ""}recorded as `, node("code", {}, flow.tap)]
-        : [
-            flow.made === "ids"
-              ? "The input of the model."
-              : `${alias ? `${alias.title} · ` : ""}computed with the model’s own layers`,
-          ]),
-    );
-    this.shape.textContent = shapeWords(flow);
-    this.#showChoices(
-      this.pills,
-      (alias?.flows.length ?? 0) > 1 ? alias.flows.map((name) => [name, model.flows[name].title]) : [],
-      choice.open,
-      (name) => this.onset({ open: name }),
-    );
-    const count = flow.shape.length === 3 ? flow.shape[0] : 0;
-    this.#showChoices(
-      this.heads,
-      Array.from({ length: count > 1 ? count : 0 }, (_, h) => [h, `head ${h}`]),
-      this.#headIndex(),
-      (h) => this.onset({ head: h }),
-    );
+    this.alias = alias;
+    const origin = alias ? `${alias.title} · ` : "",
+      ids = flow.made === "ids" ? "The input of the model." : `${origin}computed with the model’s own layers`;
+    this.from.replaceChildren(...(flow.tap ? [`${origin}recorded as `, node("code", {}, flow.tap)] : [ids]));
+    this.#live.update();
     this.names = model.names[flow.rows].slice(0, flow.shape.at(-2));
     this.columns = model.names[flow.columns] ?? null;
     this.#paintMap();
@@ -106,19 +98,14 @@ export class TensorPanel {
     return { r, c, place: this.flow.shape.length === 3 ? [this.#headIndex(), r, c] : [r, c] };
   }
 
-  #showChoices(place, choices, chosen, pick) {
-    place.hidden = !choices.length;
-    const same =
-      place.children.length === choices.length &&
-      choices.every(([, title], i) => place.children[i].textContent === title);
-    if (!same)
-      place.replaceChildren(
-        ...choices.map(([, title]) => node("button", { type: "button", class: "lineage-button" }, title)),
-      );
-    choices.forEach(([value], i) => {
-      place.children[i].setAttribute("aria-pressed", String(value === chosen));
-      place.children[i].onclick = () => pick(value);
-    });
+  #tensors() {
+    const { flows = [] } = this.alias ?? {};
+    return Object.fromEntries(flows.map((name) => [name, this.model.flows[name].title]));
+  }
+  #headNames() {
+    const { shape } = this.flow,
+      count = shape.length === 3 ? shape[0] : 0;
+    return Object.fromEntries(Array.from({ length: count }, (_, h) => [h, `head ${h}`]));
   }
 
   /* ---- the heat map ---- */
@@ -127,12 +114,12 @@ export class TensorPanel {
     const { flow, model } = this,
       [rows, columns] = flow.shape.slice(-2),
       amount = AMOUNTS.has(flow.made);
-    const most = amount ? null : largestMagnitude(flow.data),
+    const most = amount ? null : math.largestMagnitude(flow.data),
       h = this.#headIndex();
     const high = Math.max(Math.min(22, limitHeight(TALL, 250) / rows), 7) * rows;
     const shareAt = (r, c) => {
-      if (isHidden(model, this.now.open, h, r, c)) return NaN;
-      return scalePosition(flow.shape.length === 3 ? numberAt(flow, h, r, c) : numberAt(flow, r, c), most);
+      if (math.isHidden(model, this.now.open, h, r, c)) return NaN;
+      return scalePosition(flow.shape.length === 3 ? math.numberAt(flow, h, r, c) : math.numberAt(flow, r, c), most);
     };
     const row = (r) => Float32Array.from({ length: columns }, (_, c) => shareAt(r, c));
     this.map.show({ rows, columns, row }, colourRamp(this.theme.colour, amount ? "amount" : "sign"));
@@ -148,7 +135,7 @@ export class TensorPanel {
       this.map.root.clientWidth,
       this.columns ? (longest > 1 ? 8 : 3) + 7.5 * Math.min(10, longest) : 70,
     );
-    this.map.root.ariaLabel = `${flow.title}: ${shapeWords(flow)}. Arrow keys move, Enter keeps a number.`;
+    this.map.root.ariaLabel = `${flow.title}: ${math.shapeWords(flow)}. Arrow keys move, Enter keeps a number.`;
   }
 
   #onKeyDown(event) {
@@ -156,7 +143,7 @@ export class TensorPanel {
     const from = this.reading,
       to = moveCell({ row: from.token, column: from.unit }, event.key, ...this.flow.shape.slice(-2));
     if (to) this.#explainNumber({ token: to.row, unit: to.column });
-    else if (event.key === "Enter" || event.key === " ") this.onset(this.reading);
+    else if (event.key === "Enter" || event.key === " ") this.set(this.reading);
     else return;
     event.preventDefault();
   }
@@ -167,25 +154,20 @@ export class TensorPanel {
       { r, c, place } = this.#clampPosition(choice);
     this.reading = { token: r, unit: c };
     this.map.markCell({ row: r, column: c });
-    const value = numberAt(flow, ...place),
-      explanation = explain(model, now.open, place),
+    const value = math.numberAt(flow, ...place),
+      explanation = math.explain(model, now.open, place),
       column = this.columns ? `“${this.columns[c]}”` : `number ${c}`;
-    const head = node(
-      "p",
-      { class: "value" },
-      `“${this.names[r]}”, ${column}: `,
-      node("b", {}, flow.made === "ids" ? String(value) : formatValue(value)),
-    );
+    const shown = node("b", {}, flow.made === "ids" ? String(value) : math.formatValue(value)),
+      head = node("p", { class: "value" }, `“${this.names[r]}”, ${column}: `, shown),
+      formula = (words) => node("p", { class: "formula" }, words);
     const parts = explanation
       ? [
-          node("p", { class: "formula" }, explanation.formula),
+          formula(explanation.formula),
           node("ul", {}, ...explanation.steps.map((step) => node("li", {}, step))),
-          node("p", { class: "result" }, `= ${formatValue(explanation.value)}`),
+          node("p", { class: "result" }, `= ${math.formatValue(explanation.value)}`),
         ]
       : [
-          node(
-            "p",
-            { class: "formula" },
+          formula(
             flow.made === "blocks"
               ? "Computed in other blocks: choose one in the settings."
               : "Each token is a number: its index in the vocabulary.",
@@ -202,17 +184,17 @@ export class TensorPanel {
     if (own) return;
     const rowValues = (r) =>
       flow.shape.length === 3
-        ? Array.from({ length: flow.shape[2] }, (_, c) => numberAt(flow, h, r, c))
-        : rowOf(flow, r);
+        ? Array.from({ length: flow.shape[2] }, (_, c) => math.numberAt(flow, h, r, c))
+        : math.rowOf(flow, r);
     this.rows.replaceChildren(
       ...Array.from({ length: flow.shape.at(-2) }, (_, r) => {
-        const { mean, variance, norm } = statistics(rowValues(r)),
+        const { mean, variance, norm } = math.statistics(rowValues(r)),
           chosen = r === this.#clampPosition(this.now).r;
         return node(
           "tr",
           { class: chosen ? "chosen" : null },
           node("th", { scope: "row" }, this.names[r] ?? String(r)),
-          ...[mean, variance, norm].map((value) => node("td", {}, formatValue(value))),
+          ...[mean, variance, norm].map((value) => node("td", {}, math.formatValue(value))),
         );
       }),
     );
@@ -245,8 +227,8 @@ export class TensorPanel {
         if (!data) return node("figure", {}, caption);
         const rows = shape.length === 2 ? shape[0] : 1,
           canvas = node("canvas", { role: "img" }),
-          most = largestMagnitude(data);
-        canvas.ariaLabel = `${name}: weights from −${formatValue(most)} to ${formatValue(most)}`;
+          most = math.largestMagnitude(data);
+        canvas.ariaLabel = `${name}: weights from −${math.formatValue(most)} to ${math.formatValue(most)}`;
         const position = (value) => scalePosition(value, most);
         paintPixels(canvas, arrayGrid(data, rows, position), colourRamp(this.theme.colour, "sign"));
         canvas.style.height = `${rows === 1 ? 14 : Math.min(PICTURE, Math.max(24, 3 * rows))}px`;
@@ -255,7 +237,7 @@ export class TensorPanel {
           {},
           caption,
           canvas,
-          node("span", { class: "most" }, `−${formatValue(most)} to ${formatValue(most)}`),
+          node("span", { class: "most" }, `−${math.formatValue(most)} to ${math.formatValue(most)}`),
         );
       }),
     );
@@ -269,20 +251,16 @@ export class TensorPanel {
   csv() {
     const { flow } = this,
       [rows, columns] = flow.shape.slice(-2),
-      heads = flow.shape.length === 3 ? flow.shape[0] : 1,
-      lines = [];
-    for (let h = 0; h < heads; h++)
-      for (let r = 0; r < rows; r++)
-        for (let c = 0; c < columns; c++) {
-          lines.push([
-            flow.shape.length === 3 ? h : "",
-            r,
-            this.names[r],
-            c,
-            this.columns?.[c] ?? "",
-            Number((flow.shape.length === 3 ? numberAt(flow, h, r, c) : numberAt(flow, r, c)).toPrecision(7)),
-          ]);
-        }
+      hasHeads = flow.shape.length === 3;
+    const line = (h, r, c) => {
+      const value = hasHeads ? math.numberAt(flow, h, r, c) : math.numberAt(flow, r, c),
+        column = this.columns?.[c] ?? "";
+      return [hasHeads ? h : "", r, this.names[r], c, column, Number(value.toPrecision(7))];
+    };
+    const count = (length, make) => Array.from({ length }, (_, i) => make(i)),
+      lines = count(hasHeads ? flow.shape[0] : 1, (h) => count(rows, (r) => count(columns, (c) => line(h, r, c)))).flat(
+        2,
+      );
     return toCsv(["head", "row", "token", "column", "column name", flow.title], lines);
   }
 }

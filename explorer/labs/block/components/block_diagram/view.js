@@ -2,6 +2,8 @@
  * Draw a Transformer block as a diagram; every box and every arrow can be opened, and a panel shows its tensor. Event
  * "set": {open, token, unit, head}; everything else happens in the browser.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} BlockDiagramData
  * @property {any[]} boxes {name, title, column, row, kind, flows, parameters, count}
  * @property {any[]} arrows {flow, start, end, way}
@@ -21,10 +23,10 @@
 import { shapeWords } from "./math.js";
 import { layOut, focusOrder } from "./layout.js";
 import { TensorPanel } from "./tensor_panel.js";
-import { loadArrays } from "../../../../static/shared/runtime/array_store.js";
+import { arrayLoader } from "../../../../static/shared/runtime/array_store.js";
 import { saveMenu, svgOf } from "../../../../static/shared/runtime/export_menu.js";
-import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
-import { svgNode, node } from "../../../../static/shared/runtime/dom.js";
+import { svgNode } from "../../../../static/shared/runtime/dom.js";
+import { ViewState } from "../../../../static/shared/runtime/view_state.js";
 import { shortenToWidth } from "../../../../static/shared/runtime/text_metrics.js";
 import { defineComponent, limitHeight } from "../../../../static/shared/runtime/component.js";
 import { Theme } from "../../../../static/shared/runtime/theme.js";
@@ -38,86 +40,74 @@ const PRESENTATION = { slides: [".shape, .pills, .plot", ".below", ".learned"], 
 // As large for a bold arrow: it must not cover the label beside it.
 const ARROWHEAD = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 10, markerHeight: 10, orient: "auto" };
 
-export default defineComponent((place) => {
-  const id = ++count,
-    shared = new SyncedValue(),
-    figure = svgNode("svg", { class: "diagram", role: "group" });
-  const diagram = node("div", { class: "tower" }, figure),
-    stage = node("div", { class: "stage" }, diagram);
-  const makeStep = (label, by) => {
-    const button = node("button", { type: "button", class: "lineage-button" }, label);
-    button.onclick = () => openNeighbour(by);
-    button.onkeydown = (event) => {
-      const offset = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (offset) openNeighbour(offset);
-    };
-    return button;
-  };
-  const backButton = makeStep("← Back", -1),
-    nextButton = makeStep("Next →", 1),
-    stepLabel = node("span", { class: "step-label", role: "status" });
-  place.replaceChildren(stage);
-  const theme = new Theme(place, () => drawDiagram()),
-    panel = new TensorPanel(theme);
-  const trouble = node("p", { class: "trouble", role: "status" });
-  const side = node(
-    "div",
-    { class: "side-panel" },
-    node("div", { class: "walk" }, backButton, nextButton, stepLabel),
-    panel.root,
-  );
-  stage.append(side);
-  place.append(trouble);
-  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
-  const watch = new ResizeObserver(() => drawDiagram());
-  watch.observe(diagram);
+export default defineComponent((place, /** @type {SendEvent<BlockDiagramEvents>} */ send) => {
+  const id = ++count;
   /** @type {BlockDiagramData | null} */
   let data = null, // that is drawn: its arrays are here
     /** @type {BlockDiagramData | null} */
     latest = null,
+    arrays = null,
     model = null,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<BlockDiagramEvents>} */
-    sendEvent = null,
     handles = [],
-    stop = null;
-
-  panel.onset = (part) => setChoice(part);
-  const currentChoice = () => ({
-    ...shared.value,
-    open: model.flows[shared.value.open] ? shared.value.open : data.usual,
-  });
-  function setChoice(part) {
-    const choice = { ...currentChoice(), ...part };
-    shared.set(choice);
-    show();
-    sendEvent?.("set", choice);
-  }
+    drawnWidth = 0,
+    stop = null, // the handle that Tab reaches
+    trouble = "";
+  const view = new ViewState(send, show, (value) => value),
+    { node, button } = view;
+  const load = arrayLoader(
+    (arrived) => {
+      [data, arrays] = [latest, arrived];
+      place.style.setProperty("--tower", data.boxes.some(({ column }) => column) ? "480px" : "310px");
+      trouble = "";
+      showArrays();
+    },
+    () => {
+      trouble = "The numbers did not arrive. Reload the page to try again.";
+      view.update();
+    },
+  );
+  const currentChoice = () => ({ ...view.value, open: model.flows[view.value.open] ? view.value.open : data.usual });
+  const setChoice = (part) => view.set({ ...currentChoice(), ...part });
   /** The tensors of the boxes, in the order in which the model computes them. */
   const walkSteps = () =>
-    Object.keys(model.flows).filter((flow) => model.boxes.some(({ flows }) => flows.includes(flow)));
+    model ? Object.keys(model.flows).filter((flow) => model.boxes.some(({ flows }) => flows.includes(flow))) : [];
+  const stepIndex = () => (model ? walkSteps().indexOf(currentChoice().open) : -1);
   function openNeighbour(by) {
-    if (!model) return;
-    const steps = walkSteps(),
-      next = steps[steps.indexOf(currentChoice().open) + by];
+    const next = walkSteps()[stepIndex() + by];
     if (next) setChoice({ open: next });
   }
-  function showWalk(choice) {
-    const steps = walkSteps(),
-      at = steps.indexOf(choice.open);
-    backButton.disabled = at <= 0;
-    nextButton.disabled = at === steps.length - 1;
-    stepLabel.textContent = at < 0 ? "" : `step ${at + 1} of ${steps.length}`;
-  }
+  const makeStep = (label, by, disabled) => {
+    const onkeydown = ({ key }) => {
+      const offset = { ArrowRight: 1, ArrowLeft: -1 }[key];
+      if (offset) openNeighbour(offset);
+    };
+    return button({ disabled, onclick: () => openNeighbour(by), onkeydown }, label);
+  };
+  const figure = svgNode("svg", { class: "diagram", role: "group" }),
+    diagram = node("div", { class: "tower" }, figure);
+  place.replaceChildren(node("div", { class: "stage" }, diagram));
+  const theme = new Theme(place, () => drawDiagram()),
+    panel = new TensorPanel(theme, setChoice),
+    stepText = () => (stepIndex() < 0 ? "" : `step ${stepIndex() + 1} of ${walkSteps().length}`);
+  const walk = node(
+    "div",
+    { class: "walk" },
+    makeStep("← Back", -1, () => stepIndex() <= 0),
+    makeStep("Next →", 1, () => stepIndex() === walkSteps().length - 1),
+    node("span", { class: "step-label", role: "status" }, stepText),
+  );
+  place.firstElementChild.append(node("div", { class: "side-panel" }, walk, panel.root));
+  place.append(node("p", { class: "trouble", role: "status" }, () => trouble));
+  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
+
   const boxOf = (flow) =>
     model.boxes.find(({ flows }) => flows.includes(flow) || flows.includes(model.flows[flow]?.same));
 
-  function showArrays(arrived) {
-    const flows = Object.fromEntries(
-      Object.entries(data.flows).map(([name, about]) => [name, { ...about, ...arrived[`flow:${name}`] }]),
-    );
-    const parameters = Object.fromEntries(
-      Object.entries(data.parameters).map(([name, shape]) => [name, arrived[`weight:${name}`] ?? { shape }]),
-    );
+  function showArrays() {
+    const mapValues = (values, make) =>
+      Object.fromEntries(Object.entries(values).map(([name, value]) => [name, make(name, value)]));
+    const flows = mapValues(data.flows, (name, about) => ({ ...about, ...arrays[`flow:${name}`] })),
+      parameters = mapValues(data.parameters, (name, shape) => arrays[`weight:${name}`] ?? { shape });
     model = { flows, parameters, names: data.names, boxes: data.boxes, total: data.total };
     figure.ariaLabel = `${data.title}: ${data.boxes.length} boxes and ${data.arrows.length} arrows. Arrow keys move, Enter opens.`;
     drawDiagram();
@@ -130,27 +120,23 @@ export default defineComponent((place) => {
   function drawDiagram() {
     const width = diagram.clientWidth;
     if (!model || !width) return;
-    const layout = layOut(data.boxes, data.arrows, width, limitHeight(Infinity)),
+    drawnWidth = width;
+    const layout = layOut(model.boxes, data.arrows, width, limitHeight(Infinity)),
       mine = figure.contains(document.activeElement),
       head = `block-head-${id}`;
     figure.setAttribute("viewBox", `0 0 ${width} ${layout.height}`);
     figure.setAttribute("height", layout.height);
     figure.setAttribute("width", width);
-    const marker = svgNode(
-      "marker",
-      { ...ARROWHEAD, id: head, markerUnits: "userSpaceOnUse" },
-      svgNode("path", { d: "M0 0L8 4L0 8Z", class: "head" }),
+    const tip = svgNode("path", { d: "M0 0L8 4L0 8Z", class: "head" }),
+      marker = svgNode("marker", { ...ARROWHEAD, id: head, markerUnits: "userSpaceOnUse" }, tip);
+    handles = focusOrder(layout, model.boxes, data.arrows).map(({ kind, i }) =>
+      kind === "box" ? drawBox(model.boxes[i], layout) : drawArrow(data.arrows[i], layout, i, head),
     );
-    const shapes = focusOrder(layout, data.boxes, data.arrows).map(({ kind, i }) =>
-      kind === "box" ? drawBox(data.boxes[i], layout) : drawArrow(data.arrows[i], layout, i, head),
-    );
-    handles = shapes;
-    const arrows = shapes.filter(({ arrow }) => arrow),
-      boxes = shapes.filter(({ box }) => box);
+    const shapesOf = (kind) => handles.filter((one) => one[kind]).map(({ shape }) => shape);
     figure.replaceChildren(
       svgNode("defs", {}, marker),
-      ...arrows.map(({ shape }) => shape),
-      ...boxes.map(({ shape }) => shape),
+      ...shapesOf("arrow"),
+      ...shapesOf("box"),
       ...drawInputs(layout),
     );
     handles.forEach((one) => {
@@ -170,54 +156,32 @@ export default defineComponent((place) => {
       round = box.kind === "sum",
       size = w < 118 ? LETTERS.small : LETTERS.usual;
     const words = round ? "+" : shortenToWidth(box.title, w - 10, size, 600),
-      part = box.count && !round ? `, ${formatUnits(box.count, "parameter")}` : "";
+      part = box.count && !round ? `, ${formatUnits(box.count, "parameter")}` : "",
+      label = `${round ? "+, " : ""}${box.title}${part}`,
+      letters = { "font-size": round ? 18 : size, "text-anchor": "middle", "dominant-baseline": "central" };
     const shape = svgNode(
       "g",
-      { class: `box ${box.kind}`, role: "button", "aria-label": `${round ? "+, " : ""}${box.title}${part}` },
+      { class: `box ${box.kind}`, role: "button", "aria-label": label },
       svgNode("rect", { x: x - w / 2, y: y - h / 2, width: w, height: h, rx: round ? h / 2 : 6 }),
-      svgNode(
-        "text",
-        { x, y, "font-size": round ? 18 : size, "text-anchor": "middle", "dominant-baseline": "central" },
-        words,
-      ),
+      svgNode("text", { x, y, ...letters }, words),
     );
-    return {
-      box,
-      shape,
-      key: `box ${box.name}`,
-      opens: box.flows.find((flow) => data.flows[flow].made === "weights") ?? box.flows.at(-1),
-    };
+    const weights = box.flows.find((flow) => data.flows[flow].made === "weights");
+    return { box, shape, key: `box ${box.name}`, opens: weights ?? box.flows.at(-1) };
   }
 
   function drawArrow(arrow, layout, i, head) {
-    const route = layout.arrows[i],
+    const { x, y, d, anchor } = layout.arrows[i],
       flow = model.flows[arrow.flow],
       label = flow.shape.join("×"),
-      title = { up: flow.title, residual: `Residual: ${flow.title}`, cross: `From the encoder: ${flow.title}` }[
-        arrow.way
-      ];
+      origin = { up: "", residual: "Residual: ", cross: "From the encoder: " }[arrow.way],
+      words = `${label}, an arrow. ${origin}${flow.title}: ${shapeWords(flow)}`,
+      letters = { "font-size": LETTERS.small, "text-anchor": anchor, "dominant-baseline": "central" };
     const shape = svgNode(
       "g",
-      {
-        class: `arrow ${arrow.way}`,
-        role: "button",
-        "aria-label": `${label}, an arrow. ${title}: ${shapeWords(flow)}`,
-      },
-      svgNode("path", { class: "touch", d: route.d }),
-      svgNode("path", { class: "line", d: route.d, "marker-end": `url(#${head})` }),
-      route.anchor && layout.scale === 1
-        ? svgNode(
-            "text",
-            {
-              x: route.x,
-              y: route.y,
-              "font-size": LETTERS.small,
-              "text-anchor": route.anchor,
-              "dominant-baseline": "central",
-            },
-            label,
-          )
-        : null,
+      { class: `arrow ${arrow.way}`, role: "button", "aria-label": words },
+      svgNode("path", { class: "touch", d }),
+      svgNode("path", { class: "line", d, "marker-end": `url(#${head})` }),
+      anchor && layout.scale === 1 ? svgNode("text", { x, y, ...letters }, label) : null,
     );
     return { arrow, shape, key: `arrow ${arrow.flow} ${arrow.end} ${arrow.way}`, opens: arrow.flow };
   }
@@ -237,9 +201,7 @@ export default defineComponent((place) => {
       });
   }
 
-  function openBox(one) {
-    setChoice({ open: one.opens });
-  }
+  const openBox = (one) => setChoice({ open: one.opens });
   function moveFocus(event, one) {
     const offset = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key];
     if (offset) focusBox(handles[Math.max(0, Math.min(handles.length - 1, handles.indexOf(one) + offset))]);
@@ -273,35 +235,21 @@ export default defineComponent((place) => {
       shape.setAttribute("aria-pressed", String(own));
     }
     updateTabStops();
-    showWalk(choice);
+    view.update();
     panel.show(model, choice);
   }
 
   return {
-    show(/** @type {BlockDiagramData} */ newData, component) {
-      const same = data?.address === newData.address && JSON.stringify(data.boxes) === JSON.stringify(newData.boxes);
+    show(/** @type {BlockDiagramData} */ newData) {
+      const sameBoxes = JSON.stringify(data?.boxes) === JSON.stringify(newData.boxes);
       latest = newData;
-      sendEvent = component.setTriggerValue;
-      shared.receive(newData.chosen);
-      if (same) {
-        data = newData;
-        return show();
-      }
-      loadArrays(newData.address).then(
-        (arrived) => {
-          if (latest.address !== newData.address) return;
-          data = latest;
-          place.style.setProperty("--tower", data.boxes.some(({ column }) => column) ? "480px" : "310px");
-          trouble.textContent = "";
-          showArrays(arrived);
-        },
-        () => {
-          trouble.textContent = "The numbers did not arrive. Reload the page to try again.";
-        },
-      );
+      view.receive(newData.chosen);
+      if (load(newData.address)) arrays = null;
+      if (!arrays) return;
+      data = newData;
+      if (sameBoxes) show();
+      else showArrays();
     },
-    close() {
-      watch.disconnect();
-    },
+    resize: () => diagram.clientWidth !== drawnWidth && drawDiagram(),
   };
 }, PRESENTATION);

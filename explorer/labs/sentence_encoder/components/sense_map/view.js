@@ -222,7 +222,7 @@ export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ 
       describePoint("");
       saveMenu(map, { svg: () => svgOf(picture), csv: senseMapCsv, file: data.file });
     },
-    resize: drawMap,
+    resize: () => map.clientWidth !== width && drawMap(),
     close: () => cancelAnimationFrame(frame),
   };
 }, PRESENTATION);
