@@ -46,17 +46,7 @@
  * @property {number} step of the training
  * @property {{off: number[][], flat: number[][], unmasked: boolean, unplaced: boolean}} touch interventions
  */
-import {
-  MOST_SORTED,
-  scoreNames,
-  toggleHead,
-  headScores,
-  includesHead,
-  toggleLayer,
-  describeHead,
-  readWeights,
-  describeInterventions,
-} from "./math.js";
+import * as math from "./math.js";
 import { answersPanel } from "./answers.js";
 import { headGrid } from "./head_grid.js";
 import { headRanking } from "./head_ranking.js";
@@ -121,8 +111,8 @@ export default defineComponent((place) => {
   const training = trainingSlider({ move: moveToStep, settle: releaseStep, reach: fetchSnapshots });
   const grid = headGrid({
     open: (layer, head) => sendEvent("open", [layer, head], "open"),
-    flip: (layer, head) => setInterventions({ off: toggleHead(currentState().touch.off, layer, head) }),
-    flipLayer: (layer) => setInterventions({ off: toggleLayer(currentState().touch.off, layer, data.heads) }),
+    flip: (layer, head) => setInterventions({ off: math.toggleHead(currentState().touch.off, layer, head) }),
+    flipLayer: (layer) => setInterventions({ off: math.toggleLayer(currentState().touch.off, layer, data.heads) }),
     point: (layer, head) => {
       pointed = layer == null ? null : [layer, head];
       requestPaint("words");
@@ -134,8 +124,8 @@ export default defineComponent((place) => {
     move: () => requestPaint("ranking"),
   });
   const scoresPanel = headScoresPanel({
-    flip: () => setInterventions({ off: toggleHead(currentState().touch.off, ...currentState().open) }),
-    flatten: () => setInterventions({ flat: toggleHead(currentState().touch.flat, ...currentState().open) }),
+    flip: () => setInterventions({ off: math.toggleHead(currentState().touch.off, ...currentState().open) }),
+    flatten: () => setInterventions({ flat: math.toggleHead(currentState().touch.flat, ...currentState().open) }),
   });
   const scale = makeChoice(
     "Scale of the colours",
@@ -301,16 +291,16 @@ export default defineComponent((place) => {
       array = step === null ? loaded : packed;
     if (view?.data === array.data && view.step === step && view.of === data) return false;
     const previousView = view;
-    view = Object.assign(readWeights(array, data, step), { step, of: data });
+    view = Object.assign(math.readWeights(array, data, step), { step, of: data });
     measured = new Map();
     return previousView?.causal !== view.causal;
   }
   function scoresOf(layer, head) {
     const key = layer * data.heads + head;
-    if (!measured.has(key)) measured.set(key, headScores(view, layer, head, data.ids));
+    if (!measured.has(key)) measured.set(key, math.headScores(view, layer, head, data.ids));
     return measured.get(key);
   }
-  const isLarge = () => data.layers * data.heads > MOST_SORTED;
+  const isLarge = () => data.layers * data.heads > math.MOST_SORTED;
   /** Return the unit of the keys: those of cross-attention are of another text. */
   const keyUnit = () => (data.keys ? `source ${data.unit}` : data.unit);
   const countVisibleKeys = () => view.hidden.reduce((count, one) => count - one, view.keys);
@@ -412,7 +402,7 @@ export default defineComponent((place) => {
     setTextIfChanged(positionsButton, what.unplaced ? "Restore positions" : "Remove positions");
     maskButton.hidden = !data.can?.mask;
     positionsButton.hidden = !data.can?.positions;
-    const description = describeInterventions(what);
+    const description = math.describeInterventions(what);
     resetButton.hidden = !description;
     setTextIfChanged(
       state,
@@ -433,10 +423,10 @@ export default defineComponent((place) => {
     words.className = "words";
     const [layer, head] = pointed,
       score = isLarge() && order !== "place" ? scoreBy(order)(layer, head) : NaN;
-    const off = includesHead(what.off, layer, head) ? " It is switched off: its output is zero." : "";
+    const off = math.includesHead(what.off, layer, head) ? " It is switched off: its output is zero." : "";
     words.replaceChildren(
       node("b", {}, `${headName(layer, head)}${Number.isNaN(score) ? "" : `: ${scoreFormat(order)(score)}`}. `),
-      describeHead(scoresOf(layer, head), keyUnit()) + off,
+      math.describeHead(scoresOf(layer, head), keyUnit()) + off,
     );
   }
   function showLegend() {
@@ -452,7 +442,7 @@ export default defineComponent((place) => {
     trouble.hidden = true;
     const options = [
       ["place", isLarge() ? "no highlight" : "by layer"],
-      ...[...scoreNames(data.keys), "spread", ...(data.worth ? ["worth"] : [])].map((one) => [
+      ...[...math.scoreNames(data.keys), "spread", ...(data.worth ? ["worth"] : [])].map((one) => [
         one,
         scoreTitles(keyUnit())[one],
       ]),

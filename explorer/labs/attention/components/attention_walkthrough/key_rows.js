@@ -2,18 +2,7 @@
    their scores and weights as bars with numbers. The list scrolls; the largest are named above it.
 
    A scene is { given: the data of view.js, walk: see math.js, step, scale, arrays, look: the palette, size }. */
-import {
-  MASK,
-  QUERY,
-  SCALE,
-  SCORES,
-  SOFTMAX,
-  VALUES,
-  barScale,
-  digitsOf,
-  weightedValue,
-  strongestKeys,
-} from "./math.js";
+import * as math from "./math.js";
 import { quoteToken, tokenLabel } from "../../../../static/shared/runtime/visible_text.js";
 import { pointerPosition } from "../../../../static/shared/runtime/pointer.js";
 import { node } from "../../../../static/shared/runtime/dom.js";
@@ -25,21 +14,21 @@ const NAMED = 4; // of the strongest
 const SUM = 26; // px of the tiles of the sum
 
 /** Whether a step shows vectors; the others show one number a key. */
-const showsVectors = (step) => step < SCORES || step === VALUES;
+const showsVectors = (step) => step < math.SCORES || step === math.VALUES;
 
 /** Draw one vector per row as tiles without numbers, or only the weighted sum of the values. */
 function vectorTiles({ walk, step, scale, arrays, size }, sum = false) {
   const cell = size.track / walk.width,
     gap = cell >= 8 ? 1.5 : 0.5,
     high = sum ? SUM : Math.min(30, size.row - 4);
-  const end = step === VALUES ? weightedScale(walk) : scale.asking,
+  const end = step === math.VALUES ? weightedScale(walk) : scale.asking,
     { data, shape } = arrays.queries;
   const vectorOf = (i) => {
     if (sum) return walk.mixed;
-    if (step === VALUES) return weightedValue(walk, i);
-    return step === QUERY ? data.subarray(i * shape[1], (i + 1) * shape[1]) : walk.key(i);
+    if (step === math.VALUES) return math.weightedValue(walk, i);
+    return step === math.QUERY ? data.subarray(i * shape[1], (i + 1) * shape[1]) : walk.key(i);
   };
-  return Array.from({ length: sum ? 1 : step === QUERY ? shape[0] : walk.count }, (_, i) => i).flatMap((i) => {
+  return Array.from({ length: sum ? 1 : step === math.QUERY ? shape[0] : walk.count }, (_, i) => i).flatMap((i) => {
     const top = sum ? 0 : i * size.row + (size.row - high) / 2;
     return Array.from(vectorOf(i), (value, n) => ({
       rect: [n * cell, top, cell - gap, high],
@@ -50,10 +39,10 @@ function vectorTiles({ walk, step, scale, arrays, size }, sum = false) {
 
 /** Return the note at the end of a row: the number by which keys are compared at this step. */
 function rowNote({ walk, step }, i) {
-  if (step < SCORES) return step === QUERY && i === walk.asked ? "query" : "";
-  if (step >= MASK && Number.isNaN(walk.weights[i])) return step === MASK ? formatNumber(-Infinity) : ""; // empty, not zero
-  if (step >= SOFTMAX) return formatWeight(walk.weights[i]);
-  return formatNumber((step === SCORES ? walk.raw : walk.scaled)[i]);
+  if (step < math.SCORES) return step === math.QUERY && i === walk.asked ? "query" : "";
+  if (step >= math.MASK && Number.isNaN(walk.weights[i])) return step === math.MASK ? formatNumber(-Infinity) : ""; // empty, not zero
+  if (step >= math.SOFTMAX) return formatWeight(walk.weights[i]);
+  return formatNumber((step === math.SCORES ? walk.raw : walk.scaled)[i]);
 }
 
 class KeyRow {
@@ -114,22 +103,22 @@ export class KeyList {
   show(scene) {
     const { given, walk, step, size, look } = scene,
       { tokens, unit } = given,
-      axis = showsVectors(step) ? null : barScale(walk, step);
+      axis = showsVectors(step) ? null : math.barScale(walk, step);
     const span = axis ? axis.high - axis.low || 1 : 1,
       zero = axis ? -axis.low / span : 0;
     this.high = size.row;
-    this.list.ariaLabel = step === QUERY ? "Tokens that may ask" : "Keys: choose one to see its numbers";
+    this.list.ariaLabel = step === math.QUERY ? "Tokens that may ask" : "Keys: choose one to see its numbers";
     this.list.style.setProperty("--zero", zero);
     const barLength = (value) =>
       Number.isNaN(value)
         ? "scaleX(0)"
         : `translateX(${100 * (zero + Math.min(0, value) / span)}%) scaleX(${Math.abs(value) / span})`;
     this.rows.forEach(({ root, bar, ghost, value }, i) => {
-      const hidden = step >= MASK && Number.isNaN(walk.weights[i]),
+      const hidden = step >= math.MASK && Number.isNaN(walk.weights[i]),
         number = axis && !hidden ? axis.values[i] : NaN,
         text = rowNote(scene, i);
       root.classList.toggle("hidden", hidden);
-      root.classList.toggle("asks", step === QUERY && i === walk.asked);
+      root.classList.toggle("asks", step === math.QUERY && i === walk.asked);
       bar.style.transform = barLength(number);
       ghost.style.transform = barLength(axis?.ghost ? axis.ghost[i] : NaN);
       bar.classList.toggle("minus", number < 0);
@@ -145,16 +134,16 @@ export class KeyList {
 
   #nameBest({ given, walk, step }) {
     const { tokens, unit } = given,
-      values = step >= SOFTMAX ? walk.weights : step >= SCALE ? walk.scaled : walk.raw,
-      digits = step >= SOFTMAX ? formatWeight : formatNumber;
+      values = step >= math.SOFTMAX ? walk.weights : step >= math.SCALE ? walk.scaled : walk.raw,
+      digits = step >= math.SOFTMAX ? formatWeight : formatNumber;
     const showHint = (text) => this.best.replaceChildren(node("span", { class: "label hint" }, text));
-    if (step === QUERY) return showHint(walk.count === 1 ? "" : `Click a ${unit} to make it the query.`);
-    if (walk.count === 1 || (step >= MASK && !walk.seen.length)) return showHint("");
-    if (step < SCORES) return showHint(`Point at a ${unit}; press it to stay there.`);
-    if (step >= SOFTMAX && walk.uniform) return showHint("All alike.");
+    if (step === math.QUERY) return showHint(walk.count === 1 ? "" : `Click a ${unit} to make it the query.`);
+    if (walk.count === 1 || (step >= math.MASK && !walk.seen.length)) return showHint("");
+    if (step < math.SCORES) return showHint(`Point at a ${unit}; press it to stay there.`);
+    if (step >= math.SOFTMAX && walk.uniform) return showHint("All alike.");
     this.best.replaceChildren(
       node("span", { class: "label" }, "Strongest"),
-      ...strongestKeys(walk, step, NAMED).map((i) => {
+      ...math.strongestKeys(walk, step, NAMED).map((i) => {
         const row = node(
           "button",
           { type: "button", class: "strong" },
@@ -177,13 +166,13 @@ export class KeyList {
   #drawFoot(scene, axis, zero) {
     const { walk, step, scale, look, size } = scene,
       makeLabel = (text) => node("span", { class: "foot-label" }, text);
-    if (step < SCORES) {
-      const digits = digitsOf(scale.asking),
+    if (step < math.SCORES) {
+      const digits = math.digitsOf(scale.asking),
         [low, high] = [-scale.asking, scale.asking].map((value) => node("span", {}, formatNumber(value, digits)));
       return this.foot.replaceChildren(node("div", { class: "legend" }, low, node("i", { class: "ramp" }), high));
     }
-    if (step >= MASK && !walk.seen.length) return this.foot.replaceChildren();
-    if (step === VALUES) {
+    if (step >= math.MASK && !walk.seen.length) return this.foot.replaceChildren();
+    if (step === math.VALUES) {
       paintShapes(this.sum, vectorTiles(scene, true), look, size.track, SUM);
       this.sum.ariaLabel = `The sum: ${Array.from(walk.mixed, (value) => formatNumber(value)).join(", ")}`;
       return this.foot.replaceChildren(
@@ -200,7 +189,7 @@ export class KeyList {
     if (axis.low < 0 && zero > 0.12) ticks.push(makeTick(formatNumber(axis.low, 1), 0));
     if (axis.high > 0 && zero < 0.88) ticks.push(makeTick(formatNumber(axis.high, 1), 1));
     const total =
-      step === SOFTMAX
+      step === math.SOFTMAX
         ? formatNumber(
             walk.seen.reduce((all, i) => all + walk.weights[i], 0),
             3,

@@ -22,26 +22,7 @@
  * @property {number} asked index of the query token
  * @property {number} step 0 to 6
  */
-import {
-  COLUMNS,
-  MASK,
-  QUERY,
-  SCALE,
-  SOFTMAX,
-  STEPS,
-  VALUES,
-  describePicture,
-  largestKey,
-  filledFormula,
-  generalFormula,
-  largestComponent,
-  formulaText,
-  stepNote,
-  colourScales,
-  describeStep,
-  walkCsv,
-  walkOf,
-} from "./math.js";
+import * as math from "./math.js";
 import { loadArrays } from "../../../../static/shared/runtime/array_store.js";
 import { quoteToken, tokenLabel } from "../../../../static/shared/runtime/visible_text.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
@@ -88,7 +69,7 @@ class Formula {
   }
 
   setFormula(parts) {
-    const text = formulaText(parts);
+    const text = math.formulaText(parts);
     if (text !== this.text) this.root.replaceChildren(...formulaNodes(parts));
     return (this.text = text);
   }
@@ -99,7 +80,7 @@ const PRESENTATION = { slides: [".askers, .rail, .formula, .note", ".lens", ".ke
 export default defineComponent((place) => {
   const chips = node("div", { class: "chips", role: "group", "aria-label": "Query token" });
   const askers = node("div", { class: "askers" }, node("span", { class: "label" }, "Query token"), chips);
-  const steps = STEPS.map((name, i) => {
+  const steps = math.STEPS.map((name, i) => {
     const button = node(
       "button",
       { type: "button", class: "step" },
@@ -137,7 +118,7 @@ export default defineComponent((place) => {
   const lens = node("div", { class: "lens" }, title, node("div", { class: "frame" }, canvas), words);
   const keys = new KeyList({
     keep: (at) => walk && keepKey(at),
-    point: (at) => walk && currentStep() !== QUERY && hoverKey(at),
+    point: (at) => walk && currentStep() !== math.QUERY && hoverKey(at),
   });
   const trouble = node("p", { class: "trouble", role: "status" });
   place.replaceChildren(
@@ -178,7 +159,7 @@ export default defineComponent((place) => {
     keptPlace = null,
     hoveredPlace = null; // keys, and numbers of their vectors
 
-  const currentStep = () => Math.max(0, Math.min(STEPS.length - 1, walked.value ?? 0));
+  const currentStep = () => Math.max(0, Math.min(math.STEPS.length - 1, walked.value ?? 0));
   const currentQuery = () => Math.max(0, Math.min(data.tokens.length - 1, queryIndex.value ?? 0));
   const selectedKey = () => keptKey ?? walk.favourite;
   const requestFrame = () => {
@@ -189,7 +170,7 @@ export default defineComponent((place) => {
   };
 
   function goToStep(to) {
-    if (to < 0 || to >= STEPS.length || to === currentStep()) return;
+    if (to < 0 || to >= math.STEPS.length || to === currentStep()) return;
     walked.set(to);
     trigger("step", to);
     requestFrame();
@@ -204,7 +185,7 @@ export default defineComponent((place) => {
   }
 
   function keepKey(at) {
-    if (currentStep() === QUERY) return setQuery(at);
+    if (currentStep() === math.QUERY) return setQuery(at);
     keptKey = at;
     requestFrame();
   }
@@ -270,9 +251,12 @@ export default defineComponent((place) => {
     if (at !== turned) turnTo(at);
     if (!loaded || !size) return;
     if (walk?.arrays !== loaded.arrays || walk.wanted !== currentQuery()) {
-      walk = Object.assign(walkOf(loaded.arrays, currentQuery()), { arrays: loaded.arrays, wanted: currentQuery() });
-      walk.favourite = largestKey(walk);
-      scale = colourScales(loaded.arrays);
+      walk = Object.assign(math.walkOf(loaded.arrays, currentQuery()), {
+        arrays: loaded.arrays,
+        wanted: currentQuery(),
+      });
+      walk.favourite = math.largestKey(walk);
+      scale = math.colourScales(loaded.arrays);
       drawnState = "";
     }
     look ??= makePalette(theme.colour, data.colour);
@@ -281,7 +265,7 @@ export default defineComponent((place) => {
     drawnState = state;
     if (other) showTokens(at);
     showSelection(at);
-    if (other) keys.scrollToKey(at === QUERY ? walk.asked : selectedKey());
+    if (other) keys.scrollToKey(at === math.QUERY ? walk.asked : selectedKey());
   }
 
   function turnTo(at) {
@@ -292,26 +276,26 @@ export default defineComponent((place) => {
       one.classList.toggle("done", i < at);
     });
     back.setAttribute("aria-disabled", at === 0); // not disabled: that would take the focus away, and with it the arrow keys
-    next.setAttribute("aria-disabled", at === STEPS.length - 1);
+    next.setAttribute("aria-disabled", at === math.STEPS.length - 1);
   }
 
   const sceneAt = (at) => ({ given: data, arrays: loaded.arrays, walk, step: at, scale, look, size });
 
   /** Draw everything that depends on the step and the query. */
   function showTokens(at) {
-    place.dataset.step = STEPS[at].toLowerCase();
+    place.dataset.step = math.STEPS[at].toLowerCase();
     buttons.forEach((chip, i) => {
       chip.setAttribute("aria-pressed", i === walk.asked);
       chip.tabIndex = i === walk.asked ? 0 : -1;
-      chip.classList.toggle("hidden", at >= MASK && Number.isNaN(walk.weights[i]));
+      chip.classList.toggle("hidden", at >= math.MASK && Number.isNaN(walk.weights[i]));
     });
     revealChip(buttons[walk.asked]);
     keys.show(sceneAt(at));
     const numbers = Array.from({ length: walk.width }, (_, i) => i + 1);
     saveMenu(place, {
       svg: () => screenSvg(place, { skip: ".askers, .rail, .trouble, .best", canvases: redrawings(place) }),
-      csv: () => toCsv([...COLUMNS, ...numbers], walkCsv(walk, data.tokens)),
-      file: `${data.file}-${STEPS[at].toLowerCase()}`,
+      csv: () => toCsv([...math.COLUMNS, ...numbers], math.walkCsv(walk, data.tokens)),
+      file: `${data.file}-${math.STEPS[at].toLowerCase()}`,
     });
   }
 
@@ -323,24 +307,24 @@ export default defineComponent((place) => {
   }
 
   /** A vector of many numbers may be higher than its frame, which then scrolls. */
-  const pictureHeight = (at) => (at < SCALE || at === VALUES ? Math.max(size.high, size.tiles) : size.high);
+  const pictureHeight = (at) => (at < math.SCALE || at === math.VALUES ? Math.max(size.high, size.tiles) : size.high);
 
   /** Show the hovered or focused key, otherwise the selected one. */
   function showSelection(at) {
     const on = hovered ?? selectedKey(),
       spot = hoveredPlace ?? keptPlace,
-      framed = spot ?? (at === VALUES ? largestComponent(walk) : -1);
+      framed = spot ?? (at === math.VALUES ? math.largestComponent(walk) : -1);
     const framedScene = { ...sceneAt(at), key: on, place: framed };
-    setText(heading, describeStep(walk, at, on, data));
-    rule.setFormula(generalFormula(walk, at, data));
-    const text = sum.setFormula(filledFormula(walk, at, on, Math.max(0, framed)));
-    setText(note, stepNote(walk, at, data));
-    setText(title, at >= SOFTMAX && !walk.seen.length ? "" : describePicture(walk, at, on, data));
+    setText(heading, math.describeStep(walk, at, on, data));
+    rule.setFormula(math.generalFormula(walk, at, data));
+    const text = sum.setFormula(math.filledFormula(walk, at, on, Math.max(0, framed)));
+    setText(note, math.stepNote(walk, at, data));
+    setText(title, at >= math.SOFTMAX && !walk.seen.length ? "" : math.describePicture(walk, at, on, data));
     paintShapes(canvas, drawPicture(framedScene, size.lens, size.high), look, size.lens, pictureHeight(at));
     const label = `${title.textContent}: ${text}`;
     if (canvas.ariaLabel !== label) canvas.ariaLabel = label;
     setText(words, pictureCaption({ ...framedScene, place: spot ?? -1 }));
-    keys.markRows(at === QUERY ? -1 : on, at === QUERY ? walk.asked : selectedKey());
+    keys.markRows(at === math.QUERY ? -1 : on, at === math.QUERY ? walk.asked : selectedKey());
   }
 
   // The pointer and the keyboard.
@@ -353,7 +337,7 @@ export default defineComponent((place) => {
 
   function keyAt(event) {
     const at = currentStep();
-    if (!walk || at === SCALE || at === MASK || at === SOFTMAX) return null;
+    if (!walk || at === math.SCALE || at === math.MASK || at === math.SOFTMAX) return null;
     const { x, y } = inside(event, canvas),
       place = placeAt(tileGrid(walk.width, size.lens, size.room), walk.width, x, y);
     return place < 0 ? null : place;

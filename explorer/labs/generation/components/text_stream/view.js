@@ -17,15 +17,7 @@
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
 import { icon, node, tint } from "../../../../static/shared/runtime/dom.js";
-import {
-  StreamQueue,
-  requestKey,
-  meanSurprisal,
-  formatRules,
-  formatSettings,
-  formatStatus,
-  problemText,
-} from "./event_stream.js";
+import * as stream from "./event_stream.js";
 import { toBits, formatOdds, quotePiece } from "../../../../static/shared/charts/surprisal_colour.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
@@ -97,7 +89,7 @@ class Panel {
       from = text.length;
     if (!written) return;
     const more = written.length > from,
-      sentence = problemText(written),
+      sentence = stream.problemText(written),
       troubled = sentence !== this.trouble.textContent;
     if (more) text.appendTokens(written.pieces.slice(from), written.surprises.slice(from));
     this.root.dataset.state = written.state;
@@ -109,7 +101,7 @@ class Panel {
   }
 
   updateStatus() {
-    setTextIfChanged(this.status, this.written ? formatStatus(this.written, this.unit) : "");
+    setTextIfChanged(this.status, this.written ? stream.formatStatus(this.written, this.unit) : "");
     if (this.at === null || this.at === undefined) this.describeToken(null);
   }
 
@@ -124,7 +116,7 @@ class Panel {
         `${quotePiece(written.pieces[at], written.ids[at])}: at temperature 1 ${formatOdds(surprisal)}, ${formatNumber(toBits(surprisal), 1)} bits`,
       );
     }
-    const surprisal = written && meanSurprisal(written.surprises);
+    const surprisal = written && stream.meanSurprisal(written.surprises);
     setTextIfChanged(
       this.note,
       surprisal === null
@@ -145,7 +137,7 @@ export default defineComponent((place) => {
   place.replaceChildren(node("div", { class: "controls" }, button, about, key), list, caption, announcement);
 
   const panels = new Map();
-  const writers = new StreamQueue({
+  const writers = new stream.StreamQueue({
     open: (address) => new EventSource(address),
     now: () => performance.now(),
     onChange: onTextChange,
@@ -181,7 +173,7 @@ export default defineComponent((place) => {
       lastStatusTime = -Infinity; // show the final number immediately
       setTextIfChanged(
         announcement,
-        `${text.model.title}: ${problemText(text) || formatStatus(text, unitOf(text, writing))}`,
+        `${text.model.title}: ${stream.problemText(text) || stream.formatStatus(text, unitOf(text, writing))}`,
       );
       if (!writers.busy) queueMicrotask(() => arrangePanels(true)); // new data may have been waiting for this
     }
@@ -235,12 +227,12 @@ export default defineComponent((place) => {
       key.dataset.of = `${unit} ${full}`;
       key.replaceChildren(drawLegend(unit, full));
     }
-    setTextIfChanged(about, data.models.length ? formatSettings(data) : "No model is chosen.");
-    const stale = writing && requestKey(writing) !== requestKey(data);
+    setTextIfChanged(about, data.models.length ? stream.formatSettings(data) : "No model is chosen.");
+    const stale = writing && stream.requestKey(writing) !== stream.requestKey(data);
     setTextIfChanged(
       caption,
       stale
-        ? `On the screen: ${formatSettings(writing)}. Generate uses what is set now.`
+        ? `On the screen: ${stream.formatSettings(writing)}. Generate uses what is set now.`
         : "The same seed gives the same text.",
     );
     updateButton();
@@ -270,7 +262,7 @@ const textsAsPlainText = (panels, data) =>
   panels
     .map(({ written }) => {
       const { model, pieces } = written;
-      return `${model.title} · ${formatRules(data)} · ${formatStatus(written, unitOf(written, data))}\n\n${model.prompt}${pieces.join("")}\n`;
+      return `${model.title} · ${stream.formatRules(data)} · ${stream.formatStatus(written, unitOf(written, data))}\n\n${model.prompt}${pieces.join("")}\n`;
     })
     .join("\n\n");
 

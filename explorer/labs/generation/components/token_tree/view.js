@@ -22,16 +22,7 @@
  * @typedef {object} TokenTreeEvents
  * @property {{path: number[], more: number}} path the ids that the user wants, and how many to sample after them
  */
-import {
-  SHOWN,
-  addAction,
-  nextAction,
-  pathAfter,
-  remainder,
-  candidateRows,
-  formatCandidate,
-  totalSurprisal,
-} from "./math.js";
+import * as math from "./math.js";
 import { branchWidth } from "../../../../static/shared/charts/value_scale.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
@@ -68,7 +59,7 @@ class Candidate {
 
   show(row, temperature) {
     const text = pieceLabel(row.piece, row.id),
-      p = formatCandidate(row, temperature),
+      p = math.formatCandidate(row, temperature),
       { classList } = this.root;
     setTextIfChanged(this.piece, text);
     setTextIfChanged(this.p, p);
@@ -97,7 +88,7 @@ class Column {
   head = node("div", { class: "step" });
   list = node("div", { class: "candidates", role: "group" });
   others = node("div", { class: "others" });
-  branches = svgNode("svg", { class: "branches", width: GAP, height: ROW * (SHOWN + 1), "aria-hidden": "true" });
+  branches = svgNode("svg", { class: "branches", width: GAP, height: ROW * (math.SHOWN + 1), "aria-hidden": "true" });
   root = node("div", { class: "column" }, this.branches, node("div", {}, this.head, this.list, this.others));
 
   /** `from`: the row that was taken in the column before; null: there is none. */
@@ -106,7 +97,7 @@ class Column {
     for (const { root } of this.candidates) root.classList.remove("asked");
     if (key === this.shown) return;
     this.shown = key;
-    this.rows = candidateRows(step, temperature);
+    this.rows = math.candidateRows(step, temperature);
     this.taken = this.rows.findIndex(({ taken }) => taken);
     while (this.candidates.length > this.rows.length) this.candidates.pop().root.remove();
     while (this.candidates.length < this.rows.length) {
@@ -117,7 +108,7 @@ class Column {
     this.rows.forEach((row, i) => this.candidates[i].show(row, temperature));
     setTextIfChanged(this.head, step.id === undefined ? `next ${unit}` : String(at + 1));
     this.list.ariaLabel = step.id === undefined ? `Candidates for the next ${unit}` : `Candidates of step ${at + 1}`;
-    const { p, sampled } = remainder(this.rows, step.sampled);
+    const { p, sampled } = math.remainder(this.rows, step.sampled);
     this.others.replaceChildren(
       ...(p || sampled ? [`others ${formatWeight(p, 2)}`, ...(sampled ? [icon("casino")] : [])] : []),
     );
@@ -193,19 +184,19 @@ export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */
 
   /* ---- requests to the page, one at a time ---- */
   function requestAction(action) {
-    waiting = addAction(waiting, action);
+    waiting = math.addAction(waiting, action);
     if (!busy) sendNextAction();
   }
 
   function sendNextAction() {
     clearTimeout(busy);
     busy = 0;
-    const { action, behind } = nextAction(waiting, data.steps.length, data.most);
+    const { action, behind } = math.nextAction(waiting, data.steps.length, data.most);
     waiting = behind;
     if (!action) return;
     busy = setTimeout(sendNextAction, PATIENCE);
     const path = data.steps.map(({ id }) => id);
-    send("path", pathAfter(action, path));
+    send("path", math.pathAfter(action, path));
   }
 
   function takeCandidate(at, row) {
@@ -303,10 +294,10 @@ export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */
         learned = `at temperature 1 ${formatOdds(step.surprise)}, ${formatNumber(toBits(step.surprise), 1)} bits`;
       return setTextIfChanged(
         about,
-        `Step ${at + 1}, ${quotePiece(step.piece, step.id)}: ${learned}; at this temperature ${formatCandidate(all[taken], data.temperature)}.`,
+        `Step ${at + 1}, ${quotePiece(step.piece, step.id)}: ${learned}; at this temperature ${math.formatCandidate(all[taken], data.temperature)}.`,
       );
     }
-    const total = totalSurprisal(steps);
+    const total = math.totalSurprisal(steps);
     setTextIfChanged(
       about,
       steps.length
@@ -408,9 +399,11 @@ function treeCsv({ steps, here, most, temperature }) {
   const all = steps.length < most ? [...steps, here] : steps;
   const columns = ["step", "rank", "id", "piece", "probability", "learned", "surprise in nats", "taken", "sampled"];
   const cells = (step, at) =>
-    candidateRows(step, temperature).map(({ id, piece, p, learned, taken, sampled }, i) => [
-      ...[at + 1, i < step.candidates.length ? i + 1 : null, id, piece, p, learned],
-      ...[taken ? step.surprise : null, Number(taken), Number(sampled)],
-    ]);
+    math
+      .candidateRows(step, temperature)
+      .map(({ id, piece, p, learned, taken, sampled }, i) => [
+        ...[at + 1, i < step.candidates.length ? i + 1 : null, id, piece, p, learned],
+        ...[taken ? step.surprise : null, Number(taken), Number(sampled)],
+      ]);
   return toCsv(columns, all.flatMap(cells));
 }
