@@ -36,9 +36,7 @@ export function headScoresPanel(does) {
   const description = node("p", { class: "said" }),
     importance = node("p", { class: "worth" });
   const makeButton = (press) => {
-    const button = node("button", { type: "button", class: "lineage-button" });
-    button.onclick = press;
-    return button;
+    return node("button", { type: "button", class: "lineage-button", onclick: press });
   };
   const off = makeButton(does.flip),
     flat = makeButton(does.flatten);

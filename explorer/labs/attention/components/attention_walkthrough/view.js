@@ -3,6 +3,8 @@
  * own numbers. Pointing at a key or at a number of a vector shows it, a click keeps it; this sends no event. Events:
  * "asked": index of the token that was pressed; "step": the step that was selected.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} WalkthroughData
  * @property {string[]} tokens
  * @property {number} asked index of the query token
@@ -77,30 +79,26 @@ class Formula {
 
 const PRESENTATION = { slides: [".askers, .rail, .formula, .note", ".lens", ".keys"] };
 
-export default defineComponent((place) => {
+export default defineComponent((place, /** @type {SendEvent<WalkthroughEvents>} */ send) => {
   const chips = node("div", { class: "chips", role: "group", "aria-label": "Query token" });
   const askers = node("div", { class: "askers" }, node("span", { class: "label" }, "Query token"), chips);
   const steps = math.STEPS.map((name, i) => {
-    const button = node(
+    return node(
       "button",
-      { type: "button", class: "step" },
+      { type: "button", class: "step", onclick: () => goToStep(i) },
       node("span", { class: "number" }, String(i + 1)),
       node("span", { class: "name" }, name),
     );
-    button.onclick = () => goToStep(i);
-    return button;
   });
   const [back, next] = [
     { label: "Back", name: "arrow_back", by: -1 },
     { label: "Next", name: "arrow_forward", by: 1 },
   ].map(({ label, name, by }) => {
-    const button = node(
+    return node(
       "button",
-      { type: "button", class: "lineage-button" },
+      { type: "button", class: "lineage-button", onclick: () => goToStep(currentStep() + by) },
       ...(by < 0 ? [icon(name), label] : [label, icon(name)]),
     );
-    button.onclick = () => goToStep(currentStep() + by);
-    return button;
   });
   const rail = node(
     "div",
@@ -141,8 +139,6 @@ export default defineComponent((place) => {
   /** @type {WalkthroughData | null} */
   let data = null,
     loaded = null,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<WalkthroughEvents>} */
-    trigger,
     walk = null,
     scale = null,
     look = null,
@@ -172,14 +168,14 @@ export default defineComponent((place) => {
   function goToStep(to) {
     if (to < 0 || to >= math.STEPS.length || to === currentStep()) return;
     walked.set(to);
-    trigger("step", to);
+    send("step", to);
     requestFrame();
   }
 
   function setQuery(at) {
     if (at === currentQuery()) return;
     queryIndex.set(at);
-    trigger("asked", at);
+    send("asked", at);
     clearSelection();
     requestFrame();
   }
@@ -376,8 +372,6 @@ export default defineComponent((place) => {
     event.stopPropagation();
   });
 
-  const sized = new ResizeObserver(requestFrame);
-  sized.observe(place);
   const redrawAll = () => {
     drawnState = "";
     requestFrame();
@@ -410,8 +404,7 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {WalkthroughData} */ newData, { setTriggerValue }) {
-      trigger = setTriggerValue;
+    show(/** @type {WalkthroughData} */ newData) {
       if (!loaded) {
         receiveData(newData);
         data = newData; // its room is kept before its numbers are here
@@ -421,10 +414,10 @@ export default defineComponent((place) => {
       loadData(newData);
       requestFrame();
     },
+    resize: requestFrame,
     close() {
       turn++;
       cancelAnimationFrame(waiting);
-      sized.disconnect();
       document.fonts?.removeEventListener("loadingdone", redrawAll);
     },
   };

@@ -4,6 +4,8 @@
  * temperature of the nearest text with the same prefix. Events: "temperature": where the slider was released (with
  * keys: 400 ms after the last one); "position": {model, of, at} of the token that was pressed.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} TemperatureData
  * @property {number[]} temperatures of the texts, ascending
  * @property {number} temperature the page's value
@@ -29,7 +31,7 @@ import { Distribution } from "./distribution.js";
 import { loadArrays } from "../../../../static/shared/runtime/array_store.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { element, node } from "../../../../static/shared/runtime/dom.js";
+import { setTextIfChanged, element, node } from "../../../../static/shared/runtime/dom.js";
 import { shortenToEnd } from "../../../../static/shared/runtime/visible_text.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
@@ -52,10 +54,6 @@ const COLUMNS = [
   "entropy in bits",
 ];
 
-function setTextIfChanged(place, text) {
-  if (place.textContent !== text) place.textContent = text;
-}
-
 /** Load the arrays of a model's texts, and the names of its tokens if they are not in the data. */
 async function loadText(model) {
   const [arrays, names] = await Promise.all([loadArrays(model.address), model.names ? loadArrays(model.names) : null]);
@@ -68,7 +66,7 @@ const PRESENTATION = { slides: [".controls, .finding, .written", ".controls, .di
 /** Return how a sentence names a model: “the LSTM”; a real model has a name of its own, in small letters. */
 const nameOf = ({ title }) => (/^[a-z0-9]/.test(title) ? title : `the ${title}`);
 
-export default defineComponent((place) => {
+export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} */ send) => {
   const slider = node("input", { type: "range", class: "slider", min: 0, max: 2, step: 0.01 });
   const size = node("output", { class: "size", "aria-hidden": "true" });
   const marks = node("div", { class: "marks" });
@@ -106,8 +104,6 @@ export default defineComponent((place) => {
   let exact = null; // the place whose logits are here: { choice, text, of, at, context }
   /** @type {TemperatureData} */
   let data,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<TemperatureEvents>} */
-    trigger,
     texts = [],
     hovered = null,
     isDragged = false,
@@ -141,7 +137,7 @@ export default defineComponent((place) => {
     isDragged = false;
     if (currentTemperature() !== from.value) {
       temperature.set(currentTemperature());
-      trigger("temperature", currentTemperature());
+      send("temperature", currentTemperature());
     }
     requestFrame();
   }
@@ -280,6 +276,7 @@ export default defineComponent((place) => {
     if (turn === fetchNumber) requestFrame();
   }
 
+  const tableRows = () => texts.flatMap((text) => text.rowsOfTable());
   function loadTexts(newData, all) {
     const { models, file } = newData,
       addresses = models.map(({ name, address }) => `${name} ${address}`).join();
@@ -302,25 +299,16 @@ export default defineComponent((place) => {
     if (cards.childElementCount !== texts.length) cards.replaceChildren(...texts.map(({ root }) => root));
     place.style.setProperty("--texts", texts.length);
     place.dataset.texts = texts.length;
-    place.classList.toggle(
-      "noted",
-      models.some(({ note }) => note),
-    );
+    const isNoted = models.some(({ note }) => note);
+    place.classList.toggle("noted", isNoted);
     place.classList.remove("waiting");
     const blind = sizes.every((size) => size === sizes[0]); // else one guesses among more than another
     setTextIfChanged(legendEnd, `${formatNumber(full / Math.LN2, 1)} bits${blind ? " (uniform guess)" : ""}`);
-    setTextIfChanged(
-      textPanel.firstChild,
-      texts.length > 1 ? "The texts, with the same random numbers" : "The text, with the same random numbers",
-    );
+    setTextIfChanged(textPanel.firstChild, `The text${texts.length > 1 ? "s" : ""}, with the same random numbers`);
     saveMenu(textPanel, {
       svg: () => screenSvg(textPanel, { skip: ".trouble" }),
       txt: () => texts.map((text) => text.describeText()).join("\n\n"),
-      csv: () =>
-        toCsv(
-          COLUMNS,
-          texts.flatMap((text) => text.rowsOfTable()),
-        ),
+      csv: () => toCsv(COLUMNS, tableRows()),
       file: `${file}-text`,
     });
   }
@@ -352,35 +340,28 @@ export default defineComponent((place) => {
     const position = { model: texts[i].model.name, of: currentRow(), at };
     hovered = null;
     keptPosition.set(position);
-    trigger("position", position);
+    send("position", position);
     requestFrame();
   }
 
   return {
-    show(/** @type {TemperatureData} */ newData, { setTriggerValue }) {
-      trigger = setTriggerValue;
+    show(/** @type {TemperatureData} */ newData) {
       if (!isDragged) temperature.receive(newData.temperature);
       const words = JSON.stringify(newData.marks);
       if (marks.dataset.words !== words) {
         marks.dataset.words = words;
         marks.replaceChildren(
           ...newData.marks.map(([value, position]) => {
-            const end = { 0: "at-start", 2: "at-end" }[value],
-              name = `Temperature ${value}${position && `, ${position}`}`;
-            const mark = node(
-              "button",
-              { type: "button", class: end, "aria-label": name },
-              node("b", {}, String(value)),
-              " ",
-              position ? node("span", {}, position) : null,
-            );
-            mark.style.setProperty("--at", value / 2);
-            mark.onclick = () => {
+            const name = `Temperature ${value}${position && `, ${position}`}`,
+              end = { 0: "at-start", 2: "at-end" }[value],
+              words = position ? node("span", {}, position) : null;
+            const onclick = () => {
               holdSlider();
               setTemperature(value);
               releaseSlider();
             };
-            return mark;
+            const attributes = { class: end, "aria-label": name, style: `--at: ${value / 2}`, onclick };
+            return node("button", { type: "button", ...attributes }, node("b", {}, String(value)), " ", words);
           }),
         );
       }

@@ -26,7 +26,7 @@ import * as math from "./math.js";
 import { branchWidth } from "../../../../static/shared/charts/value_scale.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { setTextIfChanged, icon, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
+import { iconButton, setTextIfChanged, icon, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
 import { toBits, formatOdds, quotePiece, pieceLabel } from "../../../../static/shared/charts/surprisal_colour.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
@@ -133,20 +133,15 @@ class Column {
 const PRESENTATION = { slides: [".finding, .token-text, .controls, .about", ".columns"] };
 
 export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */ send) => {
-  const makeButton = (label, name, press) => {
-    const button = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
-    button.onclick = press;
-    return button;
-  };
   const name = node("span", { class: "name" });
   const key = node("span", { class: "keys" });
   const finding = node("h3", { class: "finding" });
   const text = new TokenText("The text so far");
   const about = node("p", { class: "about" });
-  const next = makeButton("", "casino", () => requestAction(["next", 1]));
-  const more = makeButton("", "fast_forward", () => requestAction(["next", 10]));
-  const backButton = makeButton("Back", "undo", () => requestAction(["back", 1]));
-  const fromPrompt = makeButton("From the prompt", "first_page", () => requestAction(["back", data.steps.length]));
+  const next = iconButton("casino", "", () => requestAction(["next", 1]));
+  const more = iconButton("fast_forward", "", () => requestAction(["next", 10]));
+  const backButton = iconButton("undo", "Back", () => requestAction(["back", 1]));
+  const fromPrompt = iconButton("first_page", "From the prompt", () => requestAction(["back", data.steps.length]));
   const meter = node("output", { class: "meter" });
   const controls = node(
     "div",
