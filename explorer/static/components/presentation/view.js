@@ -426,14 +426,9 @@ function stretchFrame(frame, px, stays = false) {
 }
 
 function makeBar(go) {
-  const makeButton = (name, word, to, keys) => {
-    const button = node(
-      "button",
-      { type: "button", class: "lineage-button", title: `${word} (${keys})`, "aria-label": word },
-      icon(name),
-    );
-    button.onclick = () => go(to);
-    return button;
+  const makeButton = (symbol, word, to, keys) => {
+    const attributes = { title: `${word} (${keys})`, "aria-label": word, onclick: () => go(to) };
+    return node("button", { type: "button", class: "lineage-button", ...attributes }, icon(symbol));
   };
   const backButton = makeButton("arrow_back", "Back", "back", "left arrow"),
     next = makeButton("arrow_forward", "Next", "next", "right arrow"),
@@ -484,9 +479,7 @@ export default defineComponent((place) => {
     makeBar((to) => projector.goTo(to)),
     () => {},
   );
-  const setPressed = (on) => {
-    button.ariaPressed = String(on);
-  };
+  const setPressed = (on) => (button.ariaPressed = String(on));
   projector.changed = setPressed;
   button.onclick = () => projector.turnPresentation(!projector.on);
   setPressed(projector.on);

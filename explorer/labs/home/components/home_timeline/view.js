@@ -2,6 +2,8 @@
  * Draw the architectures of the home page along one line; each is a link. Event "open": the page of a plain click, so
  * that Streamlit does not load the page again.
  *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
  * @typedef {object} HomeTimelineData
  * @property {any[]} stations {year, name, source, question, colour, href, page, link, figure}; figure is null or has kind
  *    "bars" {rows: [{label, value}]}, "amounts" {rows, values from 0}, "reach" {lines: [{label, colour, values}], low,
@@ -216,25 +218,22 @@ function makeStation(station, open) {
 // Four stations on a slide: they are one row there.
 const PRESENTATION = { slides: ["li:nth-child(-n+4)", "li:nth-child(n+5):nth-child(-n+8)", "li:nth-child(n+9)"] };
 
-export default defineComponent((place) => {
+export default defineComponent((place, /** @type {SendEvent<HomeTimelineEvents>} */ send) => {
   const list = node("ol");
   place.replaceChildren(list);
   let stations = [],
-    shape,
-    /** @type {import("../../../../static/shared/runtime/events.js").SendEvent<HomeTimelineEvents>} */
-    trigger;
+    shape;
   const repaintStations = () => stations.forEach((station) => station.paint());
   const watch = new ResizeObserver(repaintStations);
   document.fonts.ready.then(repaintStations); // widths measured before the font came were another font's
 
   return {
-    show(data, { setTriggerValue }) {
-      trigger = setTriggerValue;
+    show(/** @type {HomeTimelineData} */ data) {
       const next = JSON.stringify(data.stations.map((station) => ({ ...station, figure: null })));
       if (next !== shape) {
         // a late figure must not take the focus from a link
         shape = next;
-        stations = data.stations.map((station) => makeStation(station, (page) => trigger("open", page)));
+        stations = data.stations.map((station) => makeStation(station, (page) => send("open", page)));
         list.replaceChildren(...stations.map((station) => station.element));
         watch.disconnect();
         stations.forEach((station) => watch.observe(station.box));
