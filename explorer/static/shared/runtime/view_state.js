@@ -47,13 +47,13 @@ export class LiveElements {
   };
 
   /** Create a button that plays or pauses, with the symbol and the word of what it does next. */
-  playButton = (isPlaying, { words = ["Play", "Pause"], ...attributes }) => {
+  playButton = (isPlaying, attributes) => {
     const at = () => Number(Boolean(isPlaying())),
       symbol = { class: "lineage-icon", "aria-hidden": "true" };
     return this.button(
       attributes,
       this.node("span", symbol, () => ["play_arrow", "pause"][at()]),
-      this.node("span", {}, () => words[at()]),
+      this.node("span", {}, () => ["Play", "Pause"][at()]),
     );
   };
 
