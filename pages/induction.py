@@ -85,11 +85,10 @@ def page(session: PageSession[InductionState]) -> None:
         draw_learning=lambda: draw_learning(session, request),
     )
     draw_earlier_note(request)
-    losses, typed = final_losses(state, views), state.row is not None
-    finding, sentence = findings.loss_finding(losses), findings.loss_text(losses)
+    finding, typed = findings.loss_finding(final_losses(state, views)), state.row is not None
     headline("" if typed else finding)  # the headline of a typed row is about that row
     row_section(state, views)
-    paragraph(f"On random rows: {finding} {sentence}" if typed and sentence else sentence)
+    paragraph(f"On random rows: {finding}" if typed and finding else "")
     if not request.offers_missing:
         draw_learning(session, request)
     with page_section("induction-heads", "Where do the heads attend?"):

@@ -9,6 +9,8 @@ from typing import Any
 
 from explorer.charts import Chart
 
+_ROOM_ABOVE = 30  # pixels above the axes, where the page writes the position at which values are read
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -46,6 +48,8 @@ class Panel:
     def data(self) -> dict[str, object]:
         """The data for the browser, computed once for all visitors."""
         plot = self.chart.figure().to_plotly_json()
+        if self.rest is not None:
+            plot["layout"]["margin"] = {**plot["layout"].get("margin", {}), "t": _ROOM_ABOVE}
         if self.earlier:
             _add_pale(plot, self.earlier.chart.figure().to_plotly_json())
         readouts = list(self.chart.readouts)

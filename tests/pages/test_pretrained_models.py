@@ -275,7 +275,7 @@ def test_the_depth_of_answers_is_drawn_from_the_measurements() -> None:
     texts = [str(block.get("text", "")) for block in document.blocks]
     assert_mentions(texts[0], "most probable token from layer 2 of 2 on (median over 3 prompts). … in a single layer")
     assert_mentions(
-        texts[1], "“The capital of France is” … “Paris” … 900 in the embedding, 90 after layer 1 and 1 after"
+        texts[1], "“The capital of France is” … “Paris” … 900 in the embedding and 1 after … its probability is 0.50"
     )
     (figures,) = [block["data"]["figures"] for block in document.blocks if block["kind"] == "component"]
     alternatives = [figure["alt"] for figure in figures]

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention.attend import Head
-from explorer.inspection.load_model import LoadedModel, load_model, to_array
+from explorer.inspection.load_model import LoadedModel, shared_model, to_array
 from explorer.inspection.words.labelling import parse_row
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.models.taps import Intervention, intervene, record
@@ -213,12 +213,12 @@ class AblationLosses:
 
 def predict_row(run: StoredRun, text: str) -> RowReading:
     """Predict every symbol of a typed row, see `read_row`. Raises DamagedRun."""
-    return read_row(load_model(run), text)
+    return read_row(shared_model(run), text)
 
 
 def measure_heads(run: StoredRun) -> HeadMeasurements:
     """Score the heads of every seed, and remove each of them. Raises DamagedRun."""
-    loaded = load_model(run)
+    loaded = shared_model(run)
     scores = measure_scores(loaded)
     rise = head_losses(loaded, "zero") - scores.second_copy_loss[:, None, None]
     return HeadMeasurements(scores, find_roles(scores), rise)
@@ -226,7 +226,7 @@ def measure_heads(run: StoredRun) -> HeadMeasurements:
 
 def ablation_losses(run: StoredRun, ablation: Ablation) -> AblationLosses:
     """Remove the head of each role in turn. Raises DamagedRun."""
-    loaded = load_model(run)
+    loaded = shared_model(run)
     scores = measure_scores(loaded)
     roles = find_roles(scores)
     without = {role: loss_without(loaded, [[heads[role]] for heads in roles], ablation) for role in roles[0]}
@@ -238,7 +238,7 @@ def predict_row_without(run: StoredRun, text: str, role: str) -> tuple[RowReadin
 
     Raises DamagedRun.
     """
-    loaded = load_model(run)
+    loaded = shared_model(run)
     heads = [[each[role]] if role in each else [] for each in find_roles(measure_scores(loaded))]
     try:
         return read_row(loaded, text), read_row(loaded, text, heads)

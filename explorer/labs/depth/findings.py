@@ -237,10 +237,8 @@ def answer_depth_finding(settled: Estimate, rise: Estimate, layers: int) -> str:
 
 
 def single_answer_text(prompt: str, answer: str, ranks: Sequence[int], probability: float) -> str:
-    """Describe the rank of the answer to one prompt at some depths, and its probability at the end."""
-    last = len(ranks) - 1
-    depths = sorted({0, last // 2, max(last - 6, 0), max(last - 2, 0), max(last - 1, 0), last})
-    found = join_words(
-        [f"{ranks[depth]:,} after layer {depth}" if depth else f"{ranks[0]:,} in the embedding" for depth in depths]
+    """Describe the rank of the answer to one prompt at both ends of the model, and its probability there."""
+    return (
+        f"“{prompt}” is continued with “{answer}”. Its rank is {ranks[0]:,} in the embedding and {ranks[-1]:,} after "
+        f"the last layer, where its probability is {probability:.2f}."
     )
-    return f"“{prompt}” is continued with “{answer}”. Its rank is {found}, where its probability is {probability:.2f}."

@@ -71,14 +71,6 @@ def loss_finding(losses: Mapping[str, Seeds]) -> str:
     return f"{capitalize('; '.join(parts))}." if parts else ""
 
 
-def loss_text(losses: Mapping[str, Seeds]) -> str:
-    """State the loss of each model, by its words: median and range over the seeds."""
-    parts = [f"{_median_and_range(values)} for {words}" for words, values in losses.items()]
-    return f"Loss on the second copy in nats per symbol, median (range) over the seeds: {join_words(parts)}." * bool(
-        parts
-    )
-
-
 def comparison_text(losses: Mapping[str, Seeds]) -> str:
     """Compare the losses of the models, with the test that was used."""
     found = compare_with_best(losses, paired=True, higher=False)

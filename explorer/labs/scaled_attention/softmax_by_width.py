@@ -114,9 +114,8 @@ def width_panels(statistics: SoftmaxStatistics) -> tuple[ui.Panel, ...]:
             margin=84,
             digits="power" if name == "gradient" else 2,
         )
-        frames = [_with_dots(chart, index) for index in range(len(WIDTHS))]
-        rest = tuple(map(float, WIDTHS))
-        panels.append(ui.Panel(f"widths-{name}", frames[-1], title=title, rest=rest, frames=frames))
+        rest = tuple(map(float, WIDTHS))  # in each frame the values at its width are read
+        panels.append(ui.Panel(f"widths-{name}", chart, title=title, rest=rest, frames=[chart] * len(WIDTHS)))
     return tuple(panels)
 
 
@@ -149,14 +148,3 @@ def _lines(values: Float[ndarray, "kinds widths 3"], y: charts.Axis) -> list[cha
         charts.Line(kind, kind, "--m-transformer", dash, np.array(WIDTHS), each, edges=edges)
         for (kind, dash), each in zip(_KINDS.items(), shown, strict=True)
     ]
-
-
-def _with_dots(chart: charts.LineChart, index: int) -> charts.LineChart:
-    """Return the chart with a dot on each line at one width."""
-    dots = [
-        charts.Line(
-            "", "", "--ink", "solid", line.x, np.where(np.arange(len(WIDTHS)) == index, line.middle, np.nan), "filled"
-        )
-        for line in chart.lines
-    ]
-    return replace(chart, lines=[*chart.lines, *dots], words=chart.text)

@@ -65,9 +65,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.row_finding([False] * 3, {"A": values}),
         findings.loss_finding({"one": LOW, "two": HIGH, "three": np.array([0.1, 0.7, 0.1])}),
         findings.loss_finding({"two": HIGH}),
-        findings.loss_text({"one": LOW, "two": HIGH}),
         findings.loss_finding({}),
-        findings.loss_text({}),
         findings.loss_finding({"one": LOW[:1]}),
         *(
             findings.comparison_text(each)

@@ -69,19 +69,14 @@ def test_another_model_starts_at_its_first_head() -> None:
     assert replace(EDITED, seeds=2).with_defaults() == ScaledAttentionState(seeds=2)
 
 
-def test_only_the_bars_and_the_dots_change_between_frames_of_widths() -> None:
+def test_every_width_has_a_frame_of_bars_and_is_read_on_the_lines() -> None:
     statistics = measure_softmax(draws=3, keys=8)
     bars, _, largest, *_ = width_panels(statistics)
     assert [chart.traces()[0]["y"] for chart in bars.frames] == statistics.one[0].round(4).tolist()
-    frames = [[trace["y"] for trace in chart.traces()] for chart in largest.frames]
-    medians = statistics.percentiles("largest")[..., 0]
-    for stop, frame in enumerate(frames):
-        assert len(frame) == 8 and frame[:6] == frames[0][:6]
-        for dots, values in zip(frame[6:], medians, strict=True):
-            assert [i for i, value in enumerate(dots) if value is not None] == [stop]
-            assert dots[stop] == pytest.approx(values[stop], rel=1e-4)
-    text = largest.chart.text
-    assert len(frames) == len(WIDTHS) and text.startswith("Largest weight by dₖ from 1 to 1,024: not divided from")
+    assert len(largest.frames) == len(WIDTHS) and largest.rest == WIDTHS
+    middle = largest.chart.traces()[largest.chart.readouts[0]["trace"]]
+    assert middle["y"] == pytest.approx(statistics.percentiles("largest")[0, :, 0], rel=1e-4)
+    assert largest.chart.text.startswith("Largest weight by dₖ from 1 to 1,024: not divided from")
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
