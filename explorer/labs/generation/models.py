@@ -44,9 +44,8 @@ def encode_prompt(stored_model: Model, prompt: str) -> EncodedPrompt:
     """Encode a prompt for a stored model. Raises DamagedRun or TextError."""
     tokenizer = tokenizer_of(stored_model)
     lowered = prompt.lower() if stored_model.lowercase else prompt
-    given, unseen = generate.prompt_ids(tokenizer, lowered)
-    ids = [*stored_model.prompt_start, *given.tolist()]
-    text = tokenizer.decode(given.tolist())
+    ids, unseen = stored_model.read_prompt(prompt)
+    text = tokenizer.decode(ids[len(stored_model.prompt_start) :])
     notes = []
     if not tokenizer.encode(lowered).tolist():
         notes.append(generate.FROM_NOTHING if prompt.strip() else "")
