@@ -30,7 +30,7 @@ def measure_reference() -> dict[str, object]:
         sizes = tuple(size for size in state.sizes(sweep, part) if size not in costs[part])
         if not sizes:
             continue
-        rows = np.stack(astuple(measure((part, sizes)))).T
+        rows = np.stack(astuple(measure((part, sizes)).costs)).T
         for size, row in zip(sizes, rows, strict=True):
             forward, both, saved_bytes = (float(value) if np.isfinite(value) else None for value in row)
             costs[part][size] = [_round_seconds(forward), _round_seconds(both), saved_bytes]

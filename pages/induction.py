@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.labs.induction import findings
 from explorer.labs.induction.ablation import ablation_section
 from explorer.labs.induction.heads import heads_section
 from explorer.labs.induction.real_model import real_model_section
 from explorer.labs.induction.row_input import controls, row_section
 from explorer.labs.induction.state import InductionState
-from explorer.labs.induction.training import loss_finding, loss_text, moments_section, training_section
+from explorer.labs.induction.training import final_losses, moments_view, training_section
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import escape_markdown, explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import explanation, headline, lead, page_head, paragraph, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs
+from explorer.ui.views import draw_now
 from explorer.ui.wording import join_words
 
 FILES = {
@@ -83,18 +85,17 @@ def page(session: PageSession[InductionState]) -> None:
         draw_learning=lambda: draw_learning(session, request),
     )
     draw_earlier_note(request)
-    headline, typed = loss_finding(state, views), state.row is not None
-    if headline and not typed:  # the headline of a typed row is about that row
-        st.subheader(escape_markdown(headline), anchor=False)
+    losses, typed = final_losses(state, views), state.row is not None
+    finding, sentence = findings.loss_finding(losses), findings.loss_text(losses)
+    headline("" if typed else finding)  # the headline of a typed row is about that row
     row_section(state, views)
-    if sentence := loss_text(state, views):
-        explanation(escape_markdown(f"On random rows: {headline} {sentence}" if typed else sentence))
+    paragraph(f"On random rows: {finding} {sentence}" if typed and sentence else sentence)
     if not request.offers_missing:
         draw_learning(session, request)
     with page_section("induction-heads", "Where do the heads attend?"):
         heads_section(shown, views)
     folded_section("induction-ablation", "What is lost without one head?", lambda: ablation_section(shown, views))
-    folded_section("moments", "At which step do the heads appear?", lambda: moments_section(state, views))
+    folded_section("moments", "At which step do the heads appear?", lambda: draw_now(moments_view, state, views))
     folded_section("real-model", "Does a real language model have such heads?", lambda: real_model_section(session))
     folded_section("why", "Why are two layers needed?", formulas_section)
     code_and_papers("induction.code", FILES, PAPERS)

@@ -20,11 +20,12 @@ from explorer.labs.memory import (
 )
 from explorer.labs.memory.state import MemoryState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import empty_panel, lead, page_head, paragraph, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
+from explorer.ui.views import draw_now
 
 PAPERS = (
     (
@@ -68,7 +69,7 @@ def draw_learning(session: PageSession[MemoryState], request: TrainRequest) -> N
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.header("Accuracy during training", anchor=False)
             draw_train_controls(request, session.state.configs)
-        training_chart.learning_chart(session.state, session.state.variants, request)
+        training_chart.learning_chart(session.state, request)
 
 
 def page(session: PageSession[MemoryState]) -> None:
@@ -92,10 +93,8 @@ def page(session: PageSession[MemoryState]) -> None:
     with page_section("lengths", "Accuracy by sequence length", heading=False):
         draw_earlier_note(request)
         if recalled:
-            st.subheader(escape_markdown(findings.solved_finding(recalled, state.length)), anchor=False)
-            training_chart.length_chart(state, variants, recalled)
-            if warning := results.learning_rate_finding(state):
-                explanation(escape_markdown(warning))
+            draw_now(training_chart.lengths_view, state, variants, recalled)
+            paragraph(results.learning_rate_finding(state))
         else:
             empty_panel("No finished run with these settings yet.", 120)
     if not request.offers_missing:

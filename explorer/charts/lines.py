@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import plotly.graph_objects as go
@@ -39,7 +39,7 @@ class Line:
         the middle of the seeds with the lowest and the highest seed, which are the edges of a band
     dots: whether each point has a dot, because few were measured: a filled one, or a hollow one for a second line of
         the same model
-    statistic: what the middle is, in a saved table
+    statistic, edges: what the middle is and what the edges of the band are, in a saved table
     name: beside the value at the pointer, if it is not the label
     """
 
@@ -51,7 +51,9 @@ class Line:
     values: Float[ndarray, " points"] | Float[ndarray, "points 3"]
     dots: Literal["", "filled", "hollow"] = ""
     width: float = 3.0
+    _: KW_ONLY
     statistic: str = "median"
+    edges: tuple[str, str] = ("lowest seed", "highest seed")
     name: str = ""
 
     @property
@@ -182,11 +184,11 @@ class LineChart:
 def _line_traces(line: Line, x_axis: Axis) -> list[Trace]:
     """Return the traces of a line: its band, if it has one, then the line."""
     start = x_axis.span[0] if x_axis.log and x_axis.span else -math.inf
-    x = [round_significant(max(float(value), start)) for value in line.x]
+    x = [round_significant(max(float(value), start), 7) for value in line.x]
     title = line.title if line.title.startswith(line.label) else f"{line.label} {line.title}"
     traces = []
     if line.band is not None:
-        for values, name in zip(line.band.T, ("lowest seed", "highest seed"), strict=True):
+        for values, name in zip(line.band.T, line.edges, strict=True):
             y = [round_significant(value) for value in values]
             traces.append(line_trace(x, y, f"{title}, {name}", line.colour, width=0))
             traces[-1]["fillcolor"] = css_colour(line.colour, 0.18)
@@ -203,7 +205,7 @@ def _line_traces(line: Line, x_axis: Axis) -> list[Trace]:
 
 def _describe_course(line: Line) -> str:
     """Return the first and the last value of a line in words."""
-    values = [f"{value:.3g}" for value in line.middle if math.isfinite(value)]
+    values = [f"{v:,.0f}" if abs(v) >= 1_000 else f"{v:.3g}" for v in line.middle if math.isfinite(v)]
     if len(values) < 2:
         return " " + (values[0] if values else "no value yet")
     return f" from {values[0]} to {values[-1]}"

@@ -34,7 +34,7 @@ from explorer.experiments import pretraining, trimming
 from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
 from explorer.inspection import evaluate
 from explorer.jobs import disk_space, limits
-from explorer.jobs.time_budget import fit_to_seconds
+from explorer.jobs.limits import fit_to_seconds
 from explorer.run_store import operations, storage, store
 from explorer.tasks.text.config import TextConfig
 from explorer.tokenization import text as tokenizers

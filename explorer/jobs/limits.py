@@ -18,7 +18,7 @@ from explorer.models.configs import NgramTextConfig
 from explorer.number_format import format_bytes, format_duration
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import negation_data
-from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.config import RunConfig, default_config, setting_declaration, with_settings
 
 # Settings whose lowering makes a training cheaper, in the order in which they are proposed, with their words.
 REDUCIBLE = {
@@ -176,7 +176,7 @@ def _describe_remedies(config: RunConfig, is_allowed: Callable[[Cost], bool]) ->
     for name, words in REDUCIBLE.items():
         given = read_setting(config, name)
         if given > 1 and (most := _largest_allowed(config, name, given, is_allowed)):
-            changed = read_setting(_default(config), name) < given
+            changed = read_setting(default_config(task_row(config.task).name, config.model_name), name) < given
             found.append((not changed, f"{format_size(most, words)} ({given:,} given)"))
     found.sort(key=lambda each: each[0])  # first what differs from the default
     chosen = [words for _, words in found[:_MOST_PROPOSALS]]
@@ -186,10 +186,6 @@ def _describe_remedies(config: RunConfig, is_allowed: Callable[[Cost], bool]) ->
 def format_size(value: int, words: str) -> str:
     """Return a number with its noun, as in “1 seed”."""
     return f"{value:,} {words}" if value > 1 else "1 " + re.sub(r"s\b", "", words, count=1)
-
-
-def _default(config: RunConfig) -> RunConfig:
-    return default_config(task_row(config.task).name, config.model_name)
 
 
 def read_setting(config: RunConfig, name: str) -> int:
@@ -221,3 +217,28 @@ def largest_value(given: int, allows: Callable[[int], bool]) -> int | None:
         else:
             high = middle
     return low or None
+
+
+def fit_to_seconds(config: RunConfig, seconds: float, min_evaluations: int = 0) -> RunConfig:
+    """Return the configuration with as many steps as fit into about this time, evaluations included.
+
+    The number of steps follows from the estimate of the time (`cost.py`), so wall-clock time never enters a run.
+
+    min_evaluations: if the run is evaluated at all, then at least so often, at shorter intervals if need be.
+
+    Raises InvalidSetting if the task is counted in epochs.
+    """
+    if not config.iterations:
+        raise InvalidSetting("A time can be given where training counts in steps; this task counts in epochs.")
+    if config.model_name == "ngram":
+        return config
+
+    def with_steps(steps: int) -> RunConfig:
+        every = config.evaluate_every
+        every = max(1, min(every, steps // min_evaluations)) if every and min_evaluations else every
+        return with_settings(config, {"iterations": steps, "evaluate_every": every})
+
+    most = setting_declaration(config, "iterations").metadata["high"]
+    steps = largest_value(most + 1, lambda steps: estimate_cost(with_steps(steps)).seconds <= seconds) or 1
+    digits = max(0, len(str(steps)) - 2)  # the estimate is good to about two digits
+    return with_steps(steps // 10**digits * 10**digits)

@@ -15,7 +15,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
+from jaxtyping import Int
+
+from explorer.byte_cache import Once
 from explorer.errors import DamagedRun, InvalidSetting
+from explorer.lazy_libraries import torch
+from explorer.seeds import generator
 from explorer.tasks.negation import (
     CLASSES,
     MAX_CLASSES,
@@ -23,8 +28,8 @@ from explorer.tasks.negation import (
     LabelledSentence,
     Negation,
     NegationConfig,
+    SentenceRows,
 )
-from explorer.tasks.once import Once
 from explorer.tasks.own_tables import MAX_LABEL, Labelled, read_labelled
 from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sentiment.data import Sentiment
@@ -202,3 +207,25 @@ class Language:
 def language_of(task: Negation | Sentiment) -> Language:
     """Return the words and the classes of the data."""
     return Language(task.vocabulary, task.classes)
+
+
+def sentence_rows(task: Negation) -> SentenceRows:
+    """Return the rows of all sentences, padded to the longest one."""
+    ids = torch.tensor([row.ids for row in task.rows])
+    return SentenceRows(ids, torch.tensor(task.labels), torch.tensor(task.lengths))
+
+
+def batch_rows(
+    task: Negation, seeds: range, order: int, epochs: int, batch_size: int
+) -> list[Int[torch.Tensor, "replicas batch"]]:
+    """Return the indices of the sentences in the batch of each step; each seed shuffles each epoch anew.
+
+    `order` is the seed of the batches.
+    """
+    purpose = f"order/{order}" if order else "order"
+    orders = []
+    for seed in seeds:
+        sample = torch.tensor(task.sample("train", seed))
+        shuffled = torch.rand(epochs, len(sample), generator=generator(seed, purpose)).argsort(dim=-1)
+        orders.append(sample[shuffled])
+    return [batch for epoch in torch.stack(orders, dim=1) for batch in epoch.split(batch_size, dim=-1)]

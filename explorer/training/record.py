@@ -147,6 +147,10 @@ class Record:
         """A key for caches; contains the SHA-256 of an own text, so that results can be dropped with it."""
         return getattr(self.config.task, "text", ""), self.key, id(self)
 
+    def snapshot_steps(self) -> list[int]:
+        """Return the steps whose weights are in memory."""
+        return sorted(self.snapshots)
+
     def weights(self, step: int | None = None) -> Mapping[str, ndarray]:
         """Return the weights after so many steps, by default the last ones. Raises DamagedRun if they are missing."""
         step = self.curves.step if step is None else step

@@ -16,7 +16,7 @@ from explorer.inspection.pretrained.answer_depth import AnswersByDepth
 from explorer.inspection.pretrained.texts import PROMPTS
 from explorer.inspection.pretrained.word_similarity import word_similarity
 from explorer.inspection.transformer.structure import model_structure
-from explorer.labs.depth.answer_depth import _draw
+from explorer.labs.depth.answer_depth import answers_view
 from explorer.ui.document import Document
 from explorer.ui.training.stored_models import find_real_model
 from explorer.web import results
@@ -271,9 +271,13 @@ def test_the_depth_of_answers_is_drawn_from_the_measurements() -> None:
     ranks = np.array([[900, 800, 700], [90, 200, 40], [1, 1, 1]])
     probabilities = np.array([[0.0, 0.0, 0.0], [0.01, 0.0, 0.02], [0.5, 0.7, 0.9]])
     document = Document()
-    _draw(document, {"answers": AnswersByDepth(PROMPTS[:3], 40, 52, ranks, probabilities, ranks + 50.0)})
+    answers_view(document, AnswersByDepth(PROMPTS[:3], 40, 52, ranks, probabilities, ranks + 50.0))
     texts = [str(block.get("text", "")) for block in document.blocks]
     assert_mentions(texts[0], "most probable token from layer 2 of 2 on (median over 3 prompts). … in a single layer")
     assert_mentions(
         texts[1], "“The capital of France is” … “Paris” … 900 in the embedding, 90 after layer 1 and 1 after"
     )
+    (figures,) = [block["data"]["figures"] for block in document.blocks if block["kind"] == "component"]
+    alternatives = [figure["alt"] for figure in figures]
+    assert alternatives[0] == "Probability of the answer, by depth: answer from 0 to 0.7."
+    assert alternatives[1].endswith("by depth: answer from 800 to 1; other answers from 850 to 51.")

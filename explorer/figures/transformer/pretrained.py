@@ -1,4 +1,4 @@
-"""Figures of the experiments with real models: what happens at which depth, and the heads of all layers."""
+"""Figures of the experiments with real models: what happens at which depth."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
-from jaxtyping import Float
-from numpy import ndarray
 
 from explorer.charts.style import (
     css_colour,
     figure,
-    heatmap,
     horizontal_line,
     line_end_labels,
     line_with_dots,
@@ -77,26 +74,3 @@ def _traces(line: DepthLine) -> list[dict[str, object]]:
         },
         line_with_dots(line.name, line.colour, line.dash, x, line.values),
     ]
-
-
-def heads_by_layer(shares: Float[ndarray, "layers heads"], name: str) -> go.Figure:
-    """Return a heat map of a share from 0 to 1 for every head: columns are layers, rows are heads."""
-    layers, heads = shares.shape
-    step = max(1, layers // 10)
-    return figure(
-        {**heatmap(shares.T, name), "hoverinfo": "skip", "texttemplate": "", "xgap": 1, "ygap": 1},
-        xaxis={
-            "tickvals": list(range(0, layers, step)),
-            "ticktext": [str(layer + 1) for layer in range(0, layers, step)],
-            "title": {"text": "layer"},
-            "showgrid": False,
-        },
-        yaxis={
-            "tickvals": list(range(heads)),
-            "ticktext": [str(head + 1) for head in range(heads)],
-            "title": {"text": "head"},
-            "autorange": "reversed",
-            "showgrid": False,
-        },
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-    )

@@ -11,11 +11,18 @@ from torch import Tensor
 
 from explorer.inspection.attention.attend import Ablation, interventions
 from explorer.inspection.attention.attention_model import attention_model
-from explorer.inspection.load_model import LoadedModel, to_array
+from explorer.inspection.load_model import LoadedModel, load_model, to_array
 from explorer.models.taps import intervene, record
-from explorer.tasks.sequence_labelling.agreement import AgreementConfig
-from explorer.tasks.sequence_labelling.agreement_rows import answer_position, build_rows, evaluation_clauses, is_correct
+from explorer.run_store.store import StoredRun
+from explorer.tasks.sequence_labelling.agreement import (
+    AgreementConfig,
+    answer_position,
+    build_rows,
+    evaluation_clauses,
+    is_correct,
+)
 from explorer.tasks.sequence_labelling.rows import logits_per_replica
+from explorer.training.record import Record
 
 SENTENCE_KINDS = {"verb": "misleading", "pronoun": "confusing"}  # the sentences used for each target
 
@@ -29,6 +36,11 @@ class AgreementHeads:
     nearest_noun_attention: Float[ndarray, "replicas layers heads"]  # on the noun before the verb, the attractor
     accuracy: Float[ndarray, " replicas"]  # of the unchanged model
     ablated_accuracy: Float[ndarray, "replicas layers heads"]  # with this head zeroed
+
+
+def measure_heads(run: StoredRun | Record, target: str) -> AgreementHeads:
+    """Measure every head of a run, see `measure_agreement_heads`. Raises DamagedRun."""
+    return measure_agreement_heads(load_model(run), target)
 
 
 def measure_agreement_heads(loaded: LoadedModel, target: str) -> AgreementHeads:

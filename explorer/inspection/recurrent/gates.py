@@ -7,6 +7,7 @@ gate of an LSTM or the update gate of a GRU (here the share that is kept); over 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +16,13 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.errors import InvalidSetting, shorten
-from explorer.inspection.load_model import LoadedModel, to_array
+from explorer.inspection.load_model import LoadedModel, load_model, to_array
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import record
-from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.run_store.store import StoredRun
+from explorer.tasks.recall import RecallConfig, evaluation_sequences
 from explorer.tokenization.words import fold_word
+from explorer.training.record import Record
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"  # the letters that stand for symbols
 SEQUENCES = 64  # over which half-lives are averaged
@@ -55,6 +57,39 @@ class GateReading:
     traces: tuple[GateTrace, ...]
     half_lives: Float[ndarray, " units"] | None  # in steps; None without gates
     answers: Float[ndarray, "time symbols"]  # probabilities read out after each symbol
+
+
+@dataclass(frozen=True, eq=False)
+class GateActivity:
+    """The gates of one seed while it reads a sequence, and the half-lives of the units of all seeds."""
+
+    reading: GateReading
+    half_lives: Mapping[str, Float[ndarray, "replicas units"]]  # of each gated run, by its title
+
+
+def measure_gates(
+    runs: Sequence[tuple[str, StoredRun | Record]], step: int, replica: int, letters: str, longest: int
+) -> GateActivity:
+    """Run one seed of a run on a sequence, and compute the half-lives of the units of all runs.
+
+    runs: with their titles; the first one reads
+    step: the snapshot; after its last one, the last one of every run is taken
+    replica: the seed that reads
+    letters: the sequence; empty: a random one
+    longest: the most symbols that are read
+
+    Raises InvalidSetting and DamagedRun.
+    """
+    (_, run), task = runs[0], runs[0][1].config.task_as(RecallConfig)
+    ids = parse_symbols(letters or random_sequence(task), task.symbols)[:longest]
+    reading, lives = read_gates(load_model(run, step), ids, replica), {}
+    is_last = step == run.snapshot_steps()[-1]
+    for title, each in runs if reading.half_lives is not None else ():
+        steps = each.snapshot_steps()
+        loaded = load_model(each, steps[-1] if is_last else max(one for one in steps if one <= step))
+        if has_keep_gate(loaded):
+            lives[title] = half_lives(np.log(mean_keep_rates(loaded)))
+    return GateActivity(reading, lives)
 
 
 def parse_symbols(text: str, symbols: int) -> tuple[int, ...]:

@@ -10,21 +10,63 @@ initialization reaches within 200 symbols.
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
-from explorer.inspection.load_model import LoadedModel, to_array
+from explorer.inspection.load_model import LoadedModel, load_model, to_array
+from explorer.inspection.recurrent.gates import has_keep_gate, mean_keep_rates
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import intervene
-from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.run_store.store import StoredRun
+from explorer.tasks.recall import RecallConfig, evaluation_sequences
+from explorer.training.record import Record
 
 SEQUENCES = 64  # doubling them changes the ratio of first to last by 2 %
 _MAX_SYMBOLS = 2**14  # of all replicas, whose activations are held for one backward pass: about 20 MB
+
+
+@dataclass(frozen=True, eq=False)
+class GradientHistory:
+    """Gradients and gates of one run at its snapshots."""
+
+    steps: tuple[int, ...]
+    norms: Float[ndarray, "steps replicas time"]
+    shares: Float[ndarray, "replicas units"] | None  # that are kept at a step before training; None without gates
+    radii: Float[ndarray, " replicas"] | None  # of a plain net before training
+
+
+def gradient_history(run: StoredRun | Record) -> GradientHistory:
+    """Return the gradients of a run at each of its snapshots. Raises DamagedRun."""
+    steps = run.snapshot_steps()
+    first = load_model(run, steps[0])
+    recurrent = isinstance(first.stack, RecurrentClassifier)
+    gated = recurrent and has_keep_gate(first)
+    return GradientHistory(
+        tuple(steps),
+        np.stack([input_gradient_norms(load_model(run, step)) for step in steps]),
+        mean_keep_rates(first) if gated else None,
+        spectral_radii(first) if recurrent and not gated else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RecallOutcome:
+    """What a run has learned, and how much gradient reaches its first symbol after training."""
+
+    accuracy: Float[ndarray, " replicas"]
+    gradient_ratio: Float[ndarray, " replicas"]  # the gradient at the first symbol divided by that at the last
+
+
+def recall_outcome(run: StoredRun | Record) -> RecallOutcome:
+    """Return the outcome of a run on recall. Raises DamagedRun."""
+    norms = input_gradient_norms(load_model(run))
+    return RecallOutcome(run.curves.last("accuracy"), norms[:, 0] / np.maximum(norms[:, -1], 1e-300))
 
 
 def input_gradient_norms(loaded: LoadedModel, length: int | None = None) -> Float[ndarray, "replicas time"]:

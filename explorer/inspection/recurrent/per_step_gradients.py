@@ -19,12 +19,12 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
-from explorer.inspection.load_model import LoadedModel, to_array
+from explorer.inspection.load_model import LoadedModel, load_model, to_array
 from explorer.models.layers import Linear
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import record
-from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.run_store.store import StoredRun
+from explorer.tasks.recall import RecallConfig, evaluation_sequences
 
 SEQUENCES = 64
 
@@ -36,6 +36,11 @@ class StepGradients:
     norms: Float[ndarray, "replicas time"]  # |dL/dU_t|
     projection: Float[ndarray, "replicas time"]  # component of dL/dU_t along dL/dU, divided by |dL/dU|; sums to 1
     max_error: float  # largest difference of an entry between the sum of the terms and autograd's gradient
+
+
+def gradients_of_run(run: StoredRun, step: int | None) -> StepGradients:
+    """Return the per-step gradients of a run after a training step, by default its last. Raises DamagedRun."""
+    return step_gradients(load_model(run, step))
 
 
 def step_gradients(loaded: LoadedModel) -> StepGradients:

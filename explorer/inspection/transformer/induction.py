@@ -6,7 +6,7 @@ token after its earlier occurrence, and so finds the token that comes next (Elha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,13 +18,19 @@ from torch import Tensor
 
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention.attend import Head
-from explorer.inspection.load_model import LoadedModel, to_array
+from explorer.inspection.load_model import LoadedModel, load_model, to_array
 from explorer.inspection.words.labelling import parse_row
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.models.taps import Intervention, intervene, record
 from explorer.models.transformer_tagger import TransformerTagger
-from explorer.tasks.sequence_labelling.induction import ROLES, InductionConfig
-from explorer.tasks.sequence_labelling.induction_rows import evaluation_rows, head_scores, in_second_copy
+from explorer.run_store.store import StoredRun
+from explorer.tasks.sequence_labelling.induction import (
+    ROLES,
+    InductionConfig,
+    evaluation_rows,
+    head_scores,
+    in_second_copy,
+)
 from explorer.tasks.sequence_labelling.rows import Rows, logits_per_replica, masked_mean, score
 
 ROWS, SEED = 128, 1  # other rows than those of the evaluations in training
@@ -183,3 +189,58 @@ def tagger_config(loaded: LoadedModel) -> TransformerTaggerConfig:
     """Return the settings of the model."""
     assert isinstance(loaded.stack, TransformerTagger)
     return loaded.stack.config
+
+
+# ---- of runs, as the page on induction heads shows them
+
+
+@dataclass(frozen=True, eq=False)
+class HeadMeasurements:
+    """What is measured of the heads of every seed on fresh rows."""
+
+    scores: InductionScores
+    roles: tuple[dict[str, Head], ...]  # of each seed, see `find_roles`
+    importance: Float[ndarray, "replicas layers heads"]  # rise of the loss on the second copy without each head
+
+
+@dataclass(frozen=True, eq=False)
+class AblationLosses:
+    """The loss on the second copy of every seed, with all heads and without the head of each role."""
+
+    base: Float[ndarray, " replicas"]
+    without: Mapping[str, Float[ndarray, " replicas"]]
+
+
+def predict_row(run: StoredRun, text: str) -> RowReading:
+    """Predict every symbol of a typed row, see `read_row`. Raises DamagedRun."""
+    return read_row(load_model(run), text)
+
+
+def measure_heads(run: StoredRun) -> HeadMeasurements:
+    """Score the heads of every seed, and remove each of them. Raises DamagedRun."""
+    loaded = load_model(run)
+    scores = measure_scores(loaded)
+    rise = head_losses(loaded, "zero") - scores.second_copy_loss[:, None, None]
+    return HeadMeasurements(scores, find_roles(scores), rise)
+
+
+def ablation_losses(run: StoredRun, ablation: Ablation) -> AblationLosses:
+    """Remove the head of each role in turn. Raises DamagedRun."""
+    loaded = load_model(run)
+    scores = measure_scores(loaded)
+    roles = find_roles(scores)
+    without = {role: loss_without(loaded, [[heads[role]] for heads in roles], ablation) for role in roles[0]}
+    return AblationLosses(scores.second_copy_loss, without)
+
+
+def predict_row_without(run: StoredRun, text: str, role: str) -> tuple[RowReading, RowReading] | None:
+    """Predict a row with all heads, and without that of a role; None for a row that cannot be read.
+
+    Raises DamagedRun.
+    """
+    loaded = load_model(run)
+    heads = [[each[role]] if role in each else [] for each in find_roles(measure_scores(loaded))]
+    try:
+        return read_row(loaded, text), read_row(loaded, text, heads)
+    except InvalidSetting:
+        return None

@@ -24,7 +24,7 @@ from explorer.tasks.word_similarity import (
     questions_of,
     unit_vectors,
 )
-from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.tasks.word_vectors import WordVectorsConfig, word_data
 from explorer.tokenization.text import from_json
 from explorer.tokenization.words import fold_variants
 from explorer.training.record import Record
@@ -178,8 +178,6 @@ def frequency_effects(run: StoredRun | Record) -> FrequencyEffects:
 
     Raises DamagedRun, and NeedsText or CorpusMissing without the text.
     """
-    from explorer.tasks.word_vectors_rows import word_data
-
     table = load_table(run)
     counts = word_data(table.task).counts[1:]
     lengths = np.linalg.norm(table.vectors, axis=-1)[:, 1:]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import streamlit as st
 from numpy import ndarray
 
+from explorer import ui
 from explorer.catalogue import model_row, page_title, task_row
 from explorer.errors import InvalidSetting, LineageError
 from explorer.inspection.attention import alignment
@@ -21,11 +21,7 @@ from explorer.labs.block.state import KINDS, MAX_TOKENS, TASKS_AND_MODELS, Block
 from explorer.model.run_model import RunModel
 from explorer.tasks.negation import CLASSES
 from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
-from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, show_problems
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession, apply_component_event
-from explorer.ui.state.widgets import bind_widget, reset_button
+from explorer.ui.state.session import apply_component_event
 from explorer.ui.training import model_input, stored_models
 from explorer.ui.wording import visible_whitespace
 from explorer.web.results import pack, register_arrays
@@ -35,18 +31,16 @@ _KEY = "block"
 
 
 @dataclass(frozen=True, eq=False)
-class BlockView:
+class BlockReading:
     """The tensors of one forward pass, as the page and the browser need them."""
 
     opened: block.BlockDiagram
     token_names: Mapping[str, list[str]]  # of the tokens, by the rows and columns of the flows
     content: bytes
     notes: tuple[str, ...]  # what of the text was changed or left out
-    finding: str
-    observations: tuple[str, ...]
 
 
-def select_model(session: PageSession[BlockState]) -> RunModel | None:
+def select_model(session: ui.PageSession[BlockState]) -> RunModel | None:
     """Return the selected run, or None with a message if there is no run of this kind and name."""
     state = session.state
     try:
@@ -82,13 +76,13 @@ def layer_count(stored: RunModel) -> int:
     return int(getattr(stored.config.model, "layers", 1))
 
 
-def controls(session: PageSession[BlockState], stored: RunModel | None) -> None:
+def controls(session: ui.PageSession[BlockState], stored: RunModel | None) -> None:
     """Draw the text, the kind of model, and the settings: model, seed and block."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if stored:
             example = stored.example_texts[0]
-            bind_widget(
+            ui.bind_widget(
                 session,
                 "say",
                 st.text_input,
@@ -96,69 +90,53 @@ def controls(session: PageSession[BlockState], stored: RunModel | None) -> None:
                 update=lambda s, text: s.with_text(text, example),
                 width=280,
             )
-        bind_widget(session, "kind", st.segmented_control, update=BlockState.with_kind)
+        ui.bind_widget(session, "kind", st.segmented_control, update=BlockState.with_kind)
         with st.popover("Settings", icon=":material/tune:"):
             _settings(session, stored)
-        reset_button(session, "fresh")
-    show_problems(stored.describe_unread(state.say or None) if stored else [])
+        ui.reset_button(session, "fresh")
+    ui.show_problems(stored.describe_unread(state.say or None) if stored else [])
 
 
-def _settings(session: PageSession[BlockState], stored: RunModel | None) -> None:
+def _settings(session: ui.PageSession[BlockState], stored: RunModel | None) -> None:
     state = session.state
     titles = stored_models.model_titles(*TASKS_AND_MODELS[state.kind], selected=(state.run,))
-    bind_widget(
+    ui.bind_widget(
         session, "model", st.selectbox, shown=state.run, update=BlockState.with_model, options=titles, width=240
     )
     if stored and stored.config.replicas > 1:
-        bind_widget(session, "seed", st.selectbox, options=dict(enumerate(map(str, stored.config.seeds))), width=90)
+        ui.bind_widget(session, "seed", st.selectbox, options=dict(enumerate(map(str, stored.config.seeds))), width=90)
     if stored and layer_count(stored) > 1:
         count = layer_count(stored)
-        bind_widget(session, "layer", st.number_input, label=f"Block, 1 to {count}", high=count, width=120)
+        ui.bind_widget(session, "layer", st.number_input, label=f"Block, 1 to {count}", high=count, width=120)
 
 
-def block_section(session: PageSession[BlockState], stored: RunModel) -> None:
+def block_section(session: ui.PageSession[BlockState], stored: RunModel) -> None:
     """Draw the diagram, the finding above it, and the observations below."""
     state = session.state
     text = stored.text_or_example(state.say or None)
-    key = ("block", *stored.cache_key, state.seed, text, state.layer)
-
-    def requested_views() -> Mapping[str, Request[BlockView]]:
-        apply_component_event(session, _KEY, BlockState.apply_event)
-        return {"view": (key, partial(open_view, stored, state.seed, text, state.layer))}
-
-    result_section(
+    ui.show(
         "block",
-        requested_views,
-        partial(_draw, state, stored),
-        "The model is reading …",
-        HEIGHT,
+        ui.Call(read_block, stored, state.seed, text, state.layer),
+        block_view,
+        state,
+        stored,
+        waiting="The model is reading …",
+        height=HEIGHT,
         pool="quick",
         events={_KEY: ("set",)},
+        on_event=lambda: apply_component_event(session, _KEY, BlockState.apply_event),
     )
 
 
-def open_view(stored: RunModel, seed: int, text: str, layer: int) -> BlockView:
+def read_block(stored: RunModel, seed: int, text: str, layer: int) -> BlockReading:
     """Run the model on a text and collect the tensors of one block. Raises LineageError."""
     ids, target, names, notes = _tokenize(stored, seed, text)
     opened = block.block_diagram(stored.module(seed), ids, layer - 1, target)
     arrays = {f"flow:{name}": flow.values for name, flow in opened.flows.items()}
     closed = {name for box in opened.boxes if box.kind == "blocks" for name in box.parameters}
     arrays |= {f"weight:{name}": values for name, values in opened.parameters.items() if name not in closed}
-    parts, example = _contributions(opened), _norm_example(opened, names)
-    observations = [
-        findings.contributions_text(parts),
-        *_norm_observations(opened),
-        *([norm_example_text(example)] if example else []),
-        findings.parameter_share_text(_parameter_counts(opened), opened.total_parameters),
-    ]
-    return BlockView(
-        opened,
-        names,
-        pack({name: values.astype(np.float32) for name, values in arrays.items()}),
-        notes,
-        findings.largest_contribution_finding(parts, layer, opened.layers),
-        tuple(observations),
-    )
+    content = pack({name: values.astype(np.float32) for name, values in arrays.items()})
+    return BlockReading(opened, names, content, notes)
 
 
 def _tokenize(
@@ -259,44 +237,44 @@ def _parameter_counts(opened: block.BlockDiagram) -> dict[str, int]:
     }
 
 
-def _draw(state: BlockState, stored: RunModel, document: Document, results: Mapping[str, BlockView]) -> None:
-    block_view = results["view"]
-    opened = block_view.opened
-    default_flow = next(box.flows[-1] for box in opened.boxes if box.name.endswith("embedding"))
+def block_view(document: ui.Document, reading: BlockReading, state: BlockState, stored: RunModel) -> None:
+    """Write which part changes the stream most, the diagram of the block, and numbers of its forward pass."""
+    opened = reading.opened
+    parts, example = _contributions(opened), _norm_example(opened, reading.token_names)
     if state.open and state.open not in opened.flows:
         document.problems(
             [f"This block has no “{state.open[:40]}”; the embedding is shown. Open another box or arrow."]
         )
-    document.finding(block_view.finding)
-    if block_view.notes:
-        document.caption(" ".join(block_view.notes))
-    document.component("block_diagram", _component_data(block_view, stored, state, default_flow), _KEY)
+    document.finding(findings.largest_contribution_finding(parts, state.layer, opened.layers))
+    document.caption(" ".join(reading.notes))
+    document.component("block_diagram", _component_data(reading, stored, state), _KEY)
     document.caption(
         "Dashed boxes: other blocks. Heat map: one row per token; brown is negative, teal positive, blue a share from "
         "0 to 1. A masked pair has no tile."
     )
-    observations = "\n".join(f"- {escape_markdown(sentence)}" for sentence in block_view.observations)
+    sentences = [
+        findings.contributions_text(parts),
+        *_norm_observations(opened),
+        *([norm_example_text(example)] if example else []),
+        findings.parameter_share_text(_parameter_counts(opened), opened.total_parameters),
+    ]
+    observations = "\n".join(f"- {ui.escape_markdown(sentence)}" for sentence in sentences)
     document.markdown(f"**In numbers**\n\n{observations}")
 
 
-def _component_state(state: BlockState) -> dict[str, object]:
-    """Return the selected tensor and the selected number in it."""
-    return {name: getattr(state, name) for name in ("open", "token", "unit", "head")}
-
-
-def _component_data(block_view: BlockView, stored: RunModel, state: BlockState, default_flow: str) -> dict[str, object]:
-    opened = block_view.opened
+def _component_data(reading: BlockReading, stored: RunModel, state: BlockState) -> dict[str, object]:
+    opened = reading.opened
     flow_fields = ("title", "made", "ins", "parameters", "tap", "rows", "columns", "offset", "same")
     return {
         "boxes": [{**vars(box), "count": opened.count_parameters(box)} for box in opened.boxes],
         "arrows": [vars(arrow) for arrow in opened.arrows],
         "flows": {name: {each: getattr(flow, each) for each in flow_fields} for name, flow in opened.flows.items()},
         "parameters": {name: list(values.shape) for name, values in opened.parameters.items()},
-        "names": dict(block_view.token_names),
+        "names": dict(reading.token_names),
         "total": opened.total_parameters,
-        "address": register_arrays(block_view.content, sources=stored.cache_key),
-        "chosen": _component_state(state),
-        "usual": default_flow,
+        "address": register_arrays(reading.content, sources=stored.cache_key),
+        "chosen": {name: getattr(state, name) for name in ("open", "token", "unit", "head")},
+        "usual": next(box.flows[-1] for box in opened.boxes if box.name.endswith("embedding")),
         "title": f"Block {state.layer} of {stored.title}",
         "file": f"block-{stored.name}-{state.layer}",
     }

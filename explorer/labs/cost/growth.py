@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import streamlit as st
 
+from explorer import charts, ui
 from explorer.catalogue import MODELS
 from explorer.experiments.growth import (
     SEEDS,
@@ -17,23 +18,15 @@ from explorer.experiments.growth import (
     growth_configs,
     included_result,
 )
-from explorer.figures.runs.growth import TRACES_PER_LINE, GrowthLine, growth_figure
 from explorer.labs.cost import growth_findings as findings
 from explorer.labs.cost.growth_findings import Results
 from explorer.labs.cost.state import ALL_MODELS, CostState
 from explorer.number_format import format_count
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig
-from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation, show_problems
-from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import current_visitor
-from explorer.ui.state.widgets import bind_widget
 from explorer.ui.text_picker import draw_missing_corpus
 from explorer.ui.training.learning_chart import describe_state, live_training_section, seconds_to_next
-from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds
 
 HEIGHT, NARROW = 380, 320  # of a figure, in pixels
@@ -42,38 +35,32 @@ _DASHES = ("1px,4px", "4px,4px", "9px,4px", "solid")  # of the sizes or shares o
 _CHARACTERS = {"tinyshakespeare": 1_003_854, "repeats": 900_000}  # of the training part
 
 
-def growth_section(session: PageSession[CostState]) -> None:
+def growth_section(session: ui.PageSession[CostState]) -> None:
     """Draw the controls, the finding and the figures of the section."""
-    state, request = session.state, TrainRequest.for_section("growth")
-    explanation(findings.LIMITS)
+    state, request = session.state, ui.TrainRequest.for_section("growth")
+    ui.explanation(findings.LIMITS)
     with st.container(horizontal=True, vertical_alignment="top"):  # pills and segments differ in height
-        bind_widget(session, "architecture", st.pills)
-        bind_widget(session, "corpus", st.segmented_control)
+        ui.bind_widget(session, "architecture", st.pills)
+        ui.bind_widget(session, "corpus", st.segmented_control)
         if state.architecture == ALL_MODELS:
-            bind_widget(session, "share", st.segmented_control)
-            bind_widget(session, "size", st.segmented_control)
-    show_problems(request.problems)
+            ui.bind_widget(session, "share", st.segmented_control)
+            ui.bind_widget(session, "size", st.segmented_control)
+    ui.show_problems(request.problems)
     configs = {cell.name: config for cell, config in shown_configs(state).items()}
     visitor_id = current_visitor().id
 
-    def draw(document: Document) -> float | None:
+    def draw(document: ui.Document) -> float | None:
         views = request.views(configs, visitor_id)
-        draw_growth(document, state, views)
+        growth_view(document, state, views)
         return seconds_to_next(views.values(), 1.0)
 
     live_training_section("growth", request, draw, HEIGHT + 240)
-    _draw_training(session, request, configs)
-
-
-def _draw_training(session: PageSession[CostState], request: TrainRequest, configs: Mapping[str, RunConfig]) -> None:
-    """Draw the button that trains the runs of one architecture again, with its cost."""
-    state = session.state
     if state.architecture == ALL_MODELS:
         st.caption("Choose one architecture to see all of its sizes and shares, and to train it again.")
     elif not corpora.is_corpus_available(state.corpus):
         draw_missing_corpus(session, "The text is not on this machine. Download it, or choose the text Repeats.")
     else:
-        draw_train_controls(request, configs, label="Train again")
+        ui.draw_train_controls(request, configs, label="Train again")
 
 
 def shown_configs(state: CostState) -> dict[Cell, RunConfig]:
@@ -82,7 +69,7 @@ def shown_configs(state: CostState) -> dict[Cell, RunConfig]:
     return {cell: each for cell, each in every.items() if state.architecture in (ALL_MODELS, cell.model)}
 
 
-def growth_results(state: CostState, views: Mapping[str, RunView]) -> dict[Cell, GrowthResult]:
+def growth_results(state: CostState, views: Mapping[str, ui.RunView]) -> dict[Cell, GrowthResult]:
     """Return the result of every run: of the run that was trained here, or else the included one."""
     results = {}
     for cell, config in shown_configs(state).items():
@@ -92,7 +79,7 @@ def growth_results(state: CostState, views: Mapping[str, RunView]) -> dict[Cell,
     return results
 
 
-def trained_result(view: RunView) -> GrowthResult | None:
+def trained_result(view: ui.RunView) -> GrowthResult | None:
     """Return the result of a run that was trained here and has finished; None without one."""
     if view.result is None or view.parameters is None:
         return None
@@ -102,8 +89,8 @@ def trained_result(view: RunView) -> GrowthResult | None:
     return GrowthResult(view.parameters, view.seconds or 0.0, losses, training_losses)
 
 
-def draw_growth(document: Document, state: CostState, views: Mapping[str, RunView]) -> None:
-    """Draw the finding, the figures and their notes."""
+def growth_view(document: ui.Document, state: CostState, views: Mapping[str, ui.RunView]) -> None:
+    """Write the finding, the loss by parameters and by text, and their notes."""
     results = growth_results(state, views)
     if not results:
         document.empty("No run of this text and architecture is stored. Train them below.", HEIGHT)
@@ -111,19 +98,32 @@ def draw_growth(document: Document, state: CostState, views: Mapping[str, RunVie
     model = state.architecture
     is_one = model != ALL_MODELS
     document.finding(findings.model_finding(results, model) if is_one else findings.all_finding(results))
-    lines = _one_model_lines(results, model, state.corpus) if is_one else _all_lines(results, state)
-    ends = [value for side in lines for line in side for value in (*line.low, *line.high)]
-    y_range = min(ends) * 0.95, max(ends) * 1.05
+    by_size, by_share = _one_model_lines(results, model, state.corpus) if is_one else _all_lines(results, state)
+    low, high = charts.span_of([line.values for line in (*by_size, *by_share)], 0.0)
+    y = charts.Axis("nats per character", (0.95 * low, 1.05 * high), log=True)
     parameters = [result.parameters for result in results.values()]
     characters = [share * _CHARACTERS[state.corpus] for share in SHARES]
-    titles = _panel_titles(state)
+    left, right = _panel_titles(state)
     panels = [
-        _panel("growth-parameters", titles[0], "parameters", lines[0], _log_ticks(parameters), parameters, y_range),
-        _panel("growth-text", titles[1], "characters of training text", lines[1], characters, characters, y_range),
+        ui.Panel(
+            "growth-parameters", growth_chart("parameters", by_size, parameters, _ticks(parameters), y), title=left
+        ),
+        ui.Panel(
+            "growth-text", growth_chart("characters of training text", by_share, characters, characters, y), title=right
+        ),
     ]
-    add_plot_frame(document, panels, key="growth-figures", height=HEIGHT, narrow_height=NARROW, columns=2)
+    document.figures("growth-figures", panels, height=HEIGHT, narrow_height=NARROW, columns=2)
     document.caption(_caption(state, views))
     document.text(findings.model_notes(results, model) if is_one else findings.all_notes(results))
+
+
+def growth_chart(
+    x_title: str, lines: Sequence[charts.Line], values: Sequence[float], ticks: Sequence[float], y: charts.Axis
+) -> charts.LineChart:
+    """Return losses on logarithmic axes; `values`: of all points on the x axis, which has these ticks."""
+    labels = {tick: _short_number(tick) for tick in ticks}
+    x = charts.Axis(x_title, (0.85 * min(values), 1.15 * max(values)), log=True, ticks=labels, upright=True)
+    return charts.LineChart(f"Loss in nats per character by {x_title}", lines, x, y, margin=112)
 
 
 def _panel_titles(state: CostState) -> tuple[str, str]:
@@ -134,7 +134,7 @@ def _panel_titles(state: CostState) -> tuple[str, str]:
     return f"On {findings.share_words(state.share)}", f"The {size} size of each architecture"
 
 
-def _caption(state: CostState, views: Mapping[str, RunView]) -> str:
+def _caption(state: CostState, views: Mapping[str, ui.RunView]) -> str:
     trained = sum(trained_result(view) is not None for view in views.values())
     live = f" {describe_state(views).capitalize()}." if any(view.live for view in views.values()) else ""
     return (
@@ -145,7 +145,7 @@ def _caption(state: CostState, views: Mapping[str, RunView]) -> str:
     ).strip()
 
 
-def _all_lines(results: Results, state: CostState) -> tuple[list[GrowthLine], list[GrowthLine]]:
+def _all_lines(results: Results, state: CostState) -> tuple[list[charts.Line], list[charts.Line]]:
     """Return a line for each architecture: over its sizes on one share, and over the shares at one size."""
     by_size, by_share = [], []
     for model in SIZES:
@@ -157,7 +157,7 @@ def _all_lines(results: Results, state: CostState) -> tuple[list[GrowthLine], li
     return [line for line in by_size if len(line.x)], [line for line in by_share if len(line.x)]
 
 
-def _one_model_lines(results: Results, model: str, corpus: str) -> tuple[list[GrowthLine], list[GrowthLine]]:
+def _one_model_lines(results: Results, model: str, corpus: str) -> tuple[list[charts.Line], list[charts.Line]]:
     """Return a line over the sizes for each share, and a line over the shares for each size."""
     colour, sizes = MODELS[model].colour, range(len(SIZES[model]))
     by_size = [
@@ -180,12 +180,13 @@ def _one_model_lines(results: Results, model: str, corpus: str) -> tuple[list[Gr
 
 def _line(
     results: Results, cells: Sequence[Cell], name: str, colour: str, dash: str, x_of: Callable[[Cell], float]
-) -> GrowthLine:
+) -> charts.Line:
     found = [cell for cell in cells if cell in results]
-    losses = [np.array(results[cell].losses) for cell in found]
-    x = np.array([x_of(cell) for cell in found])
-    mean, low, high = (np.array([statistic(each) for each in losses]) for statistic in (np.mean, np.min, np.max))
-    return GrowthLine(name, colour, dash, x, mean, low, high)
+    losses = [results[cell].losses for cell in found]
+    values = np.array([(float(np.mean(each)), min(each), max(each)) for each in losses]).reshape(-1, 3)
+    return charts.Line(
+        name, name, colour, dash, np.array([x_of(cell) for cell in found]), values, "filled", statistic="mean"
+    )
 
 
 def _parameters_of(results: Results) -> Callable[[Cell], float]:
@@ -207,7 +208,7 @@ def _size_labels(results: Results, model: str) -> list[str]:
     return [format_count(count) for count in counts]
 
 
-def _log_ticks(values: Sequence[float]) -> list[float]:
+def _ticks(values: Sequence[float]) -> list[float]:
     """Return the powers of ten within the values, and three times these unless there are many."""
     low, high = min(values), max(values)
     factors = (1, 3) if high < _WIDE_RANGE * low else (1,)
@@ -215,21 +216,8 @@ def _log_ticks(values: Sequence[float]) -> list[float]:
     return [tick for tick in candidates if low <= tick <= high]
 
 
-def _panel(
-    name: str,
-    title: str,
-    x_title: str,
-    lines: Sequence[GrowthLine],
-    ticks: Sequence[float],
-    x_values: Sequence[float],
-    y_range: tuple[float, float],
-) -> Panel:
-    x_range = min(x_values) * 0.85, max(x_values) * 1.15
-    ends = "; ".join(f"{line.name} {line.mean[0]:.2f} to {line.mean[-1]:.2f}" for line in lines)
-    return Panel(
-        name,
-        growth_figure(lines, x_title, x_range, ticks, y_range),
-        f"Loss in nats per character by {x_title}, from the first to the last point: {ends}.",
-        title=title,
-        tracks=value_tracks([(line.name, line.colour) for line in lines], per_line=TRACES_PER_LINE),
-    )
+def _short_number(value: float) -> str:
+    """Return 2.5k for 2,500 and 1M for a million, to fit under an axis."""
+    if value >= 1e6:
+        return f"{value / 1e6:.3g}M"
+    return f"{value / 1e3:.3g}k" if value >= 1e3 else f"{value:g}"

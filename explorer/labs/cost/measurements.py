@@ -71,14 +71,14 @@ def withdraw_request(points: Points) -> None:
     _requested.pop(points, None)
 
 
-def measure(points: Points) -> MeasuredCosts:
+def measure(points: Points) -> Measurement:
     """Measure one part now and store the result as the latest one; the request for it has then ended."""
     try:
         costs = cost_measurement.measure_costs(*points, SECONDS)
         _measured[points] = Measurement(costs, f"this server, {datetime.now(UTC):%H:%M} UTC")
     finally:
         withdraw_request(points)
-    return costs
+    return _measured[points]
 
 
 @cached()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
+import numpy as np
 import streamlit as st
 
+from explorer import charts, ui
 from explorer.catalogue import MODELS, TASKS
-from explorer.figures.transformer.cost import ROW_HEIGHT, parameter_bars
 from explorer.inspection.transformer import parameter_count
 from explorer.jobs import limits
 from explorer.labs.cost.findings import layer_name, parameters_finding
@@ -18,17 +18,14 @@ from explorer.labs.cost.state import CostState
 from explorer.models.configs import ModelConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
-from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.document import Document
-from explorer.ui.result_section import result_section
-from explorer.ui.state.session import PageSession, fragment
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.state.session import fragment
 
 _CONFIG_FIELDS = {"d": "width", "m": "hidden", "layers": "layers"}  # field of the state: field of the configuration
 _LABELS = {"d": "Width, d", "m": "Hidden units, m", "layers": "Layers"}
 _DEFAULT_VOCABULARY = 65
 _MIN_VOCABULARY = 2  # tokens
 _PART = "cost-parameters-part"
+ROW_HEIGHT = 52  # pixels of a bar and its label
 
 
 def model_choices() -> list[str]:
@@ -53,22 +50,21 @@ def sized_config(state: CostState) -> RunConfig:
     return limits.check_numbers(with_settings(config, changes))
 
 
-def parameters_section(session: PageSession[CostState]) -> None:
+def parameters_section(session: ui.PageSession[CostState]) -> None:
     """Draw the controls and the parameters of each part."""
     fragment(session, _PART, lambda: _draw_fragment(session))
 
 
-def _draw_fragment(session: PageSession[CostState]) -> None:
+def _draw_fragment(session: ui.PageSession[CostState]) -> None:
     _controls(session)
     state = session.state
-    key = ("cost-parameters", state.who, state.d, state.m, state.layers, state.vocabulary)
+    counted = CostState(who=state.who, d=state.d, m=state.m, layers=state.layers, vocabulary=state.vocabulary)
+    waiting = "The model is being built and counted …"
+    ui.show("cost-parameters", ui.Call(_count, counted), counts_view, counted, waiting=waiting, height=400)
 
-    jobs = {"parts": (key, partial(_count, state))}
-    result_section("cost-parameters", jobs, partial(_draw_counts), "The model is being built and counted …", 400)
 
-
-def _count(state: CostState) -> tuple[CostState, parameter_count.ParameterCount]:
-    return state, parameter_count.count_parameter_groups(sized_config(state), _vocabulary(state))
+def _count(state: CostState) -> parameter_count.ParameterCount:
+    return parameter_count.count_parameter_groups(sized_config(state), _vocabulary(state))
 
 
 def _vocabulary(state: CostState) -> int:
@@ -76,12 +72,12 @@ def _vocabulary(state: CostState) -> int:
     return max(state.vocabulary, _MIN_VOCABULARY) if state.vocabulary else _DEFAULT_VOCABULARY
 
 
-def _controls(session: PageSession[CostState]) -> None:
+def _controls(session: ui.PageSession[CostState]) -> None:
     state = session.state
     config = default_config(*state.task_and_model)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         titles = {name_of_model: replace(state, who=name_of_model).title for name_of_model in model_choices()}
-        bind_widget(
+        ui.bind_widget(
             session, "who", st.selectbox, update=CostState.with_model, redraw=(_PART,), options=titles, width=330
         )
         for name, default_size in adjustable_sizes(config.model).items():
@@ -92,7 +88,7 @@ def _controls(session: PageSession[CostState]) -> None:
 
             low, high = int(metadata["low"]), int(metadata["high"])
             shown = min(max(getattr(state, name) or default_size, low), high)
-            bind_widget(
+            ui.bind_widget(
                 session,
                 name,
                 st.number_input,
@@ -106,7 +102,7 @@ def _controls(session: PageSession[CostState]) -> None:
                 help=metadata["help"],
             )
         if isinstance(config.task, TextConfig):
-            bind_widget(
+            ui.bind_widget(
                 session,
                 "vocabulary",
                 st.number_input,
@@ -118,21 +114,14 @@ def _controls(session: PageSession[CostState]) -> None:
             )
 
 
-def _draw_counts(document: Document, results: Mapping[str, tuple[CostState, parameter_count.ParameterCount]]) -> None:
-    state, counted = results["parts"]
+def counts_view(document: ui.Document, counted: parameter_count.ParameterCount, state: CostState) -> None:
+    """Write the parameters of each part of a model, the largest first."""
     parts = sorted(counted.groups, key=lambda each: -each.count)
-    row = MODELS[state.task_and_model[1]]
     rows = [(layer_name(each.name), each.count, f"= {each.formula}") for each in parts]
-    named = [(name, count) for name, count, _ in rows]
-    document.finding(parameters_finding(state.title, named, counted.total))
-    sentence = "; ".join(f"{name} {count:,}" for name, count, _ in rows)
-    add_plot_frame(
-        document,
-        [Panel("cost-parameters", parameter_bars(rows, row.colour), f"Parameters of {state.title}: {sentence}.")],
-        key="cost-parameters-figure",
-        height=ROW_HEIGHT * len(rows) + 20,
-        columns=1,
-    )
+    document.finding(parameters_finding(state.title, [(name, count) for name, count, _ in rows], counted.total))
+    chart = parameter_chart(state.title, rows, MODELS[state.task_and_model[1]].colour)
+    panel = ui.Panel("cost-parameters", chart)
+    document.figures("cost-parameters-figure", [panel], height=ROW_HEIGHT * len(rows) + 20, columns=1)
     sizes = ", ".join(f"{letter} = {value:,}" for letter, value in counted.sizes.items())
     task = TASKS[state.task_and_model[0]].title
     document.text(
@@ -140,3 +129,11 @@ def _draw_counts(document: Document, results: Mapping[str, tuple[CostState, para
         + (f"Here {sizes}; the other numbers follow from " if sizes else "The numbers follow from ")
         + f"the task, {task}, or from the kind of layer. In the code the largest part is {parts[0].name}."
     )
+
+
+def parameter_chart(title: str, parts: Sequence[tuple[str, int, str]], colour: str) -> charts.BarChart:
+    """Return a bar for each part of a model: its name, its number of parameters, and words beside them."""
+    names, counts, details = zip(*parts, strict=True)
+    bars = charts.Bars("parameters", np.array(counts), colour)
+    axis = charts.Axis(span=(0, max(counts)))
+    return charts.BarChart(f"Parameters of {title}", names, [bars], axis, digits=0, details=details, margin=2)

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from functools import partial
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.catalogue import MODELS
-from explorer.figures.transformer.cost import TRACES_PER_LINE, CostLine, cost_figure
 from explorer.inspection.transformer import cost_formulas as formulas
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
 from explorer.labs.cost import findings, measurements
 from explorer.labs.cost.findings import SweepResult
-from explorer.labs.cost.measurements import Points
+from explorer.labs.cost.measurements import Measurement, Points
 from explorer.labs.cost.state import MODEL_OF_PART, SWEEPS, CostState, Sweep
-from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.components.table import add_table, column
-from explorer.ui.document import Document
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.web import background
 
+Latest: TypeAlias = Mapping[str, Measurement]  # by part
 HEIGHT, NARROW = 380, 320  # of a figure, in pixels
 AXES: Final[Mapping[Sweep, str]] = {
     "length": "tokens in the sequence, T",
@@ -33,14 +30,14 @@ AXES: Final[Mapping[Sweep, str]] = {
 }
 
 
-def controls(session: PageSession[CostState]) -> None:
+def controls(session: ui.PageSession[CostState]) -> None:
     """Draw the controls of the sweeps."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "way", st.segmented_control)
-        bind_widget(session, "width", st.selectbox, width=130)
-        bind_widget(session, "length", st.selectbox, width=130)
-        bind_widget(session, "heads", st.selectbox, width=90)
+        ui.bind_widget(session, "way", st.segmented_control)
+        ui.bind_widget(session, "width", st.selectbox, width=130)
+        ui.bind_widget(session, "length", st.selectbox, width=130)
+        ui.bind_widget(session, "heads", st.selectbox, width=90)
 
         st.button(
             "Measure on this server",
@@ -52,7 +49,7 @@ def controls(session: PageSession[CostState]) -> None:
             "forty seconds; a measurement that another visitor has started is shared.",
         )
         if session.state != session.state.reset():
-            reset_button(session)
+            ui.reset_button(session)
 
 
 def _request_measurements(state: CostState) -> None:
@@ -64,33 +61,42 @@ def _request_measurements(state: CostState) -> None:
 def sweep_section(state: CostState, sweep: Sweep) -> None:
     """Draw one sweep: at once with what has been measured before; a requested measurement replaces it part by part."""
     points = {part: (part, state.sizes(sweep, part)) for part in PARTS}
-    # The key changes with each new measurement. Submitted here, it does not wait for what is being timed.
-    stored = (f"cost-stored-{sweep}", *(measurements.find_latest(each) for each in points.values()))
-    background.submit(stored, dict, "quick")
-    jobs: dict[str, Request[object]] = {"stored": (stored, dict), **_measurement_jobs(points)}
-    result_section(
+    latest = ui.Call(_stored, tuple((part, measurements.find_latest(each)) for part, each in points.items()))
+    background.submit(latest.key, latest, "quick")  # it does not wait for what is being timed
+    ui.show_each(
         f"cost-{sweep}",
-        jobs,
-        partial(_draw, state, sweep),
-        f"Timing {len(PARTS)} parts at {len(SWEEPS[sweep])} sizes each on this server, one after the other …",
-        HEIGHT + (670 if sweep == "length" else 220),
+        {"stored": latest, **_requested(points)},
+        sweep_view,
+        state,
+        sweep,
+        waiting=f"Timing {len(PARTS)} parts at {len(SWEEPS[sweep])} sizes each on this server, one after the other …",
+        height=HEIGHT + (670 if sweep == "length" else 220),
         pool="timing",
         partly=True,
     )
 
 
-def _measurement_jobs(points: Mapping[str, Points]) -> dict[str, Request[object]]:
+def _stored(latest: tuple[tuple[str, Measurement], ...]) -> Latest:
+    return dict(latest)
+
+
+def _requested(points: Mapping[str, Points]) -> dict[str, ui.Call[Latest]]:
     """Return the requested measurements that are neither finished nor cancelled, by part."""
     submitted = background.results()
-    jobs: dict[str, Request[object]] = {}
+    calls: dict[str, ui.Call[Latest]] = {}
     for part, each in points.items():
-        token = measurements.request_token(each)
-        key: tuple[Hashable, ...] = ("cost", *each, token)
-        if token and key in submitted and submitted[key].cancelled():
-            measurements.withdraw_request(each)
-        elif token:
-            jobs[part] = key, partial(measurements.measure, each)
-    return jobs
+        if token := measurements.request_token(each):
+            call = ui.Call(_measure, each, token)
+            if call.key in submitted and submitted[call.key].cancelled():
+                measurements.withdraw_request(each)
+            else:
+                calls[part] = call
+    return calls
+
+
+def _measure(points: Points, request: str) -> Latest:
+    """Measure one part; the token of the request distinguishes the call from an earlier one."""
+    return {points[0]: measurements.measure(points)}
 
 
 def sweep_result(part: str, sweep: Sweep, sizes: tuple[LayerSize, ...], results: MeasuredCosts) -> SweepResult:
@@ -106,89 +112,76 @@ def sweep_result(part: str, sweep: Sweep, sizes: tuple[LayerSize, ...], results:
     )
 
 
-def _draw(state: CostState, sweep: Sweep, document: Document, _: Mapping[str, object]) -> None:
-    """Draw the latest measurements of all parts beside the formulas."""
-    latest = {part: measurements.find_latest((part, state.sizes(sweep, part))) for part in PARTS}
-    results = {part: sweep_result(part, sweep, state.sizes(sweep, part), each.costs) for part, each in latest.items()}
-    document.finding(findings.FINDINGS[sweep](results, state))
-    if sweep == "length" and (note := findings.kernel_note(results, state)):
-        document.text(note)  # above the figure, which without it says that a GRU is slower than an LSTM
-    time = [
-        _cost_line(each, 1e3 * each.seconds(state.way), 1e3 * each.scaled_formula(state.way))
-        for each in results.values()
+def sweep_view(document: ui.Document, results: Mapping[str, Latest], state: CostState, sweep: Sweep) -> None:
+    """Write the latest measurements of all parts beside the formulas; `results`: the stored ones, then new ones."""
+    latest = dict(item for found in results.values() for item in found.items())
+    swept = {part: sweep_result(part, sweep, state.sizes(sweep, part), each.costs) for part, each in latest.items()}
+    document.finding(findings.FINDINGS[sweep](swept, state))
+    # Above the figure, which without it says that a GRU is slower than an LSTM.
+    document.text(findings.kernel_note(swept, state) if sweep == "length" else "")
+    seconds, kept = [], []
+    for each in swept.values():
+        seconds += _lines(each, 1e3 * each.seconds(state.way), 1e3 * each.scaled_formula(state.way))
+        kept += _lines(each, each.bytes_kept / 1e6, each.bytes_by_formula / 1e6)
+    time = f"Time, {'forward and backward' if state.way == 'both' else 'forward'} (milliseconds)"
+    memory = "Memory kept for the backward pass (MB)"
+    panels = [
+        ui.Panel(f"cost-{sweep}-seconds", cost_chart(time, seconds, sweep, "milliseconds"), title=time),
+        ui.Panel(f"cost-{sweep}-bytes", cost_chart(memory, kept, sweep, "megabytes"), title=memory),
     ]
-    memory = [_cost_line(each, each.bytes_kept / 1e6, each.bytes_by_formula / 1e6) for each in results.values()]
-    way = "forward and backward" if state.way == "both" else "forward"
-    add_plot_frame(
-        document,
-        [
-            _panel(f"cost-{sweep}-seconds", f"Time, {way} (milliseconds)", "milliseconds", time, sweep),
-            _panel(f"cost-{sweep}-bytes", "Memory kept for the backward pass (MB)", "megabytes", memory, sweep),
-        ],
-        key=f"cost-{sweep}-figures",
-        height=HEIGHT,
-        narrow_height=NARROW,
-        columns=2,
-    )
+    document.figures(f"cost-{sweep}-figures", panels, height=HEIGHT, narrow_height=NARROW, columns=2)
     document.caption(findings.source_caption({part: each.source for part, each in latest.items()}))
     if sweep == "length":
-        _add_exponent_table(document, state, results)
-    for paragraph in findings.sweep_note(results, state, sweep).split("\n\n"):
+        document.table("cost-length-fits", exponent_table(swept, state))
+    for paragraph in findings.sweep_note(swept, state, sweep).split("\n\n"):
         document.text(paragraph)
 
 
-def _cost_line(each: SweepResult, measured: np.ndarray, formula: np.ndarray) -> CostLine:
-    row = MODELS[MODEL_OF_PART.get(each.part, each.part)]
-    name = findings.PART_NAMES[each.part]
-    return CostLine(name, row.colour, row.dash, each.x, measured, formula, each.part == "fused")
-
-
-def _panel(name: str, title: str, unit: str, lines: list[CostLine], sweep: Sweep) -> Panel:
-    ends = "; ".join(
-        f"{line.name} {measured[0]:.2g} to {measured[-1]:.2g}"
-        for line in lines
-        if len(measured := line.measured[np.isfinite(line.measured)])
+def _lines(
+    each: SweepResult, measured: Float[ndarray, " sizes"], formula: Float[ndarray, " sizes"]
+) -> list[charts.Line]:
+    """Return the dotted line of the formula, and dots at the measured sizes."""
+    row, name = MODELS[MODEL_OF_PART.get(each.part, each.part)], findings.PART_NAMES[each.part]
+    dots = charts.Line(
+        name, name, row.colour, row.dash, each.x, measured, "hollow" if each.part == "fused" else "filled"
     )
-    tracks = [
-        {"trace": TRACES_PER_LINE * i + 1, "title": line.name, "colour": line.colour, "digits": 2}
-        for i, line in enumerate(lines)
-    ]
-    return Panel(
-        name,
-        cost_figure(lines, AXES[sweep], unit, SWEEPS[sweep]),
-        f"{title} over {AXES[sweep]}: {ends}.",
-        title=title,
-        tracks=tracks,
-    )
+    return [replace(dots, label="", title=f"{name}, formula", dash="1px,4px", values=formula, dots="", width=1.5), dots]
 
 
-def _add_exponent_table(document: Document, state: CostState, results: Mapping[str, SweepResult]) -> None:
-    """Add the fitted exponents of length beside those of the formulas, a row per part."""
-    columns = [
-        column("name", "part", "model"),
-        column("formula", "multiplications", wrap=True),
-        column("power", "measured power", "number", wrap=True),
-        column("own", "power of the formula", "number", wrap=True),
-        column("memory", "power of memory", "number", minor=True),
-        column("rate", "multiplications per nanosecond", "number", minor=True),
-    ]
-    rows = []
+def cost_chart(title: str, lines: list[charts.Line], sweep: Sweep, unit: str) -> charts.LineChart:
+    """Return measured costs and their formulas on logarithmic axes, where a power law is a straight line."""
+    sizes = SWEEPS[sweep]
+    shown = sizes if len(sizes) <= 6 else sizes[(len(sizes) - 1) % 2 :: 2]  # few enough for a phone; includes the last
+    span = sizes[0] * 10**-0.04, sizes[-1] * 10**0.04
+    x = charts.Axis(AXES[sweep], span, log=True, ticks={size: f"{size:,}" for size in shown}, upright=True)
+    y = charts.Axis(unit, log=True)
+    measured = charts.LineChart(f"{title} over {AXES[sweep]}", [line for line in lines if line.dots], x, y, margin=124)
+    return replace(measured, lines=lines, words=measured.text)
+
+
+def exponent_table(results: Mapping[str, SweepResult], state: CostState) -> charts.Table:
+    """Return the fitted exponents of length beside those of the formulas, a row for each part."""
+    columns = {
+        "name": charts.Column("part", "model"),
+        "formula": charts.Column("multiplications", wrap=True),
+        "power": charts.Column("measured power", "number", wrap=True),
+        "own": charts.Column("power of the formula", "number", wrap=True),
+        "memory": charts.Column("power of memory", "number", minor=True),
+        "rate": charts.Column("multiplications per nanosecond", "number", minor=True),
+    }
+    rows: list[charts.Row] = []
     for part in PARTS:
-        cells = {
-            "name": {"text": findings.PART_NAMES[part], "colour": MODELS[MODEL_OF_PART.get(part, part)].colour},
-            "formula": findings.FORMULAS[part],
-        }
         numbers = *results[part].exponents("length", state.way), results[part].multiplications_per_nanosecond()
-        for key, value in zip(("power", "own", "memory", "rate"), numbers, strict=True):
-            cells[key] = f"{value:.2f}"
-        rows.append(cells)
-    add_table(
-        document,
-        columns,
-        rows,
-        key="cost-length-fits",
-        label="How cost grows with length",
-        caption=f"Power of T: slope of the least squares line through the logarithms, from "
-        f"{findings.FIT_FROM['length']} on. Time: forward {'and backward' if state.way == 'both' else 'only'}; the "
-        "rate is that of the forward pass at the largest measured size.",
+        rows.append(
+            {
+                "name": charts.Cell(findings.PART_NAMES[part], MODELS[MODEL_OF_PART.get(part, part)].colour),
+                "formula": findings.FORMULAS[part],
+                **{key: f"{value:.2f}" for key, value in zip(("power", "own", "memory", "rate"), numbers, strict=True)},
+            }
+        )
+    caption = (
+        f"Power of T: slope of the least squares line through the logarithms, from {findings.FIT_FROM['length']} on. "
+        f"Time: forward {'and backward' if state.way == 'both' else 'only'}; the rate is that of the forward pass at "
+        "the largest measured size."
     )
+    return charts.Table(columns, rows, "How cost grows with length", caption)

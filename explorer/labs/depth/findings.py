@@ -94,17 +94,16 @@ def initialization_text(start: str, share: float) -> str:
 
 
 def formula_text(
-    start: str,
     share: float,
     layers: int,
     pre: tuple[float, float],
     none: tuple[float, float],
-    measured: dict[str, float],
+    measured: Mapping[str, float],
 ) -> str:
     """State the expected and the measured mean square at the top of a stack.
 
-    init: initialization; share: of the mean square that is left after one matrix; layers: number of blocks; pre, none:
-    expected range with the norm before each part and without norms; measured: median over seeds by norm placement.
+    share: of the mean square that is left after one matrix; layers: number of blocks; pre, none: expected range with
+    the norm before each part and without norms; measured: median over seeds by norm placement.
     """
     part = share**2
 
@@ -211,7 +210,7 @@ def warmup_claim_text(after: LossCurves | None, gentle: LossCurves | None) -> st
     )
     if learned_default == learned_low_rate == count:
         return f"{sentence} Here it learns without one: {summary}."
-    difference = solved_difference(np.isfinite(after.steps_to_solve), np.isfinite(gentle.steps_to_solve), paired=False)
+    difference = solved_difference(np.isfinite(after.steps_to_solve), np.isfinite(gentle.steps_to_solve))
     return f"{sentence} Here {summary}: {verdict_words(judge([difference])[0])}."
 
 

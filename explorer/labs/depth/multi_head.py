@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +11,11 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
-from explorer.figures.transformer.depth import HeadMeasure, measure_by_heads
+from explorer.inspection.compare import median_and_range
 from explorer.inspection.transformer import multi_head
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import HEAD_COUNTS, MAX_CHARACTERS, UNTRAINED_SEEDS, DepthState
@@ -23,12 +23,7 @@ from explorer.model.run_model import RunModel
 from explorer.models.configs import TransformerTextConfig
 from explorer.training import model_factory
 from explorer.training.config import RunConfig
-from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation, show_problems
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession, apply_component_event
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.state.session import apply_component_event
 from explorer.ui.training import stored_models
 from explorer.ui.wording import count_seeds, quote_first
 from explorer.web.results import pack, register_arrays
@@ -37,16 +32,12 @@ if TYPE_CHECKING:
     from explorer.models.transformer_decoder import TransformerDecoder
 
 RUN = "text-transformer"  # width 64, four heads, three seeds
-HEIGHT = 760
 _KEY = "cutheads"
 
 
 @dataclass(frozen=True, eq=False)
 class AttentionReading:
-    """The attention of the layer over one text, for every seed and number of heads.
-
-    Compared by identity, so that it can be a cache key.
-    """
+    """The attention of the layer over one text, for every seed and number of heads."""
 
     tokens: tuple[str, ...]
     unknown: tuple[str, ...]  # characters that the model never saw
@@ -63,42 +54,37 @@ class AttentionReading:
         return seeds[min(state.seed, len(seeds) - 1)]
 
 
-def heads_section(session: PageSession[DepthState]) -> None:
+def heads_section(session: ui.PageSession[DepthState]) -> None:
     """Draw the controls and the attention of the layer split into heads."""
-    stored = _find_model()
-    if stored is None:
-        return
-    _controls(session, stored)
-    show_problems(session.state.input_problems)
-
-    def requested_readings() -> Mapping[str, Request[AttentionReading]]:
-        apply_component_event(session, _KEY, DepthState.apply_heads_event)
-        return _reading_request(session.state, stored)
-
-    result_section(
-        "depth-heads",
-        requested_readings,
-        partial(_draw, session.state, stored),
-        "The layer reads the text …",
-        HEIGHT,
-        pool="quick",
-        events={_KEY: ("set",)},
-    )
+    if stored := _find_model():
+        _controls(session, stored)
+        ui.show_problems(session.state.input_problems)
+        ui.show(
+            "depth-heads",
+            _reading_call(session.state, stored),
+            heads_view,
+            session.state,
+            stored,
+            waiting="The layer reads the text …",
+            height=760,
+            pool="quick",
+            events={_KEY: ("set",)},
+            on_event=lambda: apply_component_event(session, _KEY, DepthState.apply_heads_event),
+        )
 
 
-def head_measures_section(session: PageSession[DepthState]) -> None:
+def head_measures_section(session: ui.PageSession[DepthState]) -> None:
     """Draw how different and how concentrated the heads are, before and after training."""
-    stored = _find_model()
-    if stored is None:
-        return
-    result_section(
-        "depth-head-measures",
-        _reading_request(session.state, stored),
-        partial(_draw_measures, stored),
-        "The layer reads the text …",
-        320,
-        pool="quick",
-    )
+    if stored := _find_model():
+        ui.show(
+            "depth-head-measures",
+            _reading_call(session.state, stored),
+            measures_view,
+            stored,
+            waiting="The layer reads the text …",
+            height=320,
+            pool="quick",
+        )
 
 
 def _find_model() -> RunModel | None:
@@ -106,23 +92,22 @@ def _find_model() -> RunModel | None:
     try:
         return stored_models.find_run(RUN)
     except LineageError as error:
-        show_problems([str(error)])
+        ui.show_problems([str(error)])
         return None
 
 
-def _reading_request(state: DepthState, stored: RunModel) -> Mapping[str, Request[AttentionReading]]:
-    key = ("depth-heads", *stored.cache_key, state.text_read, state.block)
-    return {"reading": (key, partial(read_text, stored, state.text_read, state.block - 1))}
+def _reading_call(state: DepthState, stored: RunModel) -> ui.Call[AttentionReading]:
+    return ui.Call(read_text, stored, state.text_read, state.block - 1)
 
 
-def _controls(session: PageSession[DepthState], stored: RunModel) -> None:
+def _controls(session: ui.PageSession[DepthState], stored: RunModel) -> None:
     state = session.state
     with st.container(horizontal=True, vertical_alignment="top"):
-        bind_widget(session, "say", st.text_input, max_chars=MAX_CHARACTERS, width=250)
-        bind_widget(session, "who", st.segmented_control, update=lambda s, who: replace(s, who=who, seed=0))
+        ui.bind_widget(session, "say", st.text_input, max_chars=MAX_CHARACTERS, width=250)
+        ui.bind_widget(session, "who", st.segmented_control, update=lambda s, who: replace(s, who=who, seed=0))
         count = stored.config.replicas if state.who == "trained" else UNTRAINED_SEEDS
-        bind_widget(session, "seed", st.selectbox, shown=min(state.seed, count - 1), options=range(count), width=110)
-        bind_widget(session, "block", st.selectbox, width=110)
+        ui.bind_widget(session, "seed", st.selectbox, shown=min(state.seed, count - 1), options=range(count), width=110)
+        ui.bind_widget(session, "block", st.selectbox, width=110)
 
 
 @cached()
@@ -156,26 +141,24 @@ def read_text(stored: RunModel, text: str, layer: int) -> AttentionReading:
     return AttentionReading(tokenized.tokens, (*tokenized.dropped, *tokenized.unknown), splits, problem)
 
 
-def _draw(state: DepthState, stored: RunModel, document: Document, results: Mapping[str, AttentionReading]) -> None:
-    reading = results["reading"]
+def heads_view(document: ui.Document, reading: AttentionReading, state: DepthState, stored: RunModel) -> None:
+    """Write the component with the attention of the selected seed, and a finding for each number of heads."""
     document.problems(filter(None, [reading.problem]))
-    selected, width = reading.selected_heads(state), stored.config.model.width  # type: ignore[attr-defined]
-    trained_heads = _trained_head_count(stored) if state.who == "trained" else None
-    differences = {weights: reading.metric(weights, "difference") for weights in reading.splits}
+    selected, model = reading.selected_heads(state), _model_config(stored)
+    trained_heads = model.heads if state.who == "trained" else None
+    trained, untrained = (reading.metric(weights, "difference").tolist() for weights in ("trained", "untrained"))
     cuts = {
         str(heads): {
-            "finding": findings.heads_finding(
-                heads, differences["trained"][i].tolist(), differences["untrained"][i].tolist()
-            ),
+            "finding": findings.heads_finding(heads, trained[i], untrained[i]),
             "words": findings.heads_text(
                 heads,
                 trained_heads,
                 selected[heads].parameters,
-                width,
+                model.width,
                 selected[heads].rank.tolist(),
                 len(reading.tokens),
                 selected[heads].evenness,
-                findings.heads_verdict(heads, differences["trained"][i].tolist(), differences["untrained"][i].tolist()),
+                findings.heads_verdict(heads, trained[i], untrained[i]),
             ),
         }
         for i, heads in enumerate(HEAD_COUNTS)
@@ -187,7 +170,7 @@ def _draw(state: DepthState, stored: RunModel, document: Document, results: Mapp
         "multi_head",
         {
             "tokens": list(reading.tokens),
-            "width": width,
+            "width": model.width,
             "cuts": cuts,
             "learned": trained_heads,
             "cut": state.cut,
@@ -200,67 +183,45 @@ def _draw(state: DepthState, stored: RunModel, document: Document, results: Mapp
     )
 
 
-def _draw_measures(stored: RunModel, document: Document, results: Mapping[str, AttentionReading]) -> None:
-    reading = results["reading"]
-    if isinstance(reading, str):
-        document.problems([reading])
-        return
-    add_plot_frame(document, _panels(reading), key="depth-by-heads", height=250, columns=2)
+def measures_view(document: ui.Document, reading: AttentionReading, stored: RunModel) -> None:
+    """Write how different and how even the attention of the heads is, by their number."""
+    panels = [
+        ui.Panel(f"heads-{name}", by_heads_chart(reading, name, title, y_title), title=title)
+        for name, title, y_title in (
+            ("difference", "Difference between heads", "divergence (bits)"),
+            ("evenness", "Entropy of the attention", "share of maximum"),
+        )
+    ]
+    document.figures("depth-by-heads", panels, height=250, columns=2)
     document.caption(
         "Left: Jensen–Shannon divergence between the attention weights of two heads in bits (0: equal, 1: disjoint), "
         "mean over all pairs of heads and all tokens. Right: entropy of the attention weights relative to uniform "
         f"attention. Lines: median of {count_seeds(UNTRAINED_SEEDS)} before training and of "
         f"{count_seeds(len(reading.splits['trained']))} after training; bands: lowest to highest. The layer is part of "
-        f"our language model, which was trained with {_trained_head_count(stored)} heads."
+        f"our language model, which was trained with {_model_config(stored).heads} heads."
     )
 
 
-def _trained_head_count(stored: RunModel) -> int:
-    """Return the number of heads that the included run was trained with."""
+def by_heads_chart(reading: AttentionReading, name: str, title: str, y_title: str) -> charts.LineChart:
+    """Return a metric of the splits by the number of heads, before and after training."""
+    styles = {"trained": (MODELS["transformer"].colour, "solid"), "untrained": ("--soft", "6px,4px")}
+    x = np.arange(len(HEAD_COUNTS))
+    lines = [
+        charts.Line(weights, weights, *style, x, median_and_range(reading.metric(weights, name)), "filled")
+        for weights, style in styles.items()
+    ]
+    _, highest = charts.span_of([line.values for line in lines], 0.0)
+    top = 1.02 if name == "evenness" else max(0.1, 1.15 * highest)
+    return charts.LineChart(
+        f"{title}, by the number of heads",
+        lines,
+        charts.Axis("heads", (-0.15, len(HEAD_COUNTS) - 0.85), ticks=dict(enumerate(map(str, HEAD_COUNTS)))),
+        charts.Axis(y_title, (0.0, top), ticks=4),
+        margin=96,
+    )
+
+
+def _model_config(stored: RunModel) -> TransformerTextConfig:
     model = stored.config.model
-    assert isinstance(model, TransformerTextConfig)
-    return model.heads
-
-
-def heads_formulas() -> None:
-    """Draw the formulas of the split into heads."""
-    explanation(
-        "**Heads.** A layer of width d has one matrix each for queries, keys and values. A head uses d/h of their "
-        "columns, so more heads need no more parameters. But each head compares shorter vectors: its matrix of scores "
-        "has at most rank d/h, which limits the attention patterns over longer texts."
-    )
-    st.latex(
-        r"\begin{gathered}\mathrm{head}_i = \mathrm{softmax}\!\left(\frac{Q_i K_i^\top}{\sqrt{d/h}}\right) V_i\\"
-        r"\mathrm{rank}\,(Q_i K_i^\top) \le \tfrac{d}{h},\quad 4d^2 \text{ parameters}\end{gathered}"
-    )
-
-
-@cached()
-def _panels(reading: AttentionReading) -> tuple[Panel, ...]:
-    panels = []
-    for name, title, axis_title in (
-        ("difference", "Difference between heads", "divergence (bits)"),
-        ("evenness", "Entropy of the attention", "share of maximum"),
-    ):
-        values = {weights: reading.metric(weights, name) for weights in ("trained", "untrained")}
-        lines = [
-            HeadMeasure("trained", MODELS["transformer"].colour, "solid", values["trained"]),
-            HeadMeasure("untrained", "--soft", "6px,4px", values["untrained"]),
-        ]
-        high = float(np.nanmax([np.nanmax(each) for each in values.values()]))
-        top = 1.02 if name == "evenness" else max(0.1, 1.15 * high)
-        summary = "; ".join(
-            f"{line.name} "
-            + ", ".join(f"{h} heads {np.median(row):.2f}" for h, row in zip(HEAD_COUNTS, line.values, strict=True))
-            for line in lines
-        ).replace("1 heads nan, ", "")
-        panels.append(
-            Panel(
-                f"heads-{name}",
-                measure_by_heads(lines, HEAD_COUNTS, axis_title, (0.0, top)),
-                alt=f"{title}, by the number of heads: {summary}.",
-                title=title,
-                tracks=value_tracks([(line.name, line.colour) for line in lines], 2),
-            )
-        )
-    return tuple(panels)
+    assert isinstance(model, TransformerTextConfig)  # the included run is of this model
+    return model

@@ -2,88 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-
 import numpy as np
 import streamlit as st
 
+from explorer import ui
 from explorer.inspection.transformer import depth
 from explorer.labs.depth import findings
-from explorer.labs.depth.multi_head import heads_formulas
-from explorer.labs.depth.stack_measurements import PackedMeasurements, measurement_job
+from explorer.labs.depth.stack_measurements import PackedMeasurements, measurement_call
 from explorer.labs.depth.state import LAYERS, DepthState
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession, apply_component_event
-from explorer.ui.state.widgets import bind_widget, reset_button
+from explorer.ui.state.session import apply_component_event
 from explorer.web.results import register_arrays
 
-HEIGHT, NUMBERS_HEIGHT = 900, 260
-_PLACEHOLDER = "Eighty untrained stacks of 24 blocks are measured, with their gradients …"
+_WAITING = "Eighty untrained stacks of 24 blocks are measured, with their gradients …"
 _KEY = "stacks"
 
 
-def stacks_section(session: PageSession[DepthState]) -> None:
+def stacks_section(session: ui.PageSession[DepthState]) -> None:
     """Draw the measurements of the stacks, and the settings below them."""
-
-    def requested_measurements() -> Mapping[str, Request[PackedMeasurements]]:
-        apply_component_event(session, _KEY, DepthState.apply_stacks_event)
-        return {"stacks": measurement_job(session.state.start, session.state.heads)}
-
-    result_section(
+    ui.show(
         "depth-stacks",
-        requested_measurements,
-        partial(_draw, session.state),
-        _PLACEHOLDER,
-        HEIGHT,
+        measurement_call(session.state),
+        stacks_view,
+        session.state,
+        waiting=_WAITING,
+        height=900,
         events={_KEY: ("set",)},
+        on_event=lambda: apply_component_event(session, _KEY, DepthState.apply_stacks_event),
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.popover("Settings", icon=":material/tune:"):
-            bind_widget(session, "start", st.selectbox, width=260)
-            bind_widget(session, "heads", st.selectbox, width=160)
-        reset_button(session, "fresh", lambda _: DepthState())
+            ui.bind_widget(session, "start", st.selectbox, width=260)
+            ui.bind_widget(session, "heads", st.selectbox, width=160)
+        ui.reset_button(session, "fresh", lambda _: DepthState())
 
 
-def formulas_section(session: PageSession[DepthState]) -> None:
+def formulas_section(session: ui.PageSession[DepthState]) -> None:
     """Draw the growth of the stream with its measured numbers, and the formulas of the split into heads."""
-    _formulas()
-    measurements = {"stacks": measurement_job(session.state.start, session.state.heads)}
-    result_section(
-        "depth-numbers", measurements, partial(_draw_numbers, session.state.layers), _PLACEHOLDER, NUMBERS_HEIGHT
-    )
-    heads_formulas()
-
-
-def _draw(state: DepthState, document: Document, results: Mapping[str, PackedMeasurements]) -> None:
-    result = results["stacks"]
-    lines = [depth.expected_mean_squares(combination, result.start) for combination in depth.COMBINATIONS]
-    document.component(
-        "residual_stacks",
-        {
-            "combinations": [vars(combination) for combination in depth.COMBINATIONS],
-            "heights": LAYERS,
-            "expected": [None if line is None else np.log10(line).round(5).tolist() for line in lines],
-            "chosen": {name: getattr(state, name) for name in ("residual", "norm", "kind", "layers")},
-            "address": register_arrays(result.content),
-            "file": f"stacks-{result.start}-{result.heads}-heads",
-        },
-        key=_KEY,
-    )
-    share = depth.MEAN_SQUARE_GAIN[result.start]
-    document.caption(
-        f"Line: median of {depth.SEEDS} random initializations, band: lowest to highest. Pale: the other combinations, "
-        f"dotted without a residual. Dashed in the first panel: the expected range. Input: {depth.TOKENS} random "
-        f"symbols out of {depth.SYMBOLS}. Width {depth.WIDTH}, {result.heads} heads. "
-        f"{findings.initialization_text(result.start, share)}"
-    )
-
-
-def _formulas() -> None:
-    """Draw how the mean square of the stream grows from block to block."""
-    explanation(
+    ui.explanation(
         "Let v be the mean square of the numbers in the residual stream, and s the share of it that one matrix keeps. "
         "The attention adds at most s² of its input, less where it averages different tokens; the feedforward layer "
         "adds s²/2, because ReLU sets half of the numbers to zero. With the norm before each part the input has mean "
@@ -95,36 +50,62 @@ def _formulas() -> None:
         r"\text{none: }&a^l \le v_l \le a^l\left(1 + s^2\right)^l, \quad a = 1 + \tfrac{s^2}{2}\\"
         r"\text{after: }&v_l = 1\end{aligned}"
     )
+    state, call = session.state, measurement_call(session.state)
+    ui.show("depth-numbers", call, numbers_view, state.start, state.layers, waiting=_WAITING, height=260)
+    ui.explanation(
+        "**Heads.** A layer of width d has one matrix each for queries, keys and values. A head uses d/h of their "
+        "columns, so more heads need no more parameters. But each head compares shorter vectors: its matrix of scores "
+        "has at most rank d/h, which limits the attention patterns over longer texts."
+    )
+    st.latex(
+        r"\begin{gathered}\mathrm{head}_i = \mathrm{softmax}\!\left(\frac{Q_i K_i^\top}{\sqrt{d/h}}\right) V_i\\"
+        r"\mathrm{rank}\,(Q_i K_i^\top) \le \tfrac{d}{h},\quad 4d^2 \text{ parameters}\end{gathered}"
+    )
 
 
-def _draw_numbers(layers: int, document: Document, results: Mapping[str, PackedMeasurements]) -> None:
-    """Write the numbers of the formulas for a stack of this many blocks, and what was measured of its gradients."""
-    result = results["stacks"]
-    middle, between = {}, {}
-    for norm in ("pre", "none", "post"):
+def stacks_view(document: ui.Document, result: PackedMeasurements, state: DepthState) -> None:
+    """Write the component with the measurements of all stacks, and what they are made of."""
+    lines = [depth.expected_mean_squares(combination, state.start) for combination in depth.COMBINATIONS]
+    document.component(
+        "residual_stacks",
+        {
+            "combinations": [vars(combination) for combination in depth.COMBINATIONS],
+            "heights": LAYERS,
+            "expected": [None if line is None else np.log10(line).round(5).tolist() for line in lines],
+            "chosen": {name: getattr(state, name) for name in ("residual", "norm", "kind", "layers")},
+            "address": register_arrays(result.content),
+            "file": f"stacks-{state.start}-{state.heads}-heads",
+        },
+        key=_KEY,
+    )
+    document.caption(
+        f"Line: median of {depth.SEEDS} random initializations, band: lowest to highest. Pale: the other combinations, "
+        f"dotted without a residual. Dashed in the first panel: the expected range. Input: {depth.TOKENS} random "
+        f"symbols out of {depth.SYMBOLS}. Width {depth.WIDTH}, {state.heads} heads. "
+        f"{findings.initialization_text(state.start, depth.MEAN_SQUARE_GAIN[state.start])}"
+    )
+
+
+def numbers_view(document: ui.Document, result: PackedMeasurements, start: depth.Initialization, layers: int) -> None:
+    """Write the numbers of the formulas for a stack of so many blocks, and what was measured of its gradients."""
+    measured, top = result.measurements, max(2, layers)
+    norms: tuple[depth.Norm, ...] = ("pre", "none", "post")
+    index: dict[str, int] = {}
+    expected: dict[str, tuple[float, float]] = {}
+    for norm in norms:
         combination = depth.Combination(True, norm)
-        mean_squares = result.measurements.size[depth.COMBINATIONS.index(combination), layers]
-        middle[norm] = float(np.median(mean_squares))
-        line = depth.expected_mean_squares(combination, result.start)
+        index[norm], line = depth.COMBINATIONS.index(combination), depth.expected_mean_squares(combination, start)
         assert line is not None  # the formula covers all stacks with residuals
-        between[norm] = (float(line[0, layers]), float(line[1, layers]))
-    gain = depth.MEAN_SQUARE_GAIN[result.start]
-    document.text(findings.formula_text(result.start, gain, layers, between["pre"], between["none"], middle))
-    _gradient_findings(max(2, layers), document, result.measurements)
-
-
-def _gradient_findings(top: int, document: Document, measured: depth.StackMeasurements) -> None:
-    """Write what was measured of the gradients in stacks of `top` blocks."""
-    after, before = (depth.COMBINATIONS.index(depth.Combination(True, norm)) for norm in ("post", "pre"))
+        expected[norm] = float(line[0, layers]), float(line[1, layers])
+    middle = {norm: float(np.median(measured.size[i, layers])) for norm, i in index.items()}
+    gain = depth.MEAN_SQUARE_GAIN[start]
+    document.text(findings.formula_text(gain, layers, expected["pre"], expected["none"], middle))
     rms = depth.COMBINATIONS.index(depth.Combination(True, "pre", "rms"))
-    document.text(findings.norm_kinds_text(measured.size[before, top], measured.size[rms, top], top))
-    down = measured.stream[after, top - 1]
+    document.text(findings.norm_kinds_text(measured.size[index["pre"], top], measured.size[rms, top], top))
+    down = measured.stream[index["post"], top - 1]
     document.text(findings.vanishing_gradient_text(down[1] / down[top], top))
     if top > 2:
-
-        def topmost(which: int) -> tuple[float, float]:
-            low, high = (float(np.median(measured.weights[which, height - 1, height])) for height in (2, top))
-            return low, high
-
-        grown = float(np.median(measured.size[before, top] / measured.size[before, 2]))
-        document.text(findings.top_block_text(topmost(after), topmost(before), (2, top), grown))
+        low, high = (np.median(measured.weights[:, height - 1, height], axis=-1).tolist() for height in (2, top))
+        after, before = ((low[index[norm]], high[index[norm]]) for norm in ("post", "pre"))
+        grown = float(np.median(measured.size[index["pre"], top] / measured.size[index["pre"], 2]))
+        document.text(findings.top_block_text(after, before, (2, top), grown))

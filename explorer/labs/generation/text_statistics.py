@@ -94,7 +94,9 @@ def statistic_chart(
         again = any(line.colour == model.colour for line in lines)  # two models of one architecture
         x, values = np.array(each.generated.temperatures), mean_and_range(getattr(each.generated, name))
         dash = "2px,4px" if again else model.dash
-        lines.append(charts.Line("", model.title, model.colour, dash, x, values, "", 2.5, "mean", model.title))
+        lines.append(
+            charts.Line("", model.title, model.colour, dash, x, values, "", 2.5, statistic="mean", name=model.title)
+        )
     which = list(_NAMES).index(name)
     human = [
         (models[key].colour, float(each.corpus[which])) for key, each in measured.items() if each.corpus is not None

@@ -121,8 +121,7 @@ def _word_weights(run: StoredRun) -> Figure:
 def _gradients_reaching_back(*runs: StoredRun) -> Figure:
     """Return how much of the gradient arrives at each symbol before training; the station is about the last run."""
     from explorer.inspection.recurrent.input_gradients import gradient_norms
-    from explorer.tasks.recall import RecallConfig
-    from explorer.tasks.recall_rows import evaluation_sequences
+    from explorer.tasks.recall import RecallConfig, evaluation_sequences
 
     lines, parts = [], []
     for run in runs:

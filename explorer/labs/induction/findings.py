@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.pretrained import repeated_tokens
 from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.verdicts import compare_with_best, judge, mean_difference
 from explorer.number_format import format_interval, format_number
@@ -176,35 +177,19 @@ def _name_head(head: Head) -> str:
     return f"layer {head[0] + 1}, head {head[1] + 1}"
 
 
-def real_removal_text(
-    title: str,
-    heads: Sequence[Head],
-    base: float,
-    without: float,
-    increase: tuple[float, float, float],
-    controls: Float[ndarray, " groups"],
-    p: float,
-) -> str:
-    """State the loss without heads, and compare it with random heads of the same layers.
-
-    title: what is removed, in words
-    heads: the removed heads
-    base, without: loss with all heads, and without these
-    increase: mean, low and high end of the interval over sequences
-    controls: loss without each random group
-    p: share of groups, with this one, without which the loss is at least as high
-    """
-    names = join_words([_name_head(head) for head in heads])
+def real_removal_text(title: str, removal: repeated_tokens.Removal) -> str:
+    """State the loss without heads, by their title, and compare it with random heads of the same layers."""
+    names, controls = join_words([_name_head(head) for head in removal.heads]), removal.control_losses
+    increase = removal.increase
     text = (
-        f"Without {title} ({names}) the loss on the second copy is {without:.2f} instead of {base:.2f} nats: "
-        f"{format_interval(*increase)} more."
+        f"Without {title} ({names}) the loss on the second copy is {removal.without.mean():.2f} instead of "
+        f"{removal.with_all.mean():.2f} nats: {format_interval(increase.mean, increase.low, increase.high)} more."
     )
     if not len(controls):
         return f"{text} There are no other heads in these layers to compare with."
-    exceeded = round(p * (len(controls) + 1)) - 1
-    how_many = "none of" if exceeded == 0 else f"{exceeded} of"
+    exceeded = round(removal.p * (len(controls) + 1)) - 1
     return (
         f"{text} Without random heads of the same layers instead it is {float(np.median(controls)):.2f} in the median, "
-        f"{format_number(float(controls.min()))} to {format_number(float(controls.max()))}; {how_many} "
+        f"{format_number(float(controls.min()))} to {format_number(float(controls.max()))}; {exceeded or 'none'} of "
         f"{len(controls)} random groups reach the same loss."
     )

@@ -5,35 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, get_args, get_type_hints
+from typing import TypeAlias, Union, get_args, get_type_hints
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer import ui
 from explorer.inspection.attention import attend
+from explorer.inspection.transformer import induction
 from explorer.inspection.words import labelling
 from explorer.labs.induction import findings
-from explorer.labs.induction.row_input import Views, head_scores, loaded_model, select_finished
+from explorer.labs.induction.row_input import finished_runs
 from explorer.labs.induction.state import MAX_CHARACTERS, InductionState
 from explorer.model.run_model import RunModel
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.tasks.sequence_labelling.induction import LETTERS, InductionConfig
-from explorer.ui.components.base import pop_event
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import Request, result_section, tab_token
-from explorer.ui.state.session import PageSession, write_url
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.result_section import tab_token
+from explorer.ui.state.session import write_url
 from explorer.ui.training.model_input import clamp_heads, parse_head_event, parse_heads, parse_heads_event
-from explorer.ui.training.run_view import RunView
 from explorer.web.background import submit
 from explorer.web.results import Content, Section, pack, register, register_arrays
-
-if TYPE_CHECKING:
-    from explorer.inspection.transformer.induction import InductionScores
 
 _KEY = "induction-heads-component"
 _EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch", "kind")
@@ -52,65 +45,48 @@ class HeadReading:
     repeated: int  # how many symbols follow as before
 
 
-@dataclass(frozen=True, eq=False)
-class HeadScores:
-    """What is measured on fresh rows, after training."""
-
-    scores: InductionScores
-    roles: tuple[dict[str, attend.Head], ...]  # of each seed
-    importance: Float[ndarray, "seeds layers heads"]  # rise of the loss on the second copy without each head
+Result: TypeAlias = Union[HeadReading, "induction.HeadMeasurements"]
 
 
-Results: TypeAlias = Mapping[str, HeadReading | HeadScores]
-
-
-def heads_section(session: PageSession[InductionState], views: Views) -> None:
+def heads_section(session: ui.PageSession[InductionState], views: Mapping[str, ui.RunView]) -> None:
     """Draw the choice of a model and a seed, and the attention of its heads."""
-    explanation(
+    ui.explanation(
         "A previous-token head attends to the token before: its matrix has a line one below the diagonal. An induction "
         "head attends, in the second copy, to the token after the earlier occurrence."
     )
-    trained = select_finished(views)
-    if not trained:
+    runs = finished_runs(views)
+    if not runs:
         return
     state = session.state
-    name = state.shown_model if state.shown_model in trained else next(iter(trained))
-    view = trained[name]
-    titles = {each: state.variants[each].title for each in trained}
-    seeds = {i: f"seed {seed}" for i, seed in enumerate(view.config.seeds)}
+    name = state.shown_model if state.shown_model in runs else next(iter(runs))
+    run = runs[name]
+    titles = {each: state.variants[each].title for each in runs}
+    seeds = {i: f"seed {seed}" for i, seed in enumerate(run.config.seeds)}
     replica = min(state.replica, len(seeds) - 1)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "look", st.segmented_control, shown=name, update=InductionState.with_model, options=titles)
-        bind_widget(
-            session,
-            "replica",
-            st.selectbox,
-            shown=replica,
-            update=InductionState.with_replica,
-            options=seeds,
-            width=120,
-        )
-    assert view.stored is not None
-    stored_model = RunModel(view.stored, view.stored.key, f"{titles[name]}, seed {view.config.seeds[replica]}")
-
-    def requests() -> Mapping[str, Request[HeadReading | HeadScores]]:
-        if _apply_events(session, stored_model):
-            st.rerun()
-        shown = _normalize(session.state, stored_model, replica)
-        key = ("induction-heads", *view.cache_key, replica, shown.text, shown.step, shown.off, shown.flat)
-        return {
-            "reading": ((*key, shown.unplaced), partial(_read_heads, stored_model, shown)),
-            "scores": (("induction-scores", *view.cache_key), partial(_score_heads, view)),
-        }
-
+        update = InductionState.with_model
+        ui.bind_widget(session, "look", st.segmented_control, shown=name, update=update, options=titles)
+        update_seed = InductionState.with_replica
+        ui.bind_widget(session, "replica", st.selectbox, shown=replica, update=update_seed, options=seeds, width=120)
+    stored_model = RunModel(run, run.key, f"{titles[name]}, seed {run.config.seeds[replica]}")
     shown = _normalize(state, stored_model, replica)
-    result_section(
+    calls: dict[str, ui.Call[Result]] = {
+        "reading": ui.Call(
+            _read_heads, stored_model, replica, shown.step, shown.text, shown.off, shown.flat, shown.unplaced
+        ),
+        "scores": ui.Call(induction.measure_heads, run),
+    }
+    ui.show_each(
         "induction-heads",
-        requests,
-        partial(_draw, shown, stored_model, tab_token("induction-snapshots")),
-        "The model reads the row …",
-        640,
+        calls,
+        heads_view,
+        shown,
+        stored_model,
+        tab_token("induction-snapshots"),
+        waiting="The model reads the row …",
+        height=640,
         events={_KEY: _EVENTS},
+        on_event=lambda: _apply_events(session, stored_model),
     )
 
 
@@ -144,22 +120,21 @@ def _parse_row(stored_model: RunModel, text: str) -> labelling.TypedRow:
     return labelling.parse_row(stored_model.config.task_as(InductionConfig), text)
 
 
-def _score_heads(view: RunView) -> HeadScores:
-    """Score the heads of every seed. Raises DamagedRun."""
-    from explorer.inspection.transformer.induction import find_roles, head_losses
-
-    scores = head_scores(view)
-    rise = head_losses(loaded_model(view), "zero") - scores.second_copy_loss[:, None, None]
-    return HeadScores(scores, find_roles(scores), rise)
-
-
-def _read_heads(stored_model: RunModel, state: InductionState) -> HeadReading:
-    """Run one seed on the row. Raises LineageError."""
-    row = _parse_row(stored_model, state.text)
-    model = stored_model.module(state.replica, state.step)
-    ablation = attend.Ablation(parse_heads(state.off), parse_heads(state.flat), no_positions=state.unplaced)
+def _read_heads(
+    stored_model: RunModel,
+    replica: int,
+    step: int | None,
+    text: str,
+    off: tuple[str, ...],
+    flat: tuple[str, ...],
+    unplaced: bool,
+) -> HeadReading:
+    """Run one seed on the row after a training step, with changed heads (see `InductionState`). Raises LineageError."""
+    row = _parse_row(stored_model, text)
+    model = stored_model.module(replica, step)
+    ablation = attend.Ablation(parse_heads(off), parse_heads(flat), no_positions=unplaced)
     unchanged = attend.attend(model, row.ids)
-    changed = attend.attend(model, row.ids, ablation) if state.is_ablated else unchanged
+    changed = attend.attend(model, row.ids, ablation) if off or flat or unplaced else unchanged
     known = [t for t, id in enumerate(row.ids[1:]) if row.targets[t] == id]
     right = [row.ids[t + 1] for t in known]
     changed_mean, unchanged_mean = (
@@ -174,24 +149,26 @@ def _read_heads(stored_model: RunModel, state: InductionState) -> HeadReading:
     )
 
 
-def _draw(
+def heads_view(
+    document: ui.Document,
+    results: Mapping[str, Result],
     state: InductionState,
     stored_model: RunModel,
     token: str,
-    document: Document,
-    results: Results,
 ) -> None:
+    """Write which heads of the seed are of the two kinds, and the component with the attention of all.
+
+    token: secret of the browser tab, for the attention during training
+    """
     reading, measured = results.get("reading"), results.get("scores")
-    if not isinstance(reading, HeadReading) or not isinstance(measured, HeadScores):
+    if not isinstance(reading, HeadReading) or not isinstance(measured, induction.HeadMeasurements):
         return
     roles = measured.roles[state.replica]
-    previous, induction = (scores[state.replica] for scores in (measured.scores.previous, measured.scores.induction))
+    before, after = (scores[state.replica] for scores in (measured.scores.previous, measured.scores.induction))
     if roles:
-        previous, induction = (
-            _only(scores, roles[role]) for scores, role in ((previous, "previous"), (induction, "induction"))
-        )
+        before, after = _only(before, roles["previous"]), _only(after, roles["induction"])
     seed = stored_model.config.seeds[state.replica]
-    document.finding(findings.heads_finding(seed, previous, induction, len(previous)))
+    document.finding(findings.heads_finding(seed, before, after, len(before)))
     if state.is_ablated:
         document.text(findings.changed_row_text(*reading.probability, reading.repeated))
     document.component("attention_heads", _component_data(state, stored_model, token, reading, measured), _KEY)
@@ -209,7 +186,11 @@ def _only(scores: Float[ndarray, "layers heads"], head: attend.Head) -> Float[nd
 
 
 def _component_data(
-    state: InductionState, stored_model: RunModel, token: str, reading: HeadReading, measured: HeadScores
+    state: InductionState,
+    stored_model: RunModel,
+    token: str,
+    reading: HeadReading,
+    measured: induction.HeadMeasurements,
 ) -> dict[str, object]:
     layers, heads = _size(stored_model)
     steps, count = stored_model.steps, len(reading.ids)
@@ -253,14 +234,13 @@ def _snapshot_data(state: InductionState, stored_model: RunModel, token: str) ->
     steps = stored_model.steps
     if len(steps) < _MIN_SNAPSHOTS:
         return None
-    key = ("induction-snapshots", *stored_model.cache_key, state.replica, state.text)
-    compute = partial(_read_snapshots, stored_model, state.replica, state.text)
+    call = ui.Call(_read_snapshots, stored_model, state.replica, state.text)
 
     def answer(futures: Mapping[str, Future[bytes]]) -> Content:
         return {"address": register_arrays(futures["snapshots"].result(), stored_model.cache_key)}
 
-    section = Section(lambda: {"snapshots": submit(key, compute)}, answer)
-    address = register(f"{token}{hash(key):x}", section, key)  # computed once the browser fetches it
+    section = Section(lambda: {"snapshots": submit(call.key, call)}, answer)
+    address = register(f"{token}{hash(call.key):x}", section, call.key)  # computed once the browser fetches it
     curves = stored_model.run.curves
     losses = np.round(curves.metrics["second_copy_loss"][:, state.replica], 4)
     curve = {"steps": curves.evaluated.tolist(), "losses": losses.tolist()}
@@ -277,27 +257,27 @@ def _read_snapshots(stored_model: RunModel, replica: int, text: str) -> bytes:
     return pack({"weights": np.stack(weights)})
 
 
-def _apply_events(session: PageSession[InductionState], stored_model: RunModel) -> bool:
-    """Apply the component's events to the state; return whether other parts of the section have changed.
+def _apply_events(session: ui.PageSession[InductionState], stored_model: RunModel) -> None:
+    """Apply the component's events to the state, and rerun the page if it has changed.
 
     Every value is checked: a browser can send anything.
     """
     before, size = session.state, _size(stored_model)
     state = before
-    if head := parse_head_event(pop_event(_KEY, "open"), size):
+    if head := parse_head_event(ui.pop_event(_KEY, "open"), size):
         state = replace(state, layer=head[0], head=head[1])
-    if type(value := pop_event(_KEY, "asked")) is int and 0 <= value <= MAX_CHARACTERS:
+    if type(value := ui.pop_event(_KEY, "asked")) is int and 0 <= value <= MAX_CHARACTERS:
         state = replace(state, at=value)
     for name, options in _OPTIONS.items():
-        if (value := pop_event(_KEY, name)) in options:
+        if (value := ui.pop_event(_KEY, name)) in options:
             state = replace(state, **{name: value})
     steps = stored_model.steps
-    if type(value := pop_event(_KEY, "step")) is int and value in steps:
+    if type(value := ui.pop_event(_KEY, "step")) is int and value in steps:
         state = replace(state, step=None if value == steps[-1] else value)
-    if isinstance(value := pop_event(_KEY, "touch"), dict):
+    if isinstance(value := ui.pop_event(_KEY, "touch"), dict):
         off, flat = (parse_heads_event(value.get(name), size) for name in ("off", "flat"))
         state = replace(state, off=off, flat=flat, unplaced=value.get("unplaced") is True)
     if state != before:
         session.state = state
         write_url(session)
-    return state != before
+        st.rerun()

@@ -6,19 +6,18 @@ from dataclasses import replace
 
 import streamlit as st
 
+from explorer import ui
 from explorer.catalogue import MODELS
 from explorer.experiments.learning_rates import RATES
 from explorer.experiments.recall import LEARNING_RATES, SWEEP_LENGTHS, VARIANTS
 from explorer.labs.memory.state import MemoryState
 from explorer.labs.memory.training_chart import group_by_architecture
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget, reset_button
 
 
-def input_row(session: PageSession[MemoryState]) -> None:
+def input_row(session: ui.PageSession[MemoryState]) -> None:
     """Draw the choice of a length whose runs are included, and the popover with everything else."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(
+        ui.bind_widget(
             session,
             "length_pick",
             st.segmented_control,
@@ -32,7 +31,7 @@ def input_row(session: PageSession[MemoryState]) -> None:
             _draw_settings(session)
 
 
-def _draw_models(session: PageSession[MemoryState]) -> None:
+def _draw_models(session: ui.PageSession[MemoryState]) -> None:
     """Draw the choice of variants, a group for each architecture."""
     for model, names in group_by_architecture(VARIANTS).items():
         selected = [name for name in names if name in session.state.who]
@@ -41,7 +40,7 @@ def _draw_models(session: PageSession[MemoryState]) -> None:
         def make(state: MemoryState, selected: list[str], others: tuple[str, ...] = others) -> MemoryState:
             return state.with_models({*selected, *(name for name in state.who if name in others)})
 
-        bind_widget(
+        ui.bind_widget(
             session,
             f"who-{model}",
             st.pills,
@@ -53,16 +52,18 @@ def _draw_models(session: PageSession[MemoryState]) -> None:
         )
 
 
-def _draw_settings(session: PageSession[MemoryState]) -> None:
+def _draw_settings(session: ui.PageSession[MemoryState]) -> None:
     """Draw the task and training settings."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "length", st.number_input, label="Any other length (needs training)", width=230)
-        bind_widget(session, "symbols", st.number_input, width=210)
+        ui.bind_widget(session, "length", st.number_input, label="Any other length (needs training)", width=230)
+        ui.bind_widget(session, "symbols", st.number_input, width=210)
         rates = sorted({0.0, *LEARNING_RATES, *RATES, state.rate})
-        bind_widget(session, "rate", st.selectbox, options={r: f"{r:g}" if r else "default" for r in rates}, width=150)
-        bind_widget(session, "steps", st.number_input, width=210)
-        bind_widget(session, "seeds", st.number_input, width=110)
-        bind_widget(session, "seed", st.number_input, width=120)
+        ui.bind_widget(
+            session, "rate", st.selectbox, options={r: f"{r:g}" if r else "default" for r in rates}, width=150
+        )
+        ui.bind_widget(session, "steps", st.number_input, width=210)
+        ui.bind_widget(session, "seeds", st.number_input, width=110)
+        ui.bind_widget(session, "seed", st.number_input, width=120)
     if state != state.reset():
-        reset_button(session)
+        ui.reset_button(session)

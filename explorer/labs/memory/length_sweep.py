@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
+from explorer import charts, ui
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.experiments.recall import (
@@ -16,7 +17,6 @@ from explorer.experiments.recall import (
     learning_rate_sweep,
     length_sweep,
 )
-from explorer.figures.recurrent.recall import solved_shares
 from explorer.jobs.cost import estimate_cost
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
@@ -24,46 +24,34 @@ from explorer.labs.memory.state import MemoryState, Sweep
 from explorer.labs.memory.training_chart import recall_results
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import current_visitor
-from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.learning_chart import describe_state, live_training_section, seconds_to_next
-from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
-from explorer.ui.wording import count_seeds, join_words
+from explorer.ui.wording import count_seeds
 from explorer.web.operations import warmup
 
 _ROW = 34  # px
 
 
-def section(session: PageSession[MemoryState]) -> None:
+def section(session: ui.PageSession[MemoryState]) -> None:
     """Draw the sweep: a tile for each run; the missing ones can be trained here."""
-    state, request = session.state, TrainRequest.for_section("sweep")
-    bind_widget(session, "sweep", st.segmented_control, label_visibility="collapsed")
+    state, request = session.state, ui.TrainRequest.for_section("sweep")
+    ui.bind_widget(session, "sweep", st.segmented_control, label_visibility="collapsed")
     try:
         configs = _cell_configs(state)
     except LineageError as error:
-        show_problems([str(error)])
+        ui.show_problems([str(error)])
         return
     names = {_cell_name(cell): config for cell, config in configs.items()}
     views = request.views(names)
     results = recall_results({_cell_name(cell): VARIANTS[cell[0]] for cell in configs}, views)
     cells = {cell: results[_cell_name(cell)] for cell in configs if _cell_name(cell) in results}
     for sentence in _sweep_findings(state.sweep, cells):
-        explanation(f"**{escape_markdown(sentence)}**")
-    show_problems(request.problems)
+        ui.explanation(f"**{ui.escape_markdown(sentence)}**")
+    ui.show_problems(request.problems)
     with st.container(horizontal=True, vertical_alignment="center"):
-        draw_train_controls(request, {name: names[name] for name in _missing_names(views)})
+        ui.draw_train_controls(request, {name: names[name] for name in _missing_names(views)})
         _show_progress(names, views, request)
-    rows = list(dict.fromkeys(cell[:-1] for cell in configs))
-    draw_plot_frame([_sweep_panel(state, rows, cells)], key="memory-sweep", height=70 + _ROW * len(rows), columns=1)
-    st.caption(
-        f"A tile is a training at that length: how many of {count_seeds(state.seeds)} solve the task. A result belongs "
-        "to its length, initialization, learning rate and number of steps, not to an architecture."
-    )
+    ui.draw_now(sweep_view, state, list(dict.fromkeys(cell[:-1] for cell in configs)), cells)
 
 
 Cell = tuple[str, float, int]  # variant, learning rate (0: its default), length
@@ -85,12 +73,12 @@ def _cell_name(cell: Cell) -> str:
     return "/".join(map(str, cell))
 
 
-def _missing_names(views: Mapping[str, RunView]) -> list[str]:
+def _missing_names(views: Mapping[str, ui.RunView]) -> list[str]:
     """Return the tiles without a run; all of them if none is missing."""
     return [name for name, view in views.items() if not view.stored] or list(views)
 
 
-def _show_progress(configs: Mapping[str, RunConfig], views: Mapping[str, RunView], request: TrainRequest) -> None:
+def _show_progress(configs: Mapping[str, RunConfig], views: Mapping[str, ui.RunView], request: ui.TrainRequest) -> None:
     """Show the progress of the sweep while it trains; else what it would cost."""
     if not any(view.live for view in views.values()):
         missing = [views[name].config for name in _missing_names(views)]
@@ -100,7 +88,7 @@ def _show_progress(configs: Mapping[str, RunConfig], views: Mapping[str, RunView
         return
     visitor_id, before = current_visitor().id, _count_done(views)
 
-    def draw(document: Document) -> float | None:
+    def draw(document: ui.Document) -> float | None:
         now = request.views(configs, visitor_id)
         document.text(f"{describe_state(now)}; {sum(view.live for view in now.values())} trainings left")
         return (
@@ -110,29 +98,35 @@ def _show_progress(configs: Mapping[str, RunConfig], views: Mapping[str, RunView
     live_training_section("sweep-progress", request, draw, 40)
 
 
-def _count_done(views: Mapping[str, RunView]) -> int:
+def _count_done(views: Mapping[str, ui.RunView]) -> int:
     return sum(bool(view.job and view.job.done) for view in views.values())
 
 
-def _sweep_panel(state: MemoryState, rows: list[tuple[str, float]], cells: Mapping[Cell, RecallResult]) -> Panel:
+def sweep_view(
+    document: ui.Document, state: MemoryState, rows: list[tuple[str, float]], cells: Mapping[Cell, RecallResult]
+) -> None:
+    """Write how many seeds solve each length, a tile for each run; `rows`: variants and learning rates."""
     shares = np.full((len(rows), len(SWEEP_LENGTHS)), np.nan)
-    labels = [["" for _ in SWEEP_LENGTHS] for _ in rows]
+    counts = [["" for _ in SWEEP_LENGTHS] for _ in rows]
     for i, row in enumerate(rows):
         for j, length in enumerate(SWEEP_LENGTHS):
-            each = cells.get((*row, length))
-            if each:
+            if each := cells.get((*row, length)):
                 shares[i, j] = each.solved / len(each.accuracy)
-                labels[i][j] = str(each.solved)
-    titles = [_row_title(state.sweep, *row) for row in rows]
-    no_run = "no run yet"
-    sentences = [
-        f"{title}: {join_words([f'{c} at {n}' for c, n in zip(row, SWEEP_LENGTHS, strict=True) if c]) or no_run}"
-        for title, row in zip(titles, labels, strict=True)
-    ]
-    return Panel(
-        f"sweep-{state.sweep}-{len(rows)}",
-        solved_shares(shares, labels, titles, [f"{n:,}" for n in SWEEP_LENGTHS], "symbols in training and test"),
-        alt=f"Seeds that solve recall, by length. {'. '.join(sentences)}.",
+                counts[i][j] = str(each.solved)
+    tiles = charts.HeatMap(
+        "Seeds that solve recall, by length",
+        "share of seeds that solve it",
+        [_row_title(state.sweep, *row) for row in rows],
+        [f"{length:,}" for length in SWEEP_LENGTHS],
+        shares,
+        counts,
+        columns_title="symbols in training and test",
+    )
+    panel = ui.Panel(f"sweep-{state.sweep}-{len(rows)}", tiles)
+    document.figures("memory-sweep", [panel], height=70 + _ROW * len(rows), columns=1)
+    document.caption(
+        f"A tile is a training at that length: how many of {count_seeds(state.seeds)} solve the task. A result belongs "
+        "to its length, initialization, learning rate and number of steps, not to an architecture."
     )
 
 

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from explorer.labs.memory import findings, length_sweep, training_chart
+from explorer import ui
+from explorer.labs.memory import length_sweep, training_chart
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.state import MemoryState
 from explorer.tasks.recall import RecallConfig
 from explorer.ui.learning_rates import changed_result_finding, draw_learning_rates
-from explorer.ui.page_sections import escape_markdown, explanation
-from explorer.ui.state.session import PageSession
-from explorer.ui.training.run_view import RunView
 
 _SEARCHED = RecallConfig()  # the task of the search for the learning rates
 
@@ -26,7 +24,7 @@ def learning_rate_finding(state: MemoryState) -> str:
 
 
 def section(
-    session: PageSession[MemoryState], results: Mapping[str, RecallResult], views: Mapping[str, RunView]
+    session: ui.PageSession[MemoryState], results: Mapping[str, RecallResult], views: Mapping[str, ui.RunView]
 ) -> None:
     """Draw the results of the finished runs, and the sweep.
 
@@ -34,16 +32,8 @@ def section(
     views: the run views of the page, by the same names.
     """
     state = session.state
-    variants = state.variants
-    training_chart.results_table(state, variants, results, views)
-    sentences = (
-        findings.solved_comparison_finding(results),
-        findings.budget_caption(results) if results else "",
-        *findings.other_length_findings(results, state.length),
-    )
-    for sentence in filter(None, sentences):
-        explanation(escape_markdown(sentence))
+    ui.draw_now(training_chart.results_view, state, results, views)
     st.subheader("Which lengths can each model learn?", anchor=False)
     length_sweep.section(session)
     st.subheader("How the learning rates were chosen", anchor=False)
-    draw_learning_rates("recall", {name: each.full_label for name, each in variants.items()})
+    draw_learning_rates("recall", {name: each.full_label for name, each in state.variants.items()})

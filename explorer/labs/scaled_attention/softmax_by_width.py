@@ -3,48 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.byte_cache import cached
-from explorer.figures.transformer.scaled_attention import COLOUR, TRACES_PER_LINE, Axis, quantity_by_width, weight_bars
+from explorer.charts import style
 from explorer.inspection.transformer.softmax_scaling import WIDTHS, SoftmaxStatistics, measure_softmax
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
-from explorer.ui.components.base import pop_event
-from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame, value_tracks
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.session import write_url
 
-HEIGHT, NARROW = 230, 190
-_PLACEHOLDER_HEIGHT = 780
 _KEY = "scaled-width"
-_GRADIENT_AXIS_MIN = 1e-5  # of the axis of the gradient
+_WIDTH_AXIS = charts.Axis(
+    "dₖ",
+    (10**-0.05, WIDTHS[-1] * 10**0.05),
+    log=True,
+    ticks={width: f"{width:,}" for width in (1, 4, 16, 64, 256, 1024)},
+    upright=True,
+)
+_KINDS = {"not divided": "6px,4px", "divided": "solid"}  # with their dashes
 
 
-def width_section(session: PageSession[ScaledAttentionState]) -> None:
+def width_section(session: ui.PageSession[ScaledAttentionState]) -> None:
     """Draw softmax weights, their entropy and their gradient at every width."""
-    explanation(
+    ui.explanation(
         "Here a query and 64 keys are random, with numbers from N(0, 1). Each dimension adds one random product to a "
         "score, so the standard deviation of the scores is √dₖ. Move the slider: the vectors get wider."
     )
-
-    def requests() -> Mapping[str, Request[SoftmaxStatistics]]:
-        _apply_event(session)
-        return {"statistics": ((_KEY,), measure_softmax)}
-
-    result_section(
+    ui.show(
         _KEY,
-        requests,
-        partial(_draw, session.state.wide),
-        "512 random draws are measured at 20 widths …",
-        _PLACEHOLDER_HEIGHT,
+        ui.Call(measure_softmax),
+        widths_view,
+        session.state.wide,
+        waiting="512 random draws are measured at 20 widths …",
+        height=780,
         events={_KEY: ("stop",)},
+        on_event=lambda: _apply_event(session),
     )
 
 
@@ -53,38 +51,35 @@ def nearest_width_index(width: int) -> int:
     return int(np.abs(np.log(np.array(WIDTHS) / width)).argmin())
 
 
-def _apply_event(session: PageSession[ScaledAttentionState]) -> None:
+def _apply_event(session: ui.PageSession[ScaledAttentionState]) -> None:
     """Store the width at which the visitor has released the slider."""
-    stop = pop_event(_KEY, "stop")
+    stop = ui.pop_event(_KEY, "stop")
     if isinstance(stop, int) and 0 <= stop < len(WIDTHS):
         session.change(lambda state: replace(state, wide=WIDTHS[stop]))
         write_url(session)
 
 
-def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistics]) -> None:
-    statistics = results["statistics"]
+def widths_view(document: ui.Document, statistics: SoftmaxStatistics, width: int) -> None:
+    """Write the finding, and the charts with a playback over the widths that begins at `width`."""
     last, draws = len(WIDTHS) - 1, statistics.entropy.shape[-1]
     document.finding(findings.width_finding(WIDTHS, statistics.percentiles("gradient")[..., 0]))
-    add_plot_frame(
-        document,
-        _panels(statistics),
-        key=_KEY,
-        height=HEIGHT,
-        narrow_height=NARROW,
-        columns=3,
-        playback=Playback(
-            "widths",
-            last,
-            last,
-            False,
-            "all widths",
-            unit="width",
-            stops=tuple(f"dₖ = {width:,}" for width in WIDTHS),
-            says=_captions(statistics),
-            first=nearest_width_index(width),
-            tells=True,
+    largest, entropy = (statistics.percentiles(name)[..., 0] for name in ("largest", "entropy"))
+    keys = statistics.one.shape[-1]
+    playback = ui.Playback(
+        "widths",
+        last,
+        last,
+        False,
+        "all widths",
+        unit="width",
+        stops=tuple(f"dₖ = {each:,}" for each in WIDTHS),
+        says=tuple(
+            findings.softmax_at_width(each, keys, largest[:, i], entropy[:, i]) for i, each in enumerate(WIDTHS)
         ),
+        first=nearest_width_index(width),
+        tells=True,
     )
+    document.figures(_KEY, width_panels(statistics), height=230, narrow_height=190, columns=3, playback=playback)
     document.caption(
         f"Bars: one draw. Curves: median of {draws} draws, band: 10th to 90th percentile. Dashed: the entropy of "
         "uniform weights. The gradient of softmax is the Frobenius norm of its Jacobian, diag(α) − ααᵀ. Where it is "
@@ -93,46 +88,75 @@ def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistic
 
 
 @cached()
-def _captions(results: SoftmaxStatistics) -> tuple[str, ...]:
-    """Return a sentence for every width."""
-    largest, entropy = (results.percentiles(name)[..., 0] for name in ("largest", "entropy"))
-    keys = results.one.shape[-1]
-    return tuple(findings.softmax_at_width(width, keys, largest[:, i], entropy[:, i]) for i, width in enumerate(WIDTHS))
-
-
-@cached()
-def _panels(results: SoftmaxStatistics) -> tuple[Panel, ...]:
-    """Draw the panels, cached for all visitors; the frame shows the selected width."""
-    keys, last, result = results.one.shape[-1], len(WIDTHS) - 1, []
+def width_panels(statistics: SoftmaxStatistics) -> tuple[ui.Panel, ...]:
+    """Return the weights of one draw, and each statistic by width; a frame for each width. Drawn once for all."""
+    panels = []
     for kind, title in enumerate(("Weights, not divided", "Weights, divided by √dₖ")):
-        drawn, turned = weight_bars(results.one[kind], last)
-        largest = f"at dₖ = {WIDTHS[-1]:,} the largest is {results.one[kind, -1].max():.2f}"
-        alt = f"{title}: of one draw of {keys} keys, {largest}."
-        result.append(Panel(f"weights-{kind}", drawn, alt=alt, title=title, frames=turned))
-    ceiling = math.log(keys)
-    axes: dict[str, tuple[str, Axis, int | str]] = {
-        "largest": ("Largest weight", Axis((0.0, 1.02), (0.0, 0.5, 1.0)), 2),
-        "size": ("Standard deviation of the scores", Axis((0.3, 40.0), (1.0, 10.0), log=True), 2),
-        "entropy": (
-            "Entropy of the weights, nats",
-            Axis((0.0, ceiling * 1.12), (0.0, 1.0, 2.0, 3.0), (ceiling, f"ln {keys}")),
-            2,
-        ),
-        "gradient": ("Gradient of softmax", Axis((_GRADIENT_AXIS_MIN, 1.0), (1e-4, 1e-2, 1.0), log=True), "power"),
-    }
-    for name, (title, axis, digits) in axes.items():
-        values = results.percentiles(name)
-        drawn, stops = quantity_by_width(WIDTHS, np.maximum(values, axis.span[0]) if axis.log else values, axis, last)
-        ends = f"{values[0, -1, 0]:.2g} not divided, {values[1, -1, 0]:.2g} divided"
-        result.append(
-            Panel(
-                f"widths-{name}",
-                drawn,
-                alt=f"{title} by dₖ from 1 to {WIDTHS[-1]:,}; at the end {ends}.",
-                title=title,
-                tracks=value_tracks([("not divided", COLOUR), ("divided", COLOUR)], digits, TRACES_PER_LINE),
-                rest=tuple(map(float, WIDTHS)),
-                frames=stops,
-            )
+        bars = [weight_bars(title, weights) for weights in statistics.one[kind]]
+        panels.append(ui.Panel(f"weights-{kind}", bars[-1], title=title, frames=bars))
+    keys = statistics.one.shape[-1]
+    uniform = math.log(keys)
+    scores = charts.Axis(span=(0.3, 40.0), log=True, ticks={1: "1", 10: "10"})
+    nats = charts.Axis(span=(0.0, 1.12 * uniform), ticks={0: "0", 1: "1", 2: "2", 3: "3", uniform: f"ln {keys}"})
+    gradients = charts.Axis(span=(1e-5, 1.0), log=True, ticks={1e-4: "10⁻⁴", 0.01: "0.01", 1: "1"})
+    for name, title, y in (
+        ("largest", "Largest weight", charts.Axis(span=(0.0, 1.02), ticks={0: "0", 0.5: "0.5", 1: "1"})),
+        ("size", "Standard deviation of the scores", scores),
+        ("entropy", "Entropy of the weights, nats", nats),
+        ("gradient", "Gradient of softmax", gradients),
+    ):
+        chart = charts.LineChart(
+            f"{title} by dₖ from 1 to {WIDTHS[-1]:,}",
+            _lines(statistics.percentiles(name), y),
+            _WIDTH_AXIS,
+            y,
+            [charts.level(uniform)] if name == "entropy" else [],
+            margin=84,
+            digits="power" if name == "gradient" else 2,
         )
-    return tuple(result)
+        frames = [_with_dots(chart, index) for index in range(len(WIDTHS))]
+        rest = tuple(map(float, WIDTHS))
+        panels.append(ui.Panel(f"widths-{name}", frames[-1], title=title, rest=rest, frames=frames))
+    return tuple(panels)
+
+
+def weight_bars(title: str, weights: Float[ndarray, " keys"]) -> charts.Drawing:
+    """Return the attention weights of one draw as bars."""
+    keys = len(weights)
+    bars = {
+        "type": "bar",
+        "x": list(range(1, keys + 1)),
+        "y": style.round_values(weights),
+        "marker": {"color": style.css_colour("--amount-4")},
+        "hoverinfo": "skip",
+        "name": title,
+    }
+    layout = {
+        "xaxis": {"title": {"text": "key"}, "range": [0, keys + 1], "nticks": 4},
+        "yaxis": {"range": [0, 1.02], "tickvals": [0, 0.5, 1]},
+        "bargap": 0.15,
+        "margin": {"l": 8, "r": 12, "t": 12, "b": 8},
+    }
+    words = f"{title}: of one draw of {keys} keys, at dₖ = {WIDTHS[-1]:,} the largest is {weights.max():.2f}."
+    return charts.Drawing(words, [bars], layout)
+
+
+def _lines(values: Float[ndarray, "kinds widths 3"], y: charts.Axis) -> list[charts.Line]:
+    """Return the lines of a statistic; on a logarithmic axis, smaller values stand at its lower end."""
+    shown = np.maximum(values, y.span[0]) if y.log and y.span else values
+    edges = ("10th percentile", "90th percentile")
+    return [
+        charts.Line(kind, kind, "--m-transformer", dash, np.array(WIDTHS), each, edges=edges)
+        for (kind, dash), each in zip(_KINDS.items(), shown, strict=True)
+    ]
+
+
+def _with_dots(chart: charts.LineChart, index: int) -> charts.LineChart:
+    """Return the chart with a dot on each line at one width."""
+    dots = [
+        charts.Line(
+            "", "", "--ink", "solid", line.x, np.where(np.arange(len(WIDTHS)) == index, line.middle, np.nan), "filled"
+        )
+        for line in chart.lines
+    ]
+    return replace(chart, lines=[*chart.lines, *dots], words=chart.text)

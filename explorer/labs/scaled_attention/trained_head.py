@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import streamlit as st
 from numpy import ndarray
 
+from explorer import ui
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
 from explorer.inspection.attention import logit_lens
 from explorer.labs.scaled_attention import component
 from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.model.model import Model
-from explorer.ui.document import Document
-from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems
-from explorer.ui.result_section import Request, result_section
 from explorer.ui.state import url_codec
-from explorer.ui.state.session import PageSession, write_url
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.state.session import write_url
 from explorer.ui.training import stored_models
 
 MAX_TOKENS = 12  # the tables have room for
@@ -46,7 +42,7 @@ class SelectedModel:
     error: str = ""
 
 
-def select_model(session: PageSession[ScaledAttentionState]) -> SelectedModel:
+def select_model(session: ui.PageSession[ScaledAttentionState]) -> SelectedModel:
     """Return the selected model. If it does not have the selected head, report that and select the first head."""
     state = session.state
     try:
@@ -63,39 +59,39 @@ def select_model(session: PageSession[ScaledAttentionState]) -> SelectedModel:
     return SelectedModel(stored, layers, heads)
 
 
-def trained_head_section(session: PageSession[ScaledAttentionState], selected: SelectedModel) -> None:
+def trained_head_section(session: ui.PageSession[ScaledAttentionState], selected: SelectedModel) -> None:
     """Draw the controls and the tables of the selected head."""
     _controls(session, selected)
     state, stored = session.state, selected.stored
     if stored is None:
-        show_problems([selected.error])
-        empty_panel("Choose a model with attention above.", HEIGHT)
+        ui.show_problems([selected.error])
+        ui.empty_panel("Choose a model with attention above.", HEIGHT)
         return
 
-    show_problems(stored.describe_unread(state.say))
-    key = ("scaled-model", *stored.cache_key, stored.text_or_example(state.say), state.layer, state.head)
-
-    def requests() -> Mapping[str, Request[HeadActivations]]:
-        before = session.state
-        session.state = component.apply_pending_event(before)
-        if session.state != before:
-            write_url(session)
-            st.rerun()
-        return {"head": (key, partial(read_head, stored, state))}
-
-    result_section(
+    ui.show_problems(stored.describe_unread(state.say))
+    ui.show(
         "scaled-model",
-        requests,
-        partial(_draw, state),
-        "The model is reading …",
-        HEIGHT,
+        ui.Call(read_head, stored, stored.text_or_example(state.say), state.layer, state.head),
+        head_view,
+        state,
+        waiting="The model is reading …",
+        height=HEIGHT,
         pool="quick",
         events={component.KEY: component.EVENTS},
+        on_event=lambda: _apply_event(session),
     )
 
 
-def _draw(state: ScaledAttentionState, document: Document, results: Mapping[str, HeadActivations]) -> None:
-    head = results["head"]
+def _apply_event(session: ui.PageSession[ScaledAttentionState]) -> None:
+    before = session.state
+    session.state = component.apply_pending_event(before)
+    if session.state != before:
+        write_url(session)
+        st.rerun()
+
+
+def head_view(document: ui.Document, head: HeadActivations, state: ScaledAttentionState) -> None:
+    """Write the component with the tables of the head, and how much of the text they leave out."""
     document.component("dot_product", component.component_data(state, head.head), component.KEY)
     if head.dropped_tokens:
         document.caption(
@@ -104,17 +100,18 @@ def _draw(state: ScaledAttentionState, document: Document, results: Mapping[str,
         )
 
 
-def read_head(stored: Model, state: ScaledAttentionState) -> HeadActivations:
-    """Run the model on the first tokens of a text and return the tensors of the selected head. Raises LineageError."""
-    text = stored.tokenize(stored.text_or_example(state.say))
-    ids = text.ids[:MAX_TOKENS]
-    activations = logit_lens.head_activations(stored.module(), ids, state.layer, state.head)
+def read_head(stored: Model, text: str, layer: int, head: int) -> HeadActivations:
+    """Run the model on the first tokens of a text and return the tensors of a head. Raises LineageError."""
+    tokenized = stored.tokenize(text)
+    ids = tokenized.ids[:MAX_TOKENS]
+    activations = logit_lens.head_activations(stored.module(), ids, layer, head)
     id_text = " ".join(map(str, ids))
-    head = {
-        "name": f"{stored.cache_key} {state.layer} {state.head} {id_text}",
-        "title": f"layer {state.layer}, head {state.head} of {stored.title}",
+    data = {
+        "name": f"{stored.cache_key} {layer} {head} {id_text}",
+        "title": f"layer {layer}, head {head} of {stored.title}",
         "tokens": [
-            token if token.strip() else token.replace(" ", "␣").replace("\n", "↵") for token in text.tokens[:MAX_TOKENS]
+            token if token.strip() else token.replace(" ", "␣").replace("\n", "↵")
+            for token in tokenized.tokens[:MAX_TOKENS]
         ],
         "q": _without_nan(activations.queries),
         "k": _without_nan(activations.keys),
@@ -122,19 +119,19 @@ def read_head(stored: Model, state: ScaledAttentionState) -> HeadActivations:
         "weights": _without_nan(activations.weights),
         "hidden": np.isneginf(activations.mask).tolist(),
     }
-    return HeadActivations(head, len(text.ids) - len(ids))
+    return HeadActivations(data, len(tokenized.ids) - len(ids))
 
 
 def _without_nan(values: ndarray) -> list[list[float | None]]:
     return [[None if np.isnan(v) else float(v) for v in row] for row in values]
 
 
-def _controls(session: PageSession[ScaledAttentionState], selected: SelectedModel) -> None:
+def _controls(session: ui.PageSession[ScaledAttentionState], selected: SelectedModel) -> None:
     state, stored = session.state, selected.stored
     titles = stored_models.model_titles(TYPED_TEXT_TASKS, ("transformer",), selected=(state.model,))
     examples = stored.example_texts if stored else ()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(
+        ui.bind_widget(
             session,
             "model",
             st.selectbox,
@@ -143,7 +140,7 @@ def _controls(session: PageSession[ScaledAttentionState], selected: SelectedMode
             width=250,
         )
         if stored:
-            bind_widget(
+            ui.bind_widget(
                 session,
                 "say",
                 st.text_input,
@@ -153,10 +150,10 @@ def _controls(session: PageSession[ScaledAttentionState], selected: SelectedMode
             )
         for name, count in (("layer", selected.layers), ("head", selected.heads)):
             shown = min(getattr(state, name), count - 1)
-            bind_widget(session, name, st.selectbox, shown=shown, options=range(count), width=90)
+            ui.bind_widget(session, name, st.selectbox, shown=shown, options=range(count), width=90)
         st.page_link(
             "attention.py",
-            label=escape_markdown("All heads of this model"),
+            label=ui.escape_markdown("All heads of this model"),
             icon=":material/arrow_forward:",
             query_params={"model": state.model, **url_codec.write(state.head_selection)},
         )

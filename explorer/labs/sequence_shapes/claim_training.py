@@ -6,19 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
+from explorer import charts, ui
 from explorer.byte_cache import cached
-from explorer.figures.comparison import TRACES_PER_RUN, Line
-from explorer.figures.seq2seq.translation import exact_match_by_step
 from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, value_tracks
-from explorer.ui.page_sections import show_problems
-from explorer.ui.training.learning_chart import draw_learning_chart, last_step
-from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
-
-HEIGHT = 220
 
 
 @dataclass(frozen=True)
@@ -42,30 +36,32 @@ class ClaimTraining:
     panels: Mapping[str, tuple[CurveSpec, ...]]
     caption: str
 
-    def run_views(self) -> dict[str, RunView]:
+    def run_views(self) -> dict[str, ui.RunView]:
         """Return the views of the runs."""
-        return TrainRequest.for_section(self.name).views(self.configs)
+        return ui.TrainRequest.for_section(self.name).views(self.configs)
 
 
 def training_section(training: ClaimTraining) -> None:
     """Draw the button and the training curves."""
-    request = TrainRequest.for_section(training.name)
-    show_problems(request.problems)
-    draw_train_controls(request, training.configs, keys=(f"shapes.{training.name}.run", f"shapes.{training.name}.stop"))
-    draw_learning_chart(
+    request = ui.TrainRequest.for_section(training.name)
+    ui.show_problems(request.problems)
+    ui.draw_train_controls(
+        request, training.configs, keys=(f"shapes.{training.name}.run", f"shapes.{training.name}.stop")
+    )
+    ui.draw_learning_chart(
         f"shapes-{training.name}-race",
         request,
         training.configs,
         partial(_panels, training),
         training.caption,
-        height=HEIGHT,
+        height=220,
         narrow_height=180,
         columns=len(training.panels),
     )
 
 
-def _panels(training: ClaimTraining, views: Mapping[str, RunView]) -> list[Panel]:
-    last = last_step(views)
+def _panels(training: ClaimTraining, views: Mapping[str, ui.RunView]) -> list[ui.Panel]:
+    last = ui.last_step(views)
     return [
         _panel(training.name, title, tuple((spec, views[spec.run].curves) for spec in specs), last)
         for title, specs in training.panels.items()
@@ -73,24 +69,11 @@ def _panels(training: ClaimTraining, views: Mapping[str, RunView]) -> list[Panel
 
 
 @cached()
-def _panel(name: str, title: str, curves_by_spec: tuple[tuple[CurveSpec, Curves | None], ...], last: int) -> Panel:
+def _panel(name: str, title: str, curves_by_spec: tuple[tuple[CurveSpec, Curves | None], ...], last: int) -> ui.Panel:
     """Draw one chart; cached for all visitors who look at the same runs."""
-    lines, summary = [], []
+    lines = []
     for spec, curves in curves_by_spec:
-        line = Line(
-            spec.label,
-            spec.words,
-            spec.colour,
-            spec.dash,
-            *metric_over_seeds(curves, spec.metric, median_and_range),
-            statistic="median",
-        )
-        lines.append(line)
-        summary.append(f"{spec.words} {line.mean[-1]:.2f}" if len(line.mean) else f"{spec.words} not yet")
-    return Panel(
-        f"shapes-{name}-{title}",
-        exact_match_by_step(lines, last),
-        alt=f"{title}: share of right answers by step, at the end {'; '.join(summary)}.",
-        title=title,
-        tracks=value_tracks([(line.label, line.colour) for line in lines], per_line=TRACES_PER_RUN),
-    )
+        x, *values = metric_over_seeds(curves, spec.metric, median_and_range)
+        lines.append(charts.Line(spec.label, spec.words, spec.colour, spec.dash, x, np.stack(values, axis=1)))
+    x_axis, subject = charts.Axis("step", (0.0, float(last))), f"{title}, share of right answers by step"
+    return ui.Panel(f"shapes-{name}-{title}", charts.LineChart(subject, lines, x_axis, charts.ACCURACY), title=title)

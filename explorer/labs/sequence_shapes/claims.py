@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import numpy as np
 import streamlit as st
 
+from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments import sequence_shapes
 from explorer.experiments.sequence_shapes import RULE_MODELS, RULES, PositionRule
-from explorer.figures.comparison import TRACES_PER_RUN, Line
-from explorer.figures.recurrent.unrolled import accuracy_by_position
-from explorer.inspection import load_model
 from explorer.inspection.attention import agreement_heads
-from explorer.inspection.compare import last_answers
+from explorer.inspection.compare import last_answers, median_and_range
 from explorer.inspection.recurrent import input_gradients
 from explorer.labs.sequence_shapes import findings
 from explorer.labs.sequence_shapes.claim_training import ClaimTraining, CurveSpec, training_section
-from explorer.labs.sequence_shapes.findings import ClippingOutcome, PositionRuleAccuracy
+from explorer.labs.sequence_shapes.findings import PositionRuleAccuracy
 from explorer.labs.sequence_shapes.state import SequenceShapesState
 from explorer.number_format import format_percent, format_significant
-from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
-from explorer.training.record import Curves, Record
+from explorer.training.record import Curves
 from explorer.ui.budgets import budget_sentence, learning_rates_sentence
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
-from explorer.ui.components.table import add_table, column, strip_cell
-from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, explanation
-from explorer.ui.result_section import result_section
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training import train_controls
-from explorer.ui.training.run_view import RunView, untrained_panel
+from explorer.ui.training.run_view import untrained_panel
 
 HEIGHT = 260
 _CLIPS = {"clipped": 1.0, "free": 0.0}
@@ -51,23 +39,20 @@ _RULE_HELP = {
 
 def clipping_section() -> None:
     """Draw an RNN with and without gradient clipping."""
-    explanation(
+    ui.explanation(
         "An RNN with standard initialization learns to name the first of 50 random symbols, with and without gradient "
         "clipping. Clipping shortens a gradient whose norm is above 1; it cannot lengthen one that has vanished."
     )
     training = _clipping_training()
     views = training.run_views()
-    loaded = {name: view.loaded_run for name, view in views.items() if view.loaded_run is not None}
-    if len(loaded) == len(views):
-        result_section(
+    runs = {name: view.loaded_run for name, view in views.items() if view.loaded_run is not None}
+    if len(runs) == len(views):
+        ui.show_each(
             "shapes-clipping",
-            {
-                name: (("shapes-clipping", *views[name].cache_key), partial(_clipping_outcome, loaded[name]))
-                for name in loaded
-            },
-            partial(_draw_clipping),
-            "The gradients of both networks are being computed …",
-            HEIGHT,
+            {name: ui.Call(input_gradients.recall_outcome, run) for name, run in runs.items()},
+            clipping_view,
+            waiting="The gradients of both networks are being computed …",
+            height=HEIGHT,
         )
     else:
         untrained_panel(views, "A run is not finished yet: train it below.", HEIGHT)
@@ -89,40 +74,32 @@ def _clipping_training() -> ClaimTraining:
     )
 
 
-def _clipping_outcome(run: StoredRun | Record) -> ClippingOutcome:
-    norms = input_gradients.input_gradient_norms(load_model.load_model(run))
-    return ClippingOutcome(run.curves.last("accuracy"), norms[:, 0] / np.maximum(norms[:, -1], 1e-300))
-
-
-def _draw_clipping(document: Document, results: Mapping[str, ClippingOutcome]) -> None:
+def clipping_view(document: ui.Document, results: Mapping[str, input_gradients.RecallOutcome]) -> None:
+    """Write whether clipping restores the gradient, and a table of both runs."""
     if len(results) < len(_CLIPS):
         return
     document.finding(findings.clipping_verdict(results["clipped"], results["free"]))
     document.text(findings.clipping_caption(results["clipped"], results["free"]))
-    columns = [
-        column("name", "RNN", "model"),
-        column("right", "right on new sequences", "strip", range=[0.0, 1.0]),
-        column("reach", "gradient, first ÷ last", "number", minor=True),
-    ]
-    rows = [
+    columns = {
+        "name": charts.Column("RNN", "model"),
+        "right": charts.Column("right on new sequences", "strip", range=(0.0, 1.0)),
+        "reach": charts.Column("gradient, first ÷ last", "number", minor=True),
+    }
+    rows: list[charts.Row] = [
         {
-            "name": {"text": _CLIP_WORDS[name], "colour": MODELS["rnn"].colour},
-            "right": strip_cell(
+            "name": charts.Cell(_CLIP_WORDS[name], MODELS["rnn"].colour),
+            "right": charts.strip(
                 f"{int((each.accuracy >= findings.LEARNED).sum())} of {len(each.accuracy)} seeds", each.accuracy
             ),
             "reach": format_significant(float(np.median(each.gradient_ratio))),
         }
         for name, each in results.items()
     ]
-    add_table(
-        document,
-        columns,
-        rows,
-        key="shapes-clipping",
-        label="An RNN with and without clipping",
-        caption="A dot for each seed, and how many learn the task; guessing is right in 50 %. Gradient at the "
-        "first symbol divided by that at the last, after training: median of the seeds.",
+    caption = (
+        "A dot for each seed, and how many learn the task; guessing is right in 50 %. Gradient at the first symbol "
+        "divided by that at the last, after training: median of the seeds."
     )
+    document.table("shapes-clipping", charts.Table(columns, rows, "An RNN with and without clipping", caption))
 
 
 # ---- rules that depend on the position
@@ -130,7 +107,7 @@ def _draw_clipping(document: Document, results: Mapping[str, ClippingOutcome]) -
 
 def position_section() -> None:
     """Draw two rules that depend on the position, learned by two recurrent networks and a Transformer."""
-    explanation(
+    ui.explanation(
         "The inputs are random digits without a position. Two recurrent networks, which use the same weights at every "
         "step, learn two rules that depend on the position; a Transformer has a learned vector for every position."
     )
@@ -165,14 +142,13 @@ def _position_training() -> ClaimTraining:
     )
 
 
-def _draw_position_results(results: Mapping[str, Sequence[PositionRuleAccuracy]], views: Mapping[str, RunView]) -> None:
-    st.subheader(escape_markdown(findings.position_verdict(results)), anchor=False)
-    if caption := findings.position_caption(results):
-        explanation(escape_markdown(caption))
+def _draw_position_results(
+    results: Mapping[str, Sequence[PositionRuleAccuracy]], views: Mapping[str, ui.RunView]
+) -> None:
     panels = [
         _position_panel(rule, tuple((m, views[f"{rule.name}-{m}"].result) for m in RULE_MODELS)) for rule in RULES
     ]
-    draw_plot_frame(panels, key="shapes-place", height=HEIGHT, narrow_height=220, columns=2)
+    ui.draw_now(position_view, results, panels)
     for rule in RULES:
         st.caption(f"**{rule.title}.** {_RULE_HELP[rule.name]}")
     configs = {f"the {MODELS[m].title}": sequence_shapes.position_rule_config(RULES[0], m) for m in RULE_MODELS}
@@ -180,11 +156,20 @@ def _draw_position_results(results: Mapping[str, Sequence[PositionRuleAccuracy]]
     st.caption(f"{summary} Line: median of the seeds; band: lowest to highest. Dashed: the last trained position.")
 
 
-def _position_accuracies(rule: PositionRule, views: Mapping[str, RunView]) -> list[PositionRuleAccuracy]:
+def position_view(
+    document: ui.Document, results: Mapping[str, Sequence[PositionRuleAccuracy]], panels: Sequence[ui.Panel]
+) -> None:
+    """Write which networks learn the rules, and their accuracy by position."""
+    document.finding(findings.position_verdict(results))
+    document.text(findings.position_caption(results))
+    document.figures("shapes-place", panels, height=HEIGHT, narrow_height=220, columns=2)
+
+
+def _position_accuracies(rule: PositionRule, views: Mapping[str, ui.RunView]) -> list[PositionRuleAccuracy]:
     results = []
     for model in RULE_MODELS:
         view = views[f"{rule.name}-{model}"]
-        if view.result is None or not train_controls.is_finished(view):
+        if view.result is None or not ui.is_finished(view):
             continue
         by_place, length = view.result.answers["by_place"][-1], view.config.task_as(PositionRuleConfig).length
         right, beyond = by_place[:, :length].mean(axis=1), by_place[:, length:].mean(axis=1)
@@ -193,55 +178,50 @@ def _position_accuracies(rule: PositionRule, views: Mapping[str, RunView]) -> li
 
 
 @cached()
-def _position_panel(rule: PositionRule, curves_by_model: tuple[tuple[str, Curves | None], ...]) -> Panel:
+def _position_panel(rule: PositionRule, curves_by_model: tuple[tuple[str, Curves | None], ...]) -> ui.Panel:
     trained = sequence_shapes.position_rule_config(rule, "rnn").task_as(PositionRuleConfig).length
-    lines, summary = [], []
+    lines = []
     for model, curves in curves_by_model:
-        row, values = MODELS[model], last_answers(curves, "by_place")
-        if values is None:
-            continue
-        x = np.arange(1, values.shape[1] + 1, dtype=float)
-        middle = np.median(values, axis=0)
-        lines.append(
-            Line(row.title, row.title, row.colour, row.dash, x, middle, values.min(axis=0), values.max(axis=0))
-        )
-        summary.append(
-            f"{row.title} {np.median(values[:, :trained].mean(axis=1)):.2f}, at the last position {middle[-1]:.2f}"
-        )
-    return Panel(
-        f"place-{rule.name}",
-        accuracy_by_position(lines, trained),
-        alt=f"{rule.title}: share of right answers by position. In training {'; '.join(summary)}.",
-        title=f"{rule.title}: share right by position",
-        tracks=value_tracks([(line.title, line.colour) for line in lines], per_line=TRACES_PER_RUN),
+        row, right = MODELS[model], last_answers(curves, "by_place")
+        if right is not None:
+            x = np.arange(1, right.shape[1] + 1)
+            lines.append(charts.Line(row.title, row.title, row.colour, row.dash, x, median_and_range(right.T)))
+    chart = charts.LineChart(
+        f"{rule.title}, share of right answers by position",
+        lines,
+        charts.Axis("place"),
+        charts.Axis(span=(0.0, 1.06), ticks=[0, 0.5, 1]),
+        [charts.limit(trained + 0.5)],
+        margin=110,
     )
+    return ui.Panel(f"place-{rule.name}", chart, title=f"{rule.title}: share right by position")
 
 
 # ---- heads
 
 
-def heads_section(session: PageSession[SequenceShapesState]) -> None:
+def heads_section(session: ui.PageSession[SequenceShapesState]) -> None:
     """Draw the heads of a small Transformer that predicts a verb and a pronoun."""
-    explanation(
+    ui.explanation(
         "“The king near the queens … proud of …”: a small Transformer predicts “is” or “are”, and at the end "
         "“himself”, “herself” or “themselves”. It is tested where the noun before the verb is misleading, and each of "
         "its heads is removed in turn (its output is set to zero)."
     )
     word = session.state.agreeing
-    bind_widget(session, "agreeing", st.segmented_control)
+    ui.bind_widget(session, "agreeing", st.segmented_control)
     training = _agreement_training()
     views = training.run_views()
     run = views["heads"].loaded_run
     if run is None:
         untrained_panel(views, "No finished run yet: train the model below.", 420)
     else:
-        jobs = {"heads": (("shapes-heads", *views["heads"].cache_key, word), partial(_measure_heads, run, word))}
-        result_section(
+        ui.show(
             "shapes-heads",
-            jobs,
-            partial(_draw_heads, word),
-            "Every head of every seed is removed in turn …",
-            420,
+            ui.Call(agreement_heads.measure_heads, run, word),
+            heads_view,
+            word,
+            waiting="Every head of every seed is removed in turn …",
+            height=420,
         )
     training_section(training)
 
@@ -258,42 +238,35 @@ def _agreement_training() -> ClaimTraining:
     )
 
 
-def _measure_heads(run: StoredRun | Record, word: str) -> agreement_heads.AgreementHeads:
-    return agreement_heads.measure_agreement_heads(load_model.load_model(run), word)
-
-
-def _draw_heads(word: str, document: Document, results: Mapping[str, agreement_heads.AgreementHeads]) -> None:
-    measured = results["heads"]
+def heads_view(document: ui.Document, measured: agreement_heads.AgreementHeads, word: str) -> None:
+    """Write whether a single head is needed to predict the word, and a table of all heads."""
     document.finding(findings.heads_verdict(measured.accuracy, measured.ablated_accuracy))
     document.text(
         findings.heads_caption(word, measured.accuracy, measured.subject_attention, measured.ablated_accuracy)
     )
-    layers, heads = measured.subject_attention.shape[1:]
     strips = {
         "subject": ("attention to the subject", measured.subject_attention),
         "nearest": ("to the noun before the verb", measured.nearest_noun_attention),
         "without": ("accuracy without it", measured.ablated_accuracy),
     }
-    columns = [column("name", "head", "model")]
-    columns += [
-        column(key, label, "strip", range=[0.0, 1.0], minor=key == "nearest") for key, (label, _) in strips.items()
+    columns = {"name": charts.Column("head", "model")} | {
+        key: charts.Column(label, "strip", range=(0.0, 1.0), minor=key == "nearest")
+        for key, (label, _) in strips.items()
+    }
+    colour, (layers, heads) = MODELS["transformer"].colour, measured.subject_attention.shape[1:]
+    rows = [
+        {"name": charts.Cell(f"layer {layer + 1}, head {head + 1}", colour)}
+        | {
+            key: charts.strip(f"{np.median(values[:, layer, head]):.2f}", values[:, layer, head])
+            for key, (_, values) in strips.items()
+        }
+        for layer in range(layers)
+        for head in range(heads)
     ]
-    rows = []
-    for layer in range(layers):
-        for head in range(heads):
-            colour = MODELS["transformer"].colour
-            cells: dict[str, object] = {"name": {"text": f"layer {layer + 1}, head {head + 1}", "colour": colour}}
-            for key, (_, seed_values) in strips.items():
-                values = seed_values[:, layer, head]
-                cells[key] = strip_cell(f"{np.median(values):.2f}", values)
-            rows.append(cells)
-    add_table(
-        document,
-        columns,
-        rows,
-        key="shapes-heads",
-        label="Attention and importance of each head, a row a head",
-        caption=f"A dot for each of {len(measured.accuracy)} seeds, and their median. Heads with the same number in "
-        "different seeds are unrelated. Attention: from the position that predicts the word. With all heads the lowest "
-        f"seed is right in {format_percent(measured.accuracy.min(), 0)}.",
+    caption = (
+        f"A dot for each of {len(measured.accuracy)} seeds, and their median. Heads with the same number in different "
+        "seeds are unrelated. Attention: from the position that predicts the word. With all heads the lowest seed is "
+        f"right in {format_percent(measured.accuracy.min(), 0)}."
     )
+    label = "Attention and importance of each head, a row a head"
+    document.table("shapes-heads", charts.Table(columns, rows, label, caption))

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.recurrent import input_gradients
 from explorer.inspection.verdicts import MeanDifference, judge, mean_difference, solved_difference
 from explorer.number_format import format_percent, format_range, format_significant
 from explorer.ui.verdict_sentences import verdict_words
@@ -43,17 +44,7 @@ def exactness_text(off: float, seed_count: int, steps: int) -> str:
 # ---- clipping
 
 
-@dataclass(frozen=True, eq=False)
-class ClippingOutcome:
-    """Accuracy and gradients of a plain RNN trained with or without clipping."""
-
-    accuracy: Float[ndarray, " replicas"]
-    gradient_ratio: Float[
-        ndarray, " replicas"
-    ]  # gradient at the first symbol over that at the last one, after training
-
-
-def clipping_verdict(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> str:
+def clipping_verdict(clipped: input_gradients.RecallOutcome, unclipped: input_gradients.RecallOutcome) -> str:
     """Say in at most 20 words whether clipping restores vanished gradients."""
     solved = (
         f"{_count_learned(clipped)} of {len(clipped.accuracy)} seeds learn with clipping, {_count_learned(unclipped)}"
@@ -69,9 +60,9 @@ def clipping_verdict(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> st
     return f"These runs cannot tell: {solved} without it."
 
 
-def clipping_caption(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> str:
+def clipping_caption(clipped: input_gradients.RecallOutcome, unclipped: input_gradients.RecallOutcome) -> str:
     """Return whether the differences between the runs with and without clipping are certain."""
-    learned = solved_difference(unclipped.accuracy >= LEARNED, clipped.accuracy >= LEARNED, paired=False)
+    learned = solved_difference(unclipped.accuracy >= LEARNED, clipped.accuracy >= LEARNED)
     ratio = _ratio_difference(clipped, unclipped)
     judgements = judge([learned, *([ratio] if ratio else [])])
     first, second = (format_significant(_median_ratio(each)) for each in (clipped, unclipped))
@@ -82,15 +73,17 @@ def clipping_caption(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> st
     )
 
 
-def _count_learned(each: ClippingOutcome) -> int:
+def _count_learned(each: input_gradients.RecallOutcome) -> int:
     return int((each.accuracy >= LEARNED).sum())
 
 
-def _median_ratio(each: ClippingOutcome) -> float:
+def _median_ratio(each: input_gradients.RecallOutcome) -> float:
     return float(np.median(each.gradient_ratio))
 
 
-def _ratio_difference(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> MeanDifference | None:
+def _ratio_difference(
+    clipped: input_gradients.RecallOutcome, unclipped: input_gradients.RecallOutcome
+) -> MeanDifference | None:
     """Return the difference of the orders of magnitude of both ratios; None if one is not finite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         orders = [np.log10(each.gradient_ratio) for each in (unclipped, clipped)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
 
+from explorer import ui
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.inspection import load_model
@@ -23,13 +24,8 @@ from explorer.tasks.sequence_labelling.word_sense import SENSE_LABELS, WordSense
 from explorer.tokenization.text import Tokenizer, from_json
 from explorer.tokenization.words import Reading, read_characters
 from explorer.training.config import RunConfig
-from explorer.ui.document import Document
-from explorer.ui.page_sections import show_problems
-from explorer.ui.result_section import result_section
-from explorer.ui.state.session import PageSession, fragment
-from explorer.ui.state.widgets import bind_widget, reset_button
+from explorer.ui.state.session import fragment
 
-HEIGHT = 400
 GENERATED_CHARACTERS = 20
 _PART = "shapes-net"
 
@@ -48,33 +44,33 @@ class Example:
     finding: Callable[[unrolled.UnrolledNetwork, str], tuple[str, str]]  # a headline, and details
 
 
-def unrolled_section(session: PageSession[SequenceShapesState]) -> None:
+def unrolled_section(session: ui.PageSession[SequenceShapesState]) -> None:
     """Draw the controls and the unrolled network."""
     fragment(session, _PART, lambda: _draw_fragment(session))
 
 
-def _draw_fragment(session: PageSession[SequenceShapesState]) -> None:
+def _draw_fragment(session: ui.PageSession[SequenceShapesState]) -> None:
     state = session.state
-    bind_widget(session, "shape", st.segmented_control, redraw=(_PART,))
+    ui.bind_widget(session, "shape", st.segmented_control, redraw=(_PART,))
     example = EXAMPLES[state.answers if state.shape == "each" else state.shape]
     config = store.find(example.run).config
     replica = min(state.replica, config.replicas - 1)
     _controls(session, example, config, replica)
     reading, default = example.keep(getattr(state, example.field)), getattr(SequenceShapesState(), example.field)
     text = reading.text or default
-    show_problems(filter(None, [reading.describe_unread(default)]))
-    jobs = {"net": (("shapes-net", example.run, example.field, text, replica), partial(example.read, text, replica))}
-    draw = partial(_draw, example, text, config, replica)
-    result_section(f"shapes-net-{example.field}", jobs, draw, "The network reads …", HEIGHT)
+    ui.show_problems(filter(None, [reading.describe_unread(default)]))
+    call = ui.Call(example.read, text, replica)
+    name, waiting = f"shapes-net-{example.field}", "The network reads …"
+    ui.show(name, call, unrolled_view, example, text, config, replica, waiting=waiting, height=400)
     st.caption(example.description)
 
 
-def _controls(session: PageSession[SequenceShapesState], example: Example, config: RunConfig, replica: int) -> None:
+def _controls(session: ui.PageSession[SequenceShapesState], example: Example, config: RunConfig, replica: int) -> None:
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if state.shape == "each":
-            bind_widget(session, "answers", st.segmented_control, redraw=(_PART,))
-        bind_widget(
+            ui.bind_widget(session, "answers", st.segmented_control, redraw=(_PART,))
+        ui.bind_widget(
             session,
             example.field,
             st.text_input,
@@ -84,20 +80,16 @@ def _controls(session: PageSession[SequenceShapesState], example: Example, confi
             width=360,
         )
         seeds = dict(enumerate(map(str, config.seeds)))
-        bind_widget(session, "replica", st.selectbox, shown=replica, redraw=(_PART,), options=seeds, width=110)
+        ui.bind_widget(session, "replica", st.selectbox, shown=replica, redraw=(_PART,), options=seeds, width=110)
         if state != state.reset():
-            reset_button(session, "fresh")
+            ui.reset_button(session, "fresh")
 
 
-def _draw(
-    example: Example,
-    text: str,
-    config: RunConfig,
-    replica: int,
-    document: Document,
-    results: Mapping[str, unrolled.UnrolledNetwork],
+def unrolled_view(
+    document: ui.Document, net: unrolled.UnrolledNetwork, example: Example, text: str, config: RunConfig, replica: int
 ) -> None:
-    net, row = results["net"], MODELS[config.model_name]
+    """Write the finding of the example, and the component with the unrolled network."""
+    row = MODELS[config.model_name]
     headline, details = example.finding(net, text)
     document.finding(headline)
     document.text(details)

@@ -39,7 +39,7 @@ _DASHES = {"char": "solid", "word": "1px,3px", "bpe": "solid", "bytes": "8px,3px
 _MAX_POINTS = 160  # of a line
 _DEFAULT = 500  # tokens of the default vocabulary
 _TRAINING = "Four tokenizers are being trained on this text; that takes a few seconds …"
-_KEY = "tokens"  # of the component in `static/components/tokenizer/`
+_KEY = "tokens"  # of the component in `labs/tokens/components/tokenizer/`
 Tokenizers: TypeAlias = Mapping[Kind, TrainedTokenizer]
 
 

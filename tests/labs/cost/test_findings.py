@@ -13,10 +13,11 @@ from explorer.inspection.transformer.cost_formulas import PARTS, MeasuredCosts
 from explorer.labs.cost import findings, growth_findings
 from explorer.labs.cost.findings import SweepResult
 from explorer.labs.cost.growth_findings import NETWORKS, Results
-from explorer.labs.cost.measurements import read_reference
-from explorer.labs.cost.parameter_count import sized_config
+from explorer.labs.cost.measurements import Measurement, read_reference
+from explorer.labs.cost.parameter_count import parameter_chart, sized_config
 from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState, Sweep
-from explorer.labs.cost.sweeps import sweep_result
+from explorer.labs.cost.sweeps import sweep_result, sweep_view
+from explorer.ui.document import Document
 
 
 def results_of_all_parts(sweep: Sweep, seconds: dict[str, float], power: float = 1.0) -> dict[str, SweepResult]:
@@ -78,6 +79,33 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.length_finding(crossing, CostState(way="forward")),
         findings.fused_note(crossing, CostState(way="forward")),
     ] == snapshot
+
+
+def test_a_sweep_is_drawn_as_measurements_and_formulas() -> None:
+    state, document = CostState(), Document()
+    latest = {part: Measurement(costs_of(each), "here") for part, each in results_of_all_parts("length", {}).items()}
+    sweep_view(document, {"stored": latest}, state, "length")
+    frame, table = [block["data"] for block in document.blocks if block["kind"] == "component"]
+    seconds, kept = frame["figures"]
+    assert len(seconds["plot"]["data"]) == len(kept["plot"]["data"]) == 2 * len(PARTS) == 2 * len(table["rows"])
+    formula, measured = seconds["plot"]["data"][:2]
+    assert (formula["name"], measured["name"]) == ("attention, formula", "attention")
+    assert [track["trace"] for track in seconds["tracks"]] == list(range(1, 2 * len(PARTS), 2))
+    assert "formula" not in seconds["alt"] and "attention from 0.064 to 4.1; fused attention" in seconds["alt"]
+    hollow = [trace["marker"]["line"]["width"] > 0 for trace in seconds["plot"]["data"][1::2]]
+    assert hollow == [part == "fused" for part in PARTS], "a second line of the same colour has hollow dots"
+
+
+def costs_of(each: SweepResult) -> MeasuredCosts:
+    return MeasuredCosts(each.forward, each.forward_backward, each.bytes_kept)
+
+
+def test_parameters_are_bars_from_the_largest_on_with_their_formulas() -> None:
+    chart = parameter_chart("a model", [("expand", 4096, "= d m"), ("<b>", 12, "= d")], "--m-transformer")
+    layout = chart.figure().layout
+    assert layout.yaxis.range[0] > layout.yaxis.range[1], "the first part stands on top"
+    assert "4,096" in layout.annotations[0].text and "<b>&lt;b&gt;</b>" in layout.annotations[1].text
+    assert chart.text == "Parameters of a model: expand 4,096; <b> 12."
 
 
 def test_the_reference_has_every_size_that_the_page_offers() -> None:

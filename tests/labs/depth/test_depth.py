@@ -62,7 +62,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.heads_text(8, 4, 16384, 64, [8] * 8, 21, 0.57),
         findings.heads_text(4, 4, 16384, 64, [16] * 4, 21, 0.5),
         findings.heads_text(2, None, 16384, 64, [5, 6], 6, 0.5),
-        findings.formula_text("usual", 1 / 3, 24, (2.33, 5.0), (3.66, 45.9), measured),
+        findings.formula_text(1 / 3, 24, (2.33, 5.0), (3.66, 45.9), measured),
         finding(0.01, 0.05),
         finding(0.5, 0.9),
         finding(0.5, 1.4),

@@ -4,15 +4,18 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pytest
 
 from explorer.experiments.gradient_clipping import CLIPPING_CELLS, GAINS
 from explorer.experiments.recall import VARIANTS
+from explorer.inspection.recurrent.gates import measure_gates
+from explorer.inspection.recurrent.input_gradients import GradientHistory, gradient_history
 from explorer.jobs.job import JobView
 from explorer.labs.memory import exploding_gradients, gate_viewer, gradient_flow
-from explorer.labs.memory.gradient_flow import GradientHistory, norms_at_steps, playback_steps
+from explorer.labs.memory.gradient_chart import MAX_POSITIONS, GradientLine, gradient_charts
+from explorer.labs.memory.gradient_flow import norms_at_steps, playback_steps
 from explorer.labs.memory.state import MemoryState
-from explorer.tasks.recall import RecallConfig
-from explorer.training.record import Curves
+from explorer.training.record import Curves, Record
 from explorer.training.recorder import record_run
 from explorer.ui.training.run_view import RunView
 
@@ -20,9 +23,8 @@ TINY = {"length": 5, "iterations": 4, "replicas": 2, "snapshots": 3, "evaluate_e
 
 
 @cache
-def view(name: str) -> RunView:
-    config = VARIANTS[name].config(**TINY)
-    return RunView(config, None, None, private=record_run(config))
+def run(name: str) -> Record:
+    return record_run(VARIANTS[name].config(**TINY))
 
 
 def make_history(steps: tuple[int, ...]) -> GradientHistory:
@@ -45,15 +47,14 @@ def test_gradients_are_computed_at_every_snapshot() -> None:
         ("rnn-usual", False, True),
         ("transformer-learned", False, False),
     ):
-        run = view(name)
-        found = gradient_flow.compute_gradients(run)
-        assert found.steps == run.config.snapshot_steps and found.norms.shape == (len(found.steps), 2, 5)
+        found = gradient_history(run(name))
+        assert found.steps == run(name).config.snapshot_steps and found.norms.shape == (len(found.steps), 2, 5)
         assert not np.array_equal(found.norms[0], found.norms[-1])
         assert (found.shares is not None, found.radii is not None) == (gated, plain)
 
 
 def test_the_default_is_the_first_variant_with_gates() -> None:
-    stored = {name: view(name) for name in ("rnn-usual", "gru-chrono")}
+    stored = {name: run(name) for name in ("rnn-usual", "gru-chrono")}
     for inside, variant in (("", "gru-chrono"), ("rnn-usual", "rnn-usual"), ("lstm-usual", "gru-chrono")):
         assert gate_viewer.selected_variant(replace(MemoryState(), inside=inside), stored) == variant
     assert gate_viewer.selected_variant(MemoryState(), {"rnn-usual": stored["rnn-usual"]}) == "rnn-usual"
@@ -63,22 +64,52 @@ def test_the_default_is_the_first_variant_with_gates() -> None:
 
 
 def test_the_sequence_is_the_typed_one_or_a_random_one() -> None:
-    task = RecallConfig(5, 2)
-    assert gate_viewer._sequence_ids("abb", task) == (0, 1, 1)
-    assert len(gate_viewer._sequence_ids("", task)) == 5
-    assert gate_viewer._sequence_ids("a❤bc", task) == (0, 1)
-    assert len(gate_viewer._sequence_ids("", RecallConfig(1_000, 2))) == 200
+    assert gate_viewer._read_symbols("a❤bc", 2).text == "ab"
+    runs = [("open", run("gru-chrono"))]
+    assert measure_gates(runs, 0, 0, "abb", 200).reading.ids == (0, 1, 1)
+    assert len(measure_gates(runs, 0, 0, "", 200).reading.ids) == 5
+    assert len(measure_gates(runs, 0, 0, "", 3).reading.ids) == 3
 
 
 def test_half_lives_of_all_seeds_are_compared_with_the_other_initialization() -> None:
-    gru, usual = view("gru-chrono"), view("gru-usual")
-    reading = gate_viewer._compute_gates("open", gru, 0, 1, "abb", {"usual": usual})
-    assert list(reading.half_lives) == ["open", "usual"]
-    assert reading.half_lives["open"].shape == (2, 16)
-    assert np.median(reading.half_lives["open"]) > np.median(reading.half_lives["usual"])
-    rnn = gate_viewer._compute_gates("RNN", view("rnn-usual"), 4, 0, "ab", {})
+    found = measure_gates([("open", run("gru-chrono")), ("usual", run("gru-usual"))], 0, 1, "abb", 200)
+    assert list(found.half_lives) == ["open", "usual"]
+    assert found.half_lives["open"].shape == (2, 16)
+    assert np.median(found.half_lives["open"]) > np.median(found.half_lives["usual"])
+    rnn = measure_gates([("RNN", run("rnn-usual"))], 4, 0, "ab", 200)
     assert rnn.half_lives == {}
     assert [part.title for part in rnn.reading.traces] == ["hidden state"]
+
+
+def test_gradient_lines_are_medians_between_the_extreme_seeds_in_every_frame() -> None:
+    decay = np.stack([0.1 * 10.0 ** np.linspace(-power, 0, 5) for power in (16, 17, 18)])  # three seeds, five symbols
+    flat = np.full((3, 5), 0.1)
+    lines = [
+        GradientLine("RNN usual", "RNN", "--m-rnn", "6px,4px", np.stack([decay, flat])),
+        GradientLine("Transformer none", "T", "--m-transformer", "solid", np.stack([flat] * 2)),
+    ]
+    frames = gradient_charts("Gradients.", lines)
+    first, second = (chart.traces() for chart in frames)
+    low, high, median, _, *_, other = first
+    assert [trace["y"][0] for trace in (low, high, median)] == pytest.approx([1e-18, 1e-16, 1e-17], rel=1e-6, abs=0.0)
+    assert (median["x"], median["line"]["dash"]) == ([1, 2, 3, 4, 5], "6px,4px")
+    assert len(first) == len(second) == 8 and second[2]["y"] == [1.0] * 5
+    assert [readout["trace"] for readout in frames[0].readouts] == [2, 6]
+    axis = frames[0].figure().layout.yaxis
+    assert -18 < axis.range[0] < -17 and -1 < axis.range[1] < 1, "the middle seed; a band may leave the figure"
+    assert len(axis.tickvals) <= 5 and axis.ticktext[0] == "10⁻¹⁵"
+    assert other["text"] == ["<b>Transformer</b>&nbsp;&nbsp;<br><b>none</b>&nbsp;&nbsp;"]
+    heights = [[frame[i]["y"][0] for i in (3, 7)] for frame in (first, second)]
+    assert heights[0][0] == pytest.approx(1e-17, rel=0.5, abs=0.0)
+    assert abs(np.log10(heights[1][0]) - np.log10(heights[1][1])) > 1, "both lines are at 1"
+
+
+def test_long_sequences_are_thinned_and_a_gradient_of_zero_is_a_gap() -> None:
+    norms = np.full((1, 2, 400), 1e-3)
+    norms[:, :, 0] = 0.0
+    (chart,) = gradient_charts("Gradients.", [GradientLine("a", "a", "--m-gru", "solid", norms)])
+    median = chart.traces()[2]
+    assert (len(median["x"]), median["x"][0], median["x"][-1], median["y"][0]) == (MAX_POSITIONS, 1, 400, None)
 
 
 def test_the_slider_shows_the_nearest_gain() -> None:
@@ -113,5 +144,5 @@ def test_every_cell_has_a_panel_of_each_quantity_on_a_shared_axis() -> None:
     panels = exploding_gradients._panels(views("small-none", "small-clip"))
     assert len(panels) == 2 * len(CLIPPING_CELLS)
     for row in (panels[:3], panels[3:]):
-        assert len({tuple(panel.figure.layout.yaxis.range) for panel in row}) == 1
-    assert [len(panel.figure.data[2].x) for panel in panels[:2]] == [6, 0], "nobody has trained the second yet"
+        assert len({tuple(panel.chart.figure().layout.yaxis.range) for panel in row}) == 1
+    assert [len(panel.chart.traces()[2]["x"]) for panel in panels[:2]] == [6, 0], "nobody has trained the second yet"

@@ -8,7 +8,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.inspection.steps_to_solve import LossCurves
+from explorer.inspection.transformer.softmax_scaling import WIDTHS, measure_softmax
 from explorer.labs.scaled_attention.findings import softmax_at_width, training_text, training_verdict, width_finding
+from explorer.labs.scaled_attention.softmax_by_width import width_panels
 from explorer.labs.scaled_attention.state import ScaledAttentionState, apply_event
 from explorer.ui.state import url_codec
 
@@ -65,6 +67,21 @@ def test_another_model_starts_at_its_first_head() -> None:
     assert state.with_model("b") == replace(state, model="b", layer=0, head=0)
     assert state.with_model("b", examples=("mine",)).say is None
     assert replace(EDITED, seeds=2).with_defaults() == ScaledAttentionState(seeds=2)
+
+
+def test_only_the_bars_and_the_dots_change_between_frames_of_widths() -> None:
+    statistics = measure_softmax(draws=3, keys=8)
+    bars, _, largest, *_ = width_panels(statistics)
+    assert [chart.traces()[0]["y"] for chart in bars.frames] == statistics.one[0].round(4).tolist()
+    frames = [[trace["y"] for trace in chart.traces()] for chart in largest.frames]
+    medians = statistics.percentiles("largest")[..., 0]
+    for stop, frame in enumerate(frames):
+        assert len(frame) == 8 and frame[:6] == frames[0][:6]
+        for dots, values in zip(frame[6:], medians, strict=True):
+            assert [i for i, value in enumerate(dots) if value is not None] == [stop]
+            assert dots[stop] == pytest.approx(values[stop], rel=1e-4)
+    text = largest.chart.text
+    assert len(frames) == len(WIDTHS) and text.startswith("Largest weight by dₖ from 1 to 1,024: not divided from")
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:

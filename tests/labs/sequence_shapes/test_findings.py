@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from syrupy.assertion import SnapshotAssertion
 
+from explorer.inspection.recurrent.input_gradients import RecallOutcome
 from explorer.inspection.recurrent.unrolled import UnrolledNetwork, UnrolledStep
 from explorer.labs.sequence_shapes import findings, unrolled_findings
-from explorer.labs.sequence_shapes.findings import ClippingOutcome, PositionRuleAccuracy
+from explorer.labs.sequence_shapes.findings import PositionRuleAccuracy
 from explorer.labs.sequence_shapes.unrolled_rnn import EXAMPLES, component_data
 
 
-def clipping_outcome(accuracy: list[float], reach: float) -> ClippingOutcome:
-    return ClippingOutcome(np.array(accuracy), np.full(len(accuracy), reach))
+def clipping_outcome(accuracy: list[float], reach: float) -> RecallOutcome:
+    return RecallOutcome(np.array(accuracy), np.full(len(accuracy), reach))
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
@@ -33,13 +34,13 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     two = ablated_accuracy.copy()
     two[:, 0, 1] = 0.5
 
-    def outcome(accuracy: float, reach: float, seeds: int) -> ClippingOutcome:
-        return ClippingOutcome(np.full(seeds, accuracy), reach * np.linspace(1, 2, seeds) ** (1 + (reach < 0.1)))
+    def outcome(accuracy: float, reach: float, seeds: int) -> RecallOutcome:
+        return RecallOutcome(np.full(seeds, accuracy), reach * np.linspace(1, 2, seeds) ** (1 + (reach < 0.1)))
 
     for seeds, beginning in ((3, "These runs cannot tell: 3 of 3"), (8, "In these runs, yes: 8 of 8")):
         confirmed = outcome(1.0, 0.2, seeds), outcome(0.5, 1e-9, seeds)
         assert findings.clipping_verdict(*confirmed) == f"{beginning} seeds learn with clipping, 0 without it."
-    lost = ClippingOutcome(np.full(8, 0.5), np.full(8, np.nan))
+    lost = RecallOutcome(np.full(8, 0.5), np.full(8, np.nan))
     two_rules = {
         "one rule": [rule_accuracy("the RNN", True, 1.0, 0.9), rule_accuracy("the GRU", True, 0.5, 0.4)],
         "another rule": [rule_accuracy("the GRU", True, 1.0, 0.9), rule_accuracy("the Transformer", False, 1.0, 0.1)],

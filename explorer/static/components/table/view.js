@@ -2,6 +2,8 @@
  * Draw a table: results with a strip of seeds, or answers sentence by sentence. Rows are selected and sorted in the
  * browser at once. Events: "chosen": keys; "sort": "key" or "-key"; "open": key of the row.
  *
+ * @import { SendEvent } from "../../shared/runtime/events.js"
+ *
  * @typedef {object} TableData
  * @property {any[]} columns {key, label, kind: "model" | "text" | "number" | "strip" | "verdict" | "mono" | "open" |
  *    "tags" | "brief" (two lines; complete in the saved file), align: "left" | "right", range: [low, high] of a
@@ -10,7 +12,7 @@
  *    it out until all columns are requested}
  * @property {any[]} rows {cells: {key: {text, colour, values, mark, tone: "sustain" | "collapse", wrong, detail: a
  *    second line of "open", or of a "strip" without values, tags: [text], sort: value to sort by instead of the
- *    text}}, key: needed to select or open the row, rule: strong line above, faded: soft text}
+ *    text}}, key: needed to select or open the row, rule: strong line above}
  * @property {{chosen: string[], most: number | null} | null} select
  * @property {string | null} sort "key" or "-key"
  * @property {string} caption
@@ -167,7 +169,6 @@ class TableRow {
 
   fill(row, columns) {
     this.element.classList.toggle("ruled", Boolean(row.rule));
-    this.element.classList.toggle("faded", Boolean(row.faded));
     if (this.tick) this.tick.box.ariaLabel = row.cells[columns[0].key]?.text ?? "";
     columns.forEach((column, i) => {
       const cell = row.cells[column.key],
@@ -213,7 +214,7 @@ function tableCsv(columns, rows) {
   );
 }
 
-export default defineComponent((root) => {
+export default defineComponent((root, /** @type {SendEvent<TableEvents>} */ send) => {
   const scroller = node("div", { class: "scroller", role: "region" });
   const caption = node("p");
   const complete = node("button", { type: "button", class: "lineage-button complete-columns" }, "All columns");
@@ -222,9 +223,6 @@ export default defineComponent((root) => {
   root.replaceChildren(frame, foot);
   const chosen = new SyncedValue(),
     sort = new SyncedValue();
-  /** @type {TableData} */
-  /** @type {import("../../shared/runtime/events.js").SendEvent<TableEvents>} */
-  let trigger;
   let data, shape, body, all, heads, lines;
 
   /* Says at which side the table goes on, and gives the keyboard a way to go there. */
@@ -248,16 +246,16 @@ export default defineComponent((root) => {
     get select() {
       return data.select;
     },
-    open: (key) => trigger("open", key),
+    open: (key) => send("open", key),
     choose(changed, on) {
       chosen.set(chooseKeys(chosen.value ?? [], rowKeys(), changed, on, data.select.most));
       updateCheckboxes();
-      trigger("chosen", chosen.value);
+      send("chosen", chosen.value);
     },
     sort(key) {
       sort.set(sort.value === key ? `-${key}` : key);
       arrangeRows();
-      trigger("sort", sort.value);
+      send("sort", sort.value);
     },
   };
 
@@ -328,9 +326,8 @@ export default defineComponent((root) => {
   }
 
   return {
-    show(/** @type {TableData} */ next, { setTriggerValue }) {
+    show(/** @type {TableData} */ next) {
       data = next;
-      trigger = setTriggerValue;
       scroller.ariaLabel = data.label ?? "table";
       chosen.receive(data.select?.chosen);
       sort.receive(data.sort);

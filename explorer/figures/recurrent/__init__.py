@@ -1,1 +1,0 @@
-"""Figures of recurrent networks: gradients over time, memory and recall by length."""
