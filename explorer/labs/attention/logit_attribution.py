@@ -27,8 +27,6 @@ class AttributedAnswer:
 
 def section(state: AttentionState, stored_model: Model) -> None:
     """Draw what each part adds to the difference between the chosen or the two most probable answers."""
-    if not stored_model.layout.answers or stored_model.parts:
-        return
     ui.explanation(
         "**Direct logit attribution**: the last state is the sum of the embedding and of what all heads and "
         "feedforward layers add, so the logit is a sum of their shares. What a part does by way of later parts counts "

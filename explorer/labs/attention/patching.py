@@ -64,10 +64,10 @@ def changed_text(state: AttentionState, stored_model: Model) -> str:
 
 
 def section(session: ui.PageSession[AttentionState], stored_model: Model) -> None:
-    """Draw the field of the changed text, the maps, and the answer with one state taken from the first text."""
-    if not stored_model.layout.answers or stored_model.parts:
-        st.caption("This is measured for models that read one text and predict something at its tokens.")
-        return
+    """Draw the field of the changed text, the maps, and the answer with one state taken from the first text.
+
+    The model reads one text and predicts something at its tokens.
+    """
     ui.explanation(
         "**Activation patching**: the model reads a changed text, and one of its states is replaced by the state that "
         "it has on the first text. If the first answer comes back, that state carries what differs between the texts."
