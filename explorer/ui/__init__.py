@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from explorer.ui.training.learning_chart import draw_learning_chart as draw_learning_chart
     from explorer.ui.training.learning_chart import last_step as last_step
     from explorer.ui.training.run_view import RunView as RunView
+    from explorer.ui.training.run_view import untrained_panel as untrained_panel
     from explorer.ui.training.train_controls import TrainRequest as TrainRequest
     from explorer.ui.training.train_controls import draw_earlier_note as draw_earlier_note
     from explorer.ui.training.train_controls import draw_missing_runs as draw_missing_runs

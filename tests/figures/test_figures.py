@@ -19,8 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.figures.attention import layers_and_heads, patching
 from explorer.figures.comparison import Line, comparison_figure
-from explorer.figures.language import dynamic_evaluation as dynamic
-from explorer.figures.language import loss_by_context, temperature, text, tokens
+from explorer.figures.language import temperature, text, tokens
 from explorer.figures.recurrent import memory_gradients, memory_string, recall
 from explorer.figures.runs import experiments, growth
 from explorer.figures.runs.learning_curves import learning_curve
@@ -42,12 +41,6 @@ A = np.array
 def line(label: str, y: tuple[float, ...], x: tuple[float, ...] = (0, 10, 20), dash: str = "3px,3px") -> Line:
     mean = A(y, float)
     return Line(label, "RNN", "--m-rnn", dash, A(x, float), mean, mean - 0.1, mean + 0.1)
-
-
-def context_line(name: str, *y: float, band: bool = True, hollow: bool = False) -> loss_by_context.Line:
-    values = A(y, float)
-    ends = (values - 0.1, values + 0.1) if band else (None, None)
-    return loss_by_context.Line(name, "--m-rnn", "3px,3px", A([1, 4, 64]), values, *ends, hollow)
 
 
 def cost_line(name: str, *y: float, hollow: bool = False) -> cost.CostLine:
@@ -73,22 +66,6 @@ def falling(label: str, last: int) -> Line:
     x = np.arange(1.0, 11.0)
     mean = np.where(last >= x, 1.0, 0.0)
     return Line(label, label, "--m-gru", "solid", x, mean, mean, mean)
-
-
-READ = np.arange(64, 20_033, 64)
-
-
-def mean_until_end(*ends: float) -> list[dynamic.RunningMean]:
-    return [dynamic.RunningMean(READ, np.full(len(READ), end)) for end in ends]
-
-
-LEARNED, (STOOD,) = dynamic.RunningMean(READ, 2.3 - 0.05 * READ / READ[-1]), mean_until_end(2.31)
-LONGER = dynamic.RunningMean(np.arange(16, 40_001, 16), np.full(2_500, 2.28))
-
-
-def adapting(a: Any, b: Any, y: tuple[float, float] = (2.2, 2.4), ngram: Any = None) -> go.Figure:
-    lines = (*ngram, "--m-ngram", "8px,3px,2px,3px") if ngram else None
-    return dynamic.dynamic_evaluation_figure(a, b, "--m-gru", y, "characters read", "bits", lines)
 
 
 WORDS = ("<BOS>", "human", "not", "destroy")
@@ -163,26 +140,6 @@ FIGURES: dict[str, go.Figure] = {
         [line("2", (), ()), line("1", (0.5, 0.7, 0.9))], "steps", (0.4, 1.0), log_x=True, log_y=True
     ),
     "no runs": comparison_figure([], "steps", (0.4, 1.0)),
-    "dynamic evaluation": adapting(LEARNED, STOOD),
-    "dynamic evaluation beside an n-gram": adapting(LEARNED, STOOD, ngram=(LONGER, LONGER)),
-    "an interrupted evaluation": adapting(dynamic.RunningMean(READ[:1], A([3.0])), STOOD, (2.2, 3.1)),
-    "loss by context": loss_by_context.loss_by_context(
-        [context_line("RNN", 3.0, 2.0, 1.5), context_line("LSTM", 3.0, 1.9, 1.2)], 64
-    ),
-    "cost by length": loss_by_context.cost_by_length(
-        [context_line("RNN", 0.02, 0.1, 2.0, band=False), context_line("explicit", 0.5, 5.0, 50.0, hollow=True)],
-        "s",
-        1_024,
-    ),
-    "a short logarithmic axis": loss_by_context.cost_by_length(
-        [context_line("RNN", 0.03, 0.1, 0.4, band=False)], "s", 64
-    ),
-    "accuracy by distance": loss_by_context.accuracy_by_distance(
-        [context_line("RNN", 1.0, 0.9, 0.4)], 0.27, "always )", 32, 60
-    ),
-    "accuracy by distance, without an end of the context": loss_by_context.accuracy_by_distance(
-        [context_line("RNN", 1.0, 0.9, 0.4)], 0.27, "always )", 64, 60
-    ),
     "measure by temperature": temperature.measure_by_temperature(
         [MEASURE, MEASURE], A([0.0, 1.0, 2.0]), 0.7, [], (0.0, 1.0)
     ),
@@ -330,11 +287,6 @@ def by_width(end: float, log: bool) -> go.Figure:
 @pytest.mark.parametrize(
     ("figure", "ends"),
     [
-        (
-            loss_by_context.loss_by_context([context_line(c, 3.0, 2.0, y) for c, y in (("a", 1.5), ("b", 3.5))], 64),
-            None,
-        ),
-        (adapting(*mean_until_end(2.398, 2.399), ngram=mean_until_end(2.397, 2.3975)), None),
         *(
             (final_figure(final_values("a", "solid", [one]), final_values("b", "solid", [other])), (first, second))
             for one, other, first, second in [(3.0, 6.0, 1 / 7, 1.0), (2.5, 9.0, 0.0, 1.0), (3.0, INF, 1 / 7, 1.0)]
@@ -355,23 +307,6 @@ def test_labels_name_the_ends_of_their_lines(figure: go.Figure, ends: tuple[floa
     found = list(heights(figure).values())
     assert len(found) > 1 and all(0.0 <= height <= 1.0 for height in found)
     assert ends is None or found == pytest.approx(ends, abs=0.01)
-
-
-def test_many_labels_stay_inside_the_figure_and_a_line_without_numbers_has_none() -> None:
-    crowded = loss_by_context.loss_by_context([context_line(str(i), 1.0, 1.0, 1.0) for i in range(12)], 64)
-    assert all(0 <= height <= 1 for height in heights(crowded).values())
-    some, none = context_line("RNN", 0.1, 0.3, NAN, band=False), context_line("GRU", NAN, NAN, NAN, band=False)
-    for figure in (
-        loss_by_context.cost_by_length([some, none], "s", 64),
-        loss_by_context.loss_by_context([some, none], 64),
-    ):
-        assert figure.data[2].y == (0.1, 0.3, None) and list(heights(figure)) == ["RNN"]
-
-
-@pytest.mark.parametrize(("context", "ticks"), [(50, (1, 2, 4, 8, 16, 32, 50)), (40, (1, 2, 4, 8, 16, 32)), (1, (1,))])
-def test_length_ticks_double_and_include_the_end_if_there_is_room(context: int, ticks: tuple[int, ...]) -> None:
-    figure = loss_by_context.loss_by_context([context_line("RNN", 3.0, 2.0, 1.5)], context)
-    assert figure.layout.xaxis.tickvals == ticks
 
 
 def test_axes_contain_their_values_with_a_margin() -> None:
@@ -426,7 +361,6 @@ def test_a_large_map_of_shares_has_few_labels_and_no_numbers() -> None:
 
 
 def test_long_lines_are_thinned_and_keep_their_ends_and_labels() -> None:
-    assert len(FIGURES["dynamic evaluation"].data[0].x) <= 200
     vocabulary = FIGURES["measure by vocabulary"].data[0]
     assert len(vocabulary.x) < 200 and vocabulary.y == pytest.approx(np.log(vocabulary.x), abs=1e-4)
     assert vocabulary.x[1] - vocabulary.x[0] == 1 and vocabulary.x[-1] - vocabulary.x[-2] > 10, "closer where it bends"
@@ -441,20 +375,6 @@ def test_long_lines_are_thinned_and_keep_their_ends_and_labels() -> None:
     )
     x = figure.data[2].x
     assert (len(x), x[0], x[-1], frames[0][2][0]) == (memory_gradients.MAX_POSITIONS, 1, 400, None)
-
-
-def test_the_axis_of_dynamic_evaluation_contains_settled_values_and_no_distant_ngram() -> None:
-    leaping = dynamic.RunningMean(READ, np.where(READ < 1_000, 9.0, 2.5))
-    low, high = dynamic.shared_y_range([leaping, STOOD])
-    assert low < 2.31 and 2.5 < high < 3
-    low, high = dynamic.shared_y_range([STOOD])
-    assert low < 2.31 < high < dynamic.shared_y_range([dynamic.RunningMean(READ[:1], A([3.0])), STOOD])[1]
-    near, far = mean_until_end(2.28, 1.2)
-    assert dynamic.shared_y_range([LEARNED, STOOD], [near])[0] < 2.28
-    alone = dynamic.shared_y_range([LEARNED, STOOD])
-    assert dynamic.shared_y_range([LEARNED, STOOD], [far]) == alone
-    label = adapting(LEARNED, STOOD, alone, (near, far)).layout.annotations[-1]
-    assert (label.text, label.y) == ("↓ cache", 0)
 
 
 def test_gradient_lines_are_medians_between_the_extreme_seeds_in_every_frame() -> None:
