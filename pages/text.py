@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.errors import DamagedRun
 from explorer.labs.text import equal_budget, findings
 from explorer.labs.text.bracket_accuracy import bracket_section, is_bracket_task
-from explorer.labs.text.current_standings import current_standings
+from explorer.labs.text.standings import current_standings
 from explorer.labs.text.experiments import experiments_section
 from explorer.labs.text.loss_explanation import loss_section
 from explorer.labs.text.model_settings import models_row

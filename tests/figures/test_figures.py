@@ -19,7 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.figures.attention import layers_and_heads, patching
 from explorer.figures.comparison import Line, comparison_figure
-from explorer.figures.language import temperature, text, tokens
+from explorer.figures.language import temperature, tokens
 from explorer.figures.recurrent import memory_gradients, memory_string, recall
 from explorer.figures.runs import experiments, growth
 from explorer.figures.runs.learning_curves import learning_curve
@@ -52,15 +52,6 @@ def growth_line(name: str, *mean: float) -> growth.GrowthLine:
     return growth.GrowthLine(name, "--m-gru", "solid", x, y, y - 0.1, y + 0.1)
 
 
-def final_values(label: str, dash: str, *values: list[float]) -> experiments.FinalValues:
-    return experiments.FinalValues(label, "x", "--m-rnn", dash, A(values))
-
-
-def final_figure(*lines: experiments.FinalValues, top: float = 6.0, reference: Any = None) -> go.Figure:
-    labels = ["0.1", "0.3", "1"][: len(lines[0].values)]
-    return experiments.final_values_figure(lines, labels, "learning rate", (2.5, top), reference)
-
-
 def falling(label: str, last: int) -> Line:
     """Return a line that is 1 up to a length and 0 after it."""
     x = np.arange(1.0, 11.0)
@@ -91,7 +82,6 @@ WIDTHS = (1, 4, 16)
 BY_WIDTH, _ = scaled_attention.quantity_by_width(
     WIDTHS, np.arange(1, 19).reshape(2, 3, 3) / 20, scaled_attention.Axis((0.0, 1.0), (0.0, 1.0), (0.9, "even")), 0
 )
-STEPS = A([0.0, 10.0, 20.0])
 
 
 def curve(values: Any, ceiling: tuple[float, str] | None = None) -> go.Figure:
@@ -99,11 +89,6 @@ def curve(values: Any, ceiling: tuple[float, str] | None = None) -> go.Figure:
     return learning_curve(
         A(epochs[: len(values)], float), A(values), "RNN", "--m-rnn", "3px,3px", 25, (0.42, 1.03), ceiling
     )
-
-
-def losses(best: float | None) -> go.Figure:
-    held_out, trained = A([3.0, 1.5, 1.6]), A([3.0, 1.4, NAN])
-    return text.train_and_held_out_loss(STEPS, held_out, trained, "GRU", "--m-gru", 40, (1.0, 3.0), best)
 
 
 def ratios(*marked: float) -> list[tuple[str, float]]:
@@ -152,15 +137,6 @@ FIGURES: dict[str, go.Figure] = {
     "human text with a negative measure": temperature.measure_by_temperature(
         [MEASURE], A([0.0, 1.0, 2.0]), 0.7, ratios(-1.25), (-3.0, 0.0)
     ),
-    "training and held-out loss": losses(10.0),
-    "losses without a best step": losses(None),
-    "gradient norms": text.gradient_norms(
-        {
-            "GRU": ("--m-gru", "solid", (A([5.0, 15.0]), A([0.5, INF]))),
-            "RNN": ("--m-rnn", "3px,3px", (A([5.0, 15.0]), A([2.0, 1.0]))),
-        },
-        20,
-    ),
     "measure by vocabulary": tokens.measure_by_vocabulary([BPE, CHARACTERS], 500, "characters per token"),
     "shares by vocabulary": tokens.measure_by_vocabulary(
         [tokens.TokenizerLine("Words", "solid", A([2, 3]), A([0.5, 0.25]))], 2, "unknown", percent=True
@@ -189,14 +165,6 @@ FIGURES: dict[str, go.Figure] = {
         ["10", "50"],
         "symbols",
     ),
-    "final values": final_figure(
-        final_values("none", "6px,4px", [3.0, 3.2], [9.0, 90.0], [4.0, 4.2]),
-        final_values("clip", "solid", [3.0, 3.1], [NAN, NAN], [3.2, INF]),
-    ),
-    "a reference inside the frame": final_figure(
-        final_values("", "solid", [3.0]), top=7.0, reference=(6.02, "blind guessing")
-    ),
-    "a reference outside the frame": final_figure(final_values("", "solid", [3.0]), reference=(6.02, "blind guessing")),
     "low curves": experiments.low_comparison_figure(
         [line("a", (6.0, 3.0), (0, 9)), line("b", (6.0, 3.01), (0, 9))], "step", (2.9, 6.0), 9.0
     ),
@@ -287,10 +255,6 @@ def by_width(end: float, log: bool) -> go.Figure:
 @pytest.mark.parametrize(
     ("figure", "ends"),
     [
-        *(
-            (final_figure(final_values("a", "solid", [one]), final_values("b", "solid", [other])), (first, second))
-            for one, other, first, second in [(3.0, 6.0, 1 / 7, 1.0), (2.5, 9.0, 0.0, 1.0), (3.0, INF, 1 / 7, 1.0)]
-        ),
         (recall.accuracy_by_length(RECALL, 50, 1_000, 0.5), None),
         (
             memory_string.string_loss_figure(
@@ -333,10 +297,6 @@ def test_axes_contain_their_values_with_a_margin() -> None:
 
 
 def test_signs_other_than_colour_tell_marks_apart() -> None:
-    loss = FIGURES["training and held-out loss"].data
-    assert loss[0].line.width > loss[1].line.width
-    dots = FIGURES["final values"].data
-    assert dots[1].x[0] < 0 < dots[3].x[0], "side by side, not one over the other"
     colours = FIGURES["contributions"].data[0].marker.color
     assert colours[0] == colours[1] != colours[2]
     similarity = FIGURES["similarity by layer"].data

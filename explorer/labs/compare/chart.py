@@ -13,7 +13,7 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.figures.comparison import Line, comparison_figure
 from explorer.inspection.compare import MetricCurve, downsample, median_and_range
-from explorer.labs.compare.bits_per_byte import bits_per_byte
+from explorer.labs.compare.bits_per_byte import runs_bits_per_byte
 from explorer.labs.compare.comparison import (
     ComparedRun,
     available_measures,
@@ -85,7 +85,7 @@ def _draw_comparison(state: Comparison, visitor_id: str, document: Document) -> 
         state = with_available_measure(state, runs)
         target = default_target(state, runs) if state.target is None else state.target
         document.finding(target_finding(state, runs, target))
-        bits = bits_per_byte(runs)
+        bits = runs_bits_per_byte(runs)
         if note := comparability_note(state, runs):
             document.text(f"{note} {bits.note}".strip() if bits else note)
         panel = _panel(state, runs, target)

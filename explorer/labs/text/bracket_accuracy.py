@@ -61,9 +61,7 @@ def accuracies_view(
         document.caption("No mark closes in the held-out end of this text. Hold out more of it, or make it longer.")
         return
     if finite:
-        headline, rest = bracket_finding({MODELS[name].title: e for name, e in finite.items()})
-        document.finding(headline)
-        document.text(rest)
+        document.finding(bracket_finding({MODELS[name].title: each for name, each in finite.items()}))
         panel = ui.Panel("accuracy-by-distance", distance_chart(finite))
         document.figures("text-closing", [panel], columns=1, height=HEIGHT, narrow_height=NARROW)
     document.caption(_method_caption(without, accuracies))
@@ -89,32 +87,22 @@ def distance_chart(accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) -
     )
 
 
-def bracket_finding(accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) -> tuple[str, str]:
-    """Return which models know the open mark over long distances, then their shares. `accuracies`: by title.
+def bracket_finding(accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) -> str:
+    """Return which models know the open mark over long distances. `accuracies`: by title.
 
     A model with a shorter context was asked at fewer positions, and may lack the bins of another.
     """
-    first = next(iter(accuracies.values()))
     floor = _FAR if any((each.bin_ends > _FAR).any() for each in accuracies.values()) else 0
     near = [int(last) for each in accuracies.values() for last in each.bin_ends[each.bin_ends <= floor]]
     where = f"From {max(near) + 1} characters on" if near else "At these distances"
-    constant = f"Always answering “{first.baseline_mark}” gets {first.baseline:.2f}"
     # A model without positions at these distances (NaN) is left out.
     every = [(each.accuracy_over(each.bin_ends > floor), title) for title, each in accuracies.items()]
     shares = sorted((pair for pair in every if not np.isnan(pair[0][0])), key=lambda pair: -pair[0][0])
     better = [title for (share, error), title in shares if share > accuracies[title].baseline + 2 * error]
-    guessing = [f"{title} {share:.2f}" for (share, _), title in shares if title not in better]
-    knowing = [f"{title} {share:.2f}" for (share, _), title in shares if title in better]
     if not better:
-        headline = f"{where}, no model knows which mark is open."
-    else:
-        headline = f"{where}, {'only ' * bool(guessing)}{join_words(better)} know{'s' * (len(better) == 1)}"
-        headline += " which mark is open."
-    rest = f"Share of marks closed correctly: {join_words(knowing or guessing)}."
-    if knowing and guessing:
-        are = "is" if len(guessing) == 1 else "are"
-        rest += f" {join_words(guessing)} {are} no better than one constant answer."
-    return headline, f"{rest} {constant}."
+        return f"{where}, no model knows which mark is open."
+    only = "only " * (len(better) < len(shares))
+    return f"{where}, {only}{join_words(better)} know{'s' * (len(better) == 1)} which mark is open."
 
 
 def _method_caption(without: Sequence[str], accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +13,11 @@ from numpy import ndarray
 from explorer.catalogue import ModelRow, model_row
 from explorer.inspection.compare import median_and_range
 from explorer.labs.text.state import UNITS, Unit
+from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import TOKEN_NOUNS
 from explorer.training.config import RunConfig
 from explorer.training.record import LOSS_RISE, Curves
+from explorer.ui.training.run_view import RunView
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,19 @@ def convert_loss(loss: Float[ndarray, "*shape"], unit: Unit, characters: float |
     return np.asarray(loss / math.log(2) / (characters or math.nan)) if unit == "bits" else loss
 
 
-def training_steps(config: RunConfig) -> int:
-    """Return the number of training steps; 0 for an n-gram."""
-    return 0 if config.model_name == "ngram" else config.steps
+def current_standings(views: Mapping[str, RunView]) -> dict[str, Standing]:
+    """Return the standing of every model whose training has ended; none of one that trains or was stopped."""
+    standings = {model: compute_standing(view.result, view.config) for model, view in views.items() if not view.live}
+    return {model: each for model, each in standings.items() if each}
 
 
-def gradient_norm(curves: Curves) -> Float[ndarray, "steps replicas"]:
-    """Return the recorded gradient norm; empty if there is none."""
-    return curves.signals.get("gradient_norm", np.zeros((0, curves.losses.shape[1])))
+def characters_per_token(views: Mapping[str, RunView], task: TextConfig) -> float | None:
+    """Return characters per token of the held-out text, from a run that measured it; None without such a run."""
+    if task.tokenizer == "char":
+        return 1.0
+    for view in views.values():
+        if view.result and len(view.result.evaluated):
+            loss, bits = (float(view.result.last(name)[0]) for name in ("val_loss", "bits_per_char"))
+            if bits > 0 and math.isfinite(loss):
+                return loss / math.log(2) / bits
+    return None

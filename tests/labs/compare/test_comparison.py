@@ -13,7 +13,7 @@ from explorer.experiments.learning_rates import COMPARISONS, RateResult, RateSea
 from explorer.figures.comparison import comparison_figure
 from explorer.inspection.language.bits_per_byte import held_out_text
 from explorer.labs.compare import chart, comparison, results, tuned_findings
-from explorer.labs.compare.bits_per_byte import BitsPerByte, bits_per_byte
+from explorer.labs.compare.bits_per_byte import BitsPerByte, runs_bits_per_byte
 from explorer.labs.compare.comparison import ComparedRun, load_runs
 from explorer.labs.compare.state import AXES, MOST, TASK_MEASURES, Comparison, default_runs
 from explorer.labs.compare.tuned_findings import TunedResult
@@ -255,9 +255,9 @@ def made_text_run(**settings: object) -> ComparedRun:
 
 def counted_bits(runs: list[ComparedRun]) -> BitsPerByte:
     """Return the bits per byte once all texts are counted."""
-    bits_per_byte(runs)
+    runs_bits_per_byte(runs)
     wait(list(background.results().values()))
-    found = bits_per_byte(runs)
+    found = runs_bits_per_byte(runs)
     assert found and not found.pending
     return found
 
@@ -280,8 +280,8 @@ def test_bits_per_byte_are_compared_between_tokenizers(snapshot: SnapshotAsserti
 
 def test_bits_per_byte_of_different_texts_are_refused() -> None:
     for change in ({"size": 3_000}, {"lower": True}, {"held_out": 0.2}):
-        assert bits_per_byte([made_text_run(), made_text_run(**change)]) is None
-    assert bits_per_byte([A, B]) is None and bits_per_byte([]) is None
+        assert runs_bits_per_byte([made_text_run(), made_text_run(**change)]) is None
+    assert runs_bits_per_byte([A, B]) is None and runs_bits_per_byte([]) is None
 
 
 def test_bits_per_byte_stand_in_the_table_and_the_browser_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,7 +289,7 @@ def test_bits_per_byte_stand_in_the_table_and_the_browser_waits_for_them(monkeyp
     monkeypatch.setattr(chart, "load_runs", lambda keys, visitor: (runs, []))
     state = Comparison(y="val_loss_part")
     for texts, seconds in ((("…", "2.000"), 0.5), (("1.000", "2.000"), None)):
-        monkeypatch.setattr(chart, "bits_per_byte", lambda runs, texts=texts: BitsPerByte(texts, "A note."))
+        monkeypatch.setattr(chart, "runs_bits_per_byte", lambda runs, texts=texts: BitsPerByte(texts, "A note."))
         document = Document()
         assert chart._draw_comparison(state, "", document) == seconds
         table = next(block["data"] for block in document.blocks if block.get("name") == "table")
