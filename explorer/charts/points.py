@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.charts.axis import PLAIN, Axis, span_of
 from explorer.charts.chart import Readout, Trace
 from explorer.charts.style import INK, css_colour, escape_markup, figure, round_values
+from explorer.lazy_libraries import go
 
 _CHARACTER, _LINE = 0.016, 0.05  # size of a letter, as a share of the figure
 _LARGE, _USUAL, _SMALL = 13, 8, 4  # px

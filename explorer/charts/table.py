@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import repeat
 from typing import Literal, SupportsFloat, TypeAlias
 
 
@@ -13,6 +14,7 @@ class Column:
 
     label: str
     kind: Literal["text", "number", "model", "strip", "verdict", "mono", "open", "tags", "brief"] = "text"
+    colour: str = ""  # of a dot before the label, a CSS variable
     range: tuple[float, float] | None = None  # of a strip
     each: str = ""  # what a dot of a strip stands for, if it is not a seed
     wrap: bool = False  # its words may stand below each other
@@ -53,20 +55,22 @@ class Table:
     """Rows of cells by the keys of the columns.
 
     label: what it shows, for readers who do not see it
+    keys: names of the rows in events, if rows can be opened or chosen
     """
 
     columns: Mapping[str, Column]
     rows: Sequence[Row]
     label: str
     caption: str = ""
+    keys: Sequence[str] = ()
 
     def data(self, key: str) -> dict[str, object]:
         """Return the data of the component `table`; `key` names the saved file."""
         return {
             "columns": [{"key": name, **column.data} for name, column in self.columns.items()],
             "rows": [
-                {"cells": {n: {"text": cell} if isinstance(cell, str) else cell.data for n, cell in row.items()}}
-                for row in self.rows
+                {"cells": {n: {"text": cell} if isinstance(cell, str) else cell.data for n, cell in row.items()}} | key
+                for row, key in zip(self.rows, [{"key": each} for each in self.keys] or repeat({}), strict=False)
             ],
             "select": None,
             "sort": None,

@@ -10,7 +10,7 @@ import numpy as np
 from explorer import charts, ui
 from explorer.inspection.language import bits_per_byte, final_losses
 from explorer.labs.text import findings
-from explorer.labs.text.standings import Standing, convert_loss, unit_name
+from explorer.labs.text.standings import Standing, compute_standing, convert_loss, unit_name
 from explorer.labs.text.state import UNITS, TextLab
 from explorer.number_format import format_duration
 from explorer.tasks.text.config import TextConfig
@@ -18,6 +18,12 @@ from explorer.training.comparability import loss_context
 from explorer.ui import visitor_text
 from explorer.ui.page_sections import perplexity_link
 from explorer.ui.wording import percentage
+
+
+def current_standings(views: Mapping[str, ui.RunView]) -> dict[str, Standing]:
+    """Return the standing of every model whose training has ended; none of one that trains or was stopped."""
+    standings = {model: compute_standing(view.result, view.config) for model, view in views.items() if not view.live}
+    return {model: each for model, each in standings.items() if each}
 
 
 def results_section(views: Mapping[str, ui.RunView], lab: TextLab, standings: Mapping[str, Standing]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +12,9 @@ from numpy import ndarray
 from explorer.catalogue import ModelRow, model_row
 from explorer.inspection.compare import median_and_range
 from explorer.labs.text.state import UNITS, Unit
-from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import TOKEN_NOUNS
 from explorer.training.config import RunConfig
 from explorer.training.record import LOSS_RISE, Curves
-from explorer.ui.training.run_view import RunView
 
 
 @dataclass(frozen=True)
@@ -85,21 +82,3 @@ def convert_loss(loss: Float[ndarray, "*shape"], unit: Unit, characters: float |
     if unit == "perplexity":
         return np.asarray(np.exp(np.minimum(loss, 50.0)))
     return np.asarray(loss / math.log(2) / (characters or math.nan)) if unit == "bits" else loss
-
-
-def current_standings(views: Mapping[str, RunView]) -> dict[str, Standing]:
-    """Return the standing of every model whose training has ended; none of one that trains or was stopped."""
-    standings = {model: compute_standing(view.result, view.config) for model, view in views.items() if not view.live}
-    return {model: each for model, each in standings.items() if each}
-
-
-def characters_per_token(views: Mapping[str, RunView], task: TextConfig) -> float | None:
-    """Return characters per token of the held-out text, from a run that measured it; None without such a run."""
-    if task.tokenizer == "char":
-        return 1.0
-    for view in views.values():
-        if view.result and len(view.result.evaluated):
-            loss, bits = (float(view.result.last(name)[0]) for name in ("val_loss", "bits_per_char"))
-            if bits > 0 and math.isfinite(loss):
-                return loss / math.log(2) / bits
-    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from inspect import unwrap
@@ -18,8 +19,9 @@ from explorer.catalogue import model_row
 from explorer.inspection.compare import downsample, median_and_range
 from explorer.labs.text.findings import overfitting_finding
 from explorer.labs.text.samples import samples_data
-from explorer.labs.text.standings import Standing, characters_per_token, compute_standing, convert_loss, unit_name
+from explorer.labs.text.standings import Standing, compute_standing, convert_loss, unit_name
 from explorer.labs.text.state import UNITS, Along, TextLab, Unit
+from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
@@ -102,6 +104,18 @@ def _unit(lab: TextLab, views: Mapping[str, ui.RunView]) -> tuple[Unit, float | 
     """Return the unit of the losses and the characters per token; bits need to know these."""
     characters = characters_per_token(views, lab.task)
     return "loss" if lab.unit == "bits" and characters is None else lab.unit, characters
+
+
+def characters_per_token(views: Mapping[str, ui.RunView], task: TextConfig) -> float | None:
+    """Return characters per token of the held-out text, from a run that measured it; None without such a run."""
+    if task.tokenizer == "char":
+        return 1.0
+    for view in views.values():
+        if view.result and len(view.result.evaluated):
+            loss, bits = (float(view.result.last(name)[0]) for name in ("val_loss", "bits_per_char"))
+            if bits > 0 and math.isfinite(loss):
+                return loss / math.log(2) / bits
+    return None
 
 
 # ---- held-out loss of all models

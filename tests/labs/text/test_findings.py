@@ -19,7 +19,7 @@ from explorer.inspection.language.line_overlap import LineOverlap
 from explorer.jobs.job import JobView
 from explorer.labs.text import findings, results_table, text_choice, training_chart
 from explorer.labs.text.samples import CAPTION, samples_data
-from explorer.labs.text.standings import Standing, compute_standing, convert_loss, current_standings
+from explorer.labs.text.standings import Standing, compute_standing, convert_loss
 from explorer.labs.text.state import TextLab, Unit
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
@@ -115,7 +115,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     bits, captions = draw(("text",), {"text": counted_text})
     jobs = [JobView(config("gru"), "ada", state, 1, curves=curves([[3.0], [1.0]])) for state in ("running", "stopped")]
     unfinished = {str(i): RunView(config("gru"), None, job) for i, job in enumerate(jobs)}
-    assert current_standings(unfinished) == {}
+    assert results_table.current_standings(unfinished) == {}
     rows = [{}, {"rows": "sentences", "split": "sentences"}, {"rows": "prefixes", "split": "pairs"}]
     labs = [TextLab().with_shared(**{"context": 64, **each}) for each in rows]
     views = [{"feedforward": RunView(lab.configs["feedforward"], None, None)} for lab in labs]
