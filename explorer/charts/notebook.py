@@ -34,7 +34,7 @@ def notebook_figure(chart: Chart, title: str = "") -> go.Figure:
         "template": "plotly_white",
         "title": {"text": escape_markup(title)},
         "colorscale": {"sequential": "Blues", "diverging": "BrBG"},
-        "margin": {"t": 140} if layout["xaxis"].get("side") == "top" else {},
+        "margin": {"t": 140} if layout.get("xaxis", {}).get("side") == "top" else {},
         "legend": layout.get("legend", {}) | {"traceorder": "normal"},
         **({"height": max(190 + _ROW * rows, 320)} if rows else {}),
     }

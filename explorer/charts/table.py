@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import repeat
 from typing import Literal, SupportsFloat, TypeAlias
 
 
@@ -34,7 +33,7 @@ class Cell:
     text: str
     colour: str = ""  # a CSS variable
     values: Sequence[float] | None = None  # dots of a strip; None: it has none
-    marked: bool = True  # whether the strip marks the number of the text
+    mark: float | None = None  # a value that the strip marks
     detail: str = ""
     tone: str = ""
     wrong: bool = False
@@ -44,7 +43,7 @@ class Cell:
     @property
     def data(self) -> dict[str, object]:
         """The cell as the browser takes it."""
-        return {k: v for k, v in _given(self).items() if k != "marked"} | ({} if self.marked else {"mark": None})
+        return _given(self)
 
 
 Row: TypeAlias = Mapping[str, Cell | str]
@@ -56,6 +55,7 @@ class Table:
 
     label: what it shows, for readers who do not see it
     keys: names of the rows in events, if rows can be opened or chosen
+    ruled: the indices of rows with a line above them
     """
 
     columns: Mapping[str, Column]
@@ -63,15 +63,13 @@ class Table:
     label: str
     caption: str = ""
     keys: Sequence[str] = ()
+    ruled: Sequence[int] = ()
 
     def data(self, key: str) -> dict[str, object]:
         """Return the data of the component `table`; `key` names the saved file."""
         return {
             "columns": [{"key": name, **column.data} for name, column in self.columns.items()],
-            "rows": [
-                {"cells": {n: {"text": cell} if isinstance(cell, str) else cell.data for n, cell in row.items()}} | key
-                for row, key in zip(self.rows, [{"key": each} for each in self.keys] or repeat({}), strict=False)
-            ],
+            "rows": [self._row_data(i, row) for i, row in enumerate(self.rows)],
             "select": None,
             "sort": None,
             "caption": self.caption or None,
@@ -79,10 +77,15 @@ class Table:
             "label": self.label,
         }
 
+    def _row_data(self, i: int, row: Row) -> dict[str, object]:
+        cells = {name: {"text": cell} if isinstance(cell, str) else cell.data for name, cell in row.items()}
+        key = {"key": self.keys[i]} if self.keys else {}
+        return {"cells": cells} | key | ({"rule": True} if i in self.ruled else {})
 
-def strip(text: str, values: Iterable[SupportsFloat], *, marked: bool = True) -> Cell:
+
+def strip(text: str, values: Iterable[SupportsFloat], mark: float | None = None) -> Cell:
     """Return a cell with a dot for each value, as of a seed."""
-    return Cell(text, values=[round(float(value), 4) for value in values], marked=marked)
+    return Cell(text, values=[round(float(value), 4) for value in values], mark=mark)
 
 
 def _given(part: Column | Cell) -> dict[str, object]:

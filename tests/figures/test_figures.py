@@ -22,12 +22,9 @@ from explorer.figures.comparison import Line, comparison_figure
 from explorer.figures.language import temperature, tokens
 from explorer.figures.recurrent import memory_gradients, memory_string, recall
 from explorer.figures.runs import experiments, growth
-from explorer.figures.runs.learning_curves import learning_curve
 from explorer.figures.seq2seq import translation
 from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
 from explorer.figures.transformer import cost, depth, induction, scaled_attention, structure
-from explorer.figures.words import linear_readout_ceiling as ceilings
-from explorer.figures.words import model_internals as internals
 from explorer.figures.words import sense_similarity as senses
 from explorer.figures.words import word_vectors as vectors
 from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES
@@ -59,10 +56,6 @@ def falling(label: str, last: int) -> Line:
     return Line(label, label, "--m-gru", "solid", x, mean, mean, mean)
 
 
-WORDS = ("<BOS>", "human", "not", "destroy")
-CHANCES = [i / 20 for i in range(1, 20)]
-CEILINGS = [1 - min(p, 1 - p) / 3 for p in CHANCES]
-LEADS = [2 / 3 if 0.4 < p < 0.6 else c for p, c in zip(CHANCES, CEILINGS, strict=True)]
 SAME, OTHER = A([[0.9, 0.9, 0.95], [0.9, 0.8, 0.85]]), A([[0.9, 0.7, 0.2], [0.9, 0.5, 0.4]])
 MEASURE = temperature.TextMeasure("RNN", "--m-rnn", "3px,3px", A([[0.1, 0.3], [0.5, 0.5], [0.8, 1.0]]))
 HEADS = [
@@ -84,18 +77,10 @@ BY_WIDTH, _ = scaled_attention.quantity_by_width(
 )
 
 
-def curve(values: Any, ceiling: tuple[float, str] | None = None) -> go.Figure:
-    epochs = [0, 0.25, 1, 3.5]  # a checkpoint is not always at the end of an epoch
-    return learning_curve(
-        A(epochs[: len(values)], float), A(values), "RNN", "--m-rnn", "3px,3px", 25, (0.42, 1.03), ceiling
-    )
-
-
 def ratios(*marked: float) -> list[tuple[str, float]]:
     return [("--m-rnn", height) for height in marked]
 
 
-SEEDS = A([[0.5, 0.4, 0.6], [0.7, 0.5, 0.9], [0.8, 0.8, 0.8], [1.0, 0.7, 1.0]])
 FIGURES: dict[str, go.Figure] = {
     "rollout map": layers_and_heads.rollout_map(A([[1.0, NAN], [0.05, 0.95]]), ["a", "b"]),
     "logit lens": layers_and_heads.logit_lens(
@@ -178,9 +163,6 @@ FIGURES: dict[str, go.Figure] = {
         [1e3, 15.7e3, 1e6],
         (1.4, 3.5),
     ),
-    "learning curve": curve(SEEDS, (0.8833, "ceiling of counting")),
-    "learning curve at its beginning": curve(SEEDS[:0], (0.8833, "")),
-    "learning curve without a ceiling": curve(SEEDS[:1]),
     "exact match by length": translation.exact_match_by_length([falling("one", 3), falling("attention", 99)], 8, 10),
     "exact match by step": translation.exact_match_by_step([], 800),
     "exact match by ablation": translation.exact_match_by_ablation(
@@ -203,17 +185,6 @@ FIGURES: dict[str, go.Figure] = {
     ),
     "next symbols of a row without a repetition": induction.next_symbol_map("b", None, ["two"], A([[0.1]]), ["x"]),
     "quantity by width": BY_WIDTH,
-    "ceiling by probability": ceilings.ceiling_by_probability(CHANCES, CEILINGS, LEADS, 0.5, [0.66, 0.68]),
-    "attention map": internals.attention_map(A([[0.9, 0.1, NAN, 0]] * 3 + [[NAN] * 4]), WORDS),
-    "a large attention map has no numbers": internals.attention_map(np.eye(13), [str(i) for i in range(13)]),
-    "contributions": internals.contributions(WORDS, A([0.5, -1.25, 2.0, -3.0]), 0.125),
-    "answer after each token": internals.answer_after_each_token(
-        WORDS, A([0.5, 0.4, 0.7, 1.0]), "--m-rnn", ("collapse", "sustain")
-    ),
-    "word weights": internals.word_weights(("a", "<EOS>"), A([[0.5, -2.0], [-0.5, 2.0]]), ("collapse", "sustain")),
-    "embedding map": internals.embedding_map(
-        ("not", "<EOS>", "human"), A([[1.0, -0.5], [-2.0, 0.25], [0.0, 0.0]]), "--m-rnn"
-    ),
     "similarity by layer": senses.similarity_by_layer(SAME, OTHER, -0.1),
     "equal similarities": senses.similarity_by_layer(SAME, SAME, 0.0),
     "word map": vectors.word_map(A([[0.0, 0.0], [1.0, 0.5], [0.2, -0.3]]), ["<a>", "b", "c"], "--m-cbow", ["b"]),
@@ -278,14 +249,6 @@ def test_axes_contain_their_values_with_a_margin() -> None:
     assert importance.xaxis.range[0] < -0.26 and importance.xaxis.range[1] > 0.54 and importance.yaxis.range[0] > 2
     assert 10 ** FIGURES["measured and predicted cost"].layout.yaxis.range[0] < 1.0
     assert 10 ** FIGURES["measured and predicted cost"].layout.yaxis.range[1] > 256
-    low, high = FIGURES["contributions"].layout.xaxis.range
-    assert low < -1.625 and high > 1.375
-    low, high = FIGURES["word weights"].layout.xaxis.range
-    assert -low == high > 2
-    layout = FIGURES["embedding map"].layout
-    assert layout.xaxis.range == layout.yaxis.range and layout.xaxis.range[1] > 2
-    low, high = FIGURES["ceiling by probability"].layout.yaxis.range
-    assert low < 0.66 and high > 1
     assert FIGURES["recall by length"].layout.xaxis.range[1] == pytest.approx(3, abs=0.05)
     low, high = FIGURES["loss on a string"].layout.yaxis.range
     assert low <= 0 < 1.1 <= high
@@ -297,8 +260,6 @@ def test_axes_contain_their_values_with_a_margin() -> None:
 
 
 def test_signs_other_than_colour_tell_marks_apart() -> None:
-    colours = FIGURES["contributions"].data[0].marker.color
-    assert colours[0] == colours[1] != colours[2]
     similarity = FIGURES["similarity by layer"].data
     assert similarity[2].line.dash != similarity[5].line.dash
     position = FIGURES["accuracy by position"].data
@@ -400,27 +361,7 @@ def test_only_the_dot_changes_between_frames_of_widths() -> None:
         assert frame[7] == [values[1, i, 0] if i == stop else None for i in range(3)]
 
 
-@pytest.mark.parametrize("lines", [(CEILINGS, LEADS), (CEILINGS, CEILINGS), ([1.0] * 19, [1.0] * 19)])
-def test_labels_of_ceilings_keep_clear_of_both_lines(lines: tuple[list[float], list[float]]) -> None:
-    figure = ceilings.ceiling_by_probability(CHANCES, *lines, 0.5, [])
-    above, below = figure.layout.annotations
-    near = [y for line in lines for x, y in zip(CHANCES, line, strict=True) if 0.3 < x < 0.7]
-    assert all(below.y < y < above.y for y in near)
-    assert (above.text, below.text) == ("ceiling of any sum of word weights", "where its training leads")
-    assert (above.yanchor, below.yanchor) == ("bottom", "top")
-    assert [list(trace.y) for trace in figure.data] == [pytest.approx(y, abs=5e-5) for y in (*lines, [])]
-    middle = CHANCES.index(0.5)
-    strokes = {(stroke.x0, stroke.y1) for stroke in figure.layout.shapes}
-    assert strokes <= {(0.5, lines[0][middle]), (0.5, lines[1][middle])}
-    assert strokes or lines[1] != LEADS, "a stroke connects a distant label with its line"
-
-
 def test_labels_of_coinciding_points_are_on_different_sides() -> None:
-    points = A([[1.0, 1.0], [0.3, 0.3], [0.3, 0.3], [0.3, 0.3], [0.3, 0.3]])
-    sides = (
-        internals.embedding_map(("far", "consume", "destroy", "not", "human"), points, "--m-rnn").data[0].textposition
-    )
-    assert len(set(sides[1:])) == 4
     first, second, _ = vectors.label_positions(A([[0.0, 0.0], [0.01, 0.0], [1.0, 1.0]]), ["queen", "princess", "bank"])
     assert first != second
 
