@@ -22,7 +22,7 @@ from explorer.inspection.transformer import cost_formulas, depth, softmax_scalin
 from explorer.inspection.transformer.cost_formulas import LayerSize
 from explorer.inspection.words import negation_sentences
 from explorer.labs.cost import growth_findings
-from explorer.lessons.measure import accuracy_at_length, order_distance, softmax_statistics
+from explorer.lessons.measures import accuracy_at_length, order_distance, softmax_statistics
 from explorer.run_store import store
 
 Settings = Mapping[str, str]
@@ -92,7 +92,7 @@ def excess(settings: Settings) -> list[float]:
 def excess_at_length(settings: Settings) -> list[float]:
     """Return by how much the share of right answers at a length lies above the median of another run."""
     length = int(settings["length"])
-    one, other = (accuracy_at_length({"run": settings[name], "length": length}) for name in ("run", "other"))
+    one, other = (accuracy_at_length(settings[name], length) for name in ("run", "other"))
     return [value - median(other) for value in one]
 
 
@@ -129,7 +129,7 @@ def gradient_left(settings: Settings) -> list[float]:
 @_measures("order, to five digits")
 def rounded_order_distance(settings: Settings) -> list[float]:
     """Return the distance between two orders of the same words, without rounding errors, which differ by machine."""
-    return [round(value, 5) for value in order_distance(settings)]
+    return [round(value, 5) for value in order_distance(**settings)]
 
 
 _COMBINATIONS = {

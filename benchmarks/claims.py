@@ -19,8 +19,7 @@ import typer
 import yaml
 
 from benchmarks import claim_measures
-from explorer.lessons.measure import measure
-from explorer.lessons.measures import find_measure
+from explorer.lessons.measures import find_measure, measure
 from explorer.lessons.parse import read_lessons
 from explorer.number_format import format_rounded
 

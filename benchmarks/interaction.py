@@ -41,7 +41,7 @@ from benchmarks.load.browser_timing import (
 from explorer.generation.generate import generate_tokens
 from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_settings, tokenizer_of
 from explorer.labs.generation.state import GenerationState
-from explorer.ui.training.stored_models import StoredModel, find_model
+from explorer.ui.training.stored_models import RunModel, find_model
 from tests.hub.real_models import can_open_smollm2, smollm2_folder
 from tests.serving import running_server
 
@@ -238,7 +238,7 @@ def read_stream(address: str, place: str) -> tuple[float, float, list[int]]:
     return times[0], times[-1], [id for line in lines for id in json.loads(line[5:]).get("ids", ())]
 
 
-def prompt_of(hand: StoredModel) -> torch.Tensor:
+def prompt_of(hand: RunModel) -> torch.Tensor:
     return id_tensor(encode_prompt(hand, GenerationState().prompt).ids)
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from explorer.lessons.file_format import PARTS, Entry, Part
-from explorer.lessons.measures import MEASURES, Measure
+from explorer.lessons.measure import Measure
+from explorer.lessons.measures import MEASURES
 
 FILE = Path(__file__).parents[1] / "docs" / "lesson-format.md"
 _INTRODUCTION = """# The format of a lesson file

@@ -79,7 +79,7 @@ def training_seconds(step: Step) -> float:
 
 def grade_with_seeds(lesson: str, number: int, step: Step, seeds: Sequence[int]) -> Result:
     """Measure a step with the included runs (seed 0) and with runs of each other seed, which are trained if needed."""
-    from explorer.lessons.measure import measure
+    from explorer.lessons.measures import measure
 
     names = list(filter(has_other_seeds, runs_of(step)))
     keys = {seed: {name: train_with_seed(name, seed) for name in names} for seed in seeds} if names else {}

@@ -17,22 +17,24 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import numpy as np
 import torch
 import typer
 
 from explorer.errors import InvalidSetting
+from explorer.hub.card import ModelCard
 from explorer.hub.loading import load
+from explorer.hub.opened import read_card
 from explorer.hub.suitable import Need, how_to_get, suitable_models
 from explorer.hub.tokenizer import load_tokenizer
 from explorer.inspection.attention.patching import patch_states
+from explorer.inspection.pretrained import opened_model as experiments
 from explorer.inspection.pretrained.answer_depth import single_token_prompts
 from explorer.inspection.pretrained.coreference import Coreference
 from explorer.inspection.pretrained.intervals import estimate
-from explorer.inspection.pretrained.opened_model import FIRST_TOKENS, OpenedModel
-from explorer.inspection.pretrained.repeated_tokens import MOST_REMOVED, PERIOD, SEQUENCES
+from explorer.inspection.pretrained.repeated_tokens import PERIOD, SEQUENCES
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, PRONOUN_PAIRS
 from explorer.models.taps import record
 from explorer.number_format import format_interval
@@ -54,11 +56,11 @@ def _peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
 
 
-def measure_loading(folder: Path) -> OpenedModel:
-    """Print the time and the memory to load a model and to read 64 tokens; return the model."""
+def measure_loading(folder: Path) -> ModelCard:
+    """Print the time and the memory to load a model and to read 64 tokens; return its card."""
     before, start = _peak_memory(), time.monotonic()
     module = load(folder)
-    tokenizer = load_tokenizer(folder, module.vocabulary)
+    load_tokenizer(folder, module.vocabulary)
     seconds = time.monotonic() - start
     parameters = sum(weight.numel() for weight in module.model.parameters())
     print(f"\n{folder.name}: {parameters / 1e6:.1f} million parameters, {module.kind}")
@@ -77,23 +79,23 @@ def measure_loading(folder: Path) -> OpenedModel:
             durations.append(time.thread_time() - start)
         size = f"; {sum(each.nbytes for each in trace.values()) / 1e6:.1f} MB recorded" if watch else ""
         print(f"  {TOKENS} tokens, {title}: {np.median(durations):.3f} s{size}")
-    return OpenedModel(module, tokenizer)
+    return read_card(str(folder))
 
 
-def print_induction(opened: OpenedModel, draws: int) -> None:
+def print_induction(card: ModelCard, draws: int) -> None:
     """Print the induction heads, and the loss on the second copy without them and without random heads."""
     with _timed(f"Induction: {SEQUENCES} sequences of {PERIOD} random tokens, twice; other sequences choose the heads"):
-        scores = opened.score_heads()
+        scores = experiments.induction_scores(card)
         heads, previous = scores.best_induction_heads(), scores.previous_token_head()
         for head in heads:
             print(f"  induction head {head[0]}.{head[1]}: score {scores.induction_of(head).format()}")
         if previous:
             print(f"  previous-token head {previous[0]}.{previous[1]}: {scores.previous_of(previous).format()}")
-    groups = [heads[:count] for count in (1, 2, MOST_REMOVED)] + ([(previous,)] if previous else [])
-    for group in groups:
-        names = ", ".join(f"{layer}.{head}" for layer, head in group)
-        with _timed(f"Loss on the second copy without {names}, nats per token"):
-            removal = opened.remove_heads(group, heads, draws)
+    groups = get_args(experiments.Group)
+    for group in groups if previous else groups[:-1]:
+        with _timed(f"Loss on the second copy without heads ({group}), nats per token"):
+            removal = experiments.loss_without_group(card, group, draws)
+            print(f"  {', '.join(f'{layer}.{head}' for layer, head in removal.heads)}")
             rise, controls = removal.increase, removal.control_losses
             print(f"  {removal.with_all.mean():.2f} -> {removal.without.mean():.2f}", end="; ")
             print(f"rise {format_interval(rise.mean, rise.low, rise.high)} over sequences")
@@ -104,13 +106,13 @@ def print_induction(opened: OpenedModel, draws: int) -> None:
                 )
 
 
-def print_first_token(opened: OpenedModel) -> None:
+def print_first_token(card: ModelCard) -> None:
     """Print how many heads give more than half of their attention to the first token."""
-    heads = opened.model.layout.layers * opened.model.layout.heads
+    heads = card.layers * card.heads
     unchanged = None
-    for variant in FIRST_TOKENS:
+    for variant in get_args(experiments.FirstTokens):
         with _timed(f"Attention to the first token, {variant}"):
-            found = opened.first_token(variant)
+            found = experiments.attention_to_first_token(card, variant)
             unchanged = found if unchanged is None else unchanged
             print(f"  heads above one half: {found.resting_heads().format(0)} of {heads}", end="")
             both = int((found.is_resting() & unchanged.is_resting()).sum())
@@ -120,10 +122,10 @@ def print_first_token(opened: OpenedModel) -> None:
                 print(f"  norm of its value vector, relative to the others: {norm.format()}")
 
 
-def print_answers(opened: OpenedModel) -> None:
+def print_answers(card: ModelCard) -> None:
     """Print at which depth answers appear in the logit lens."""
     with _timed("Logit lens: where the answer appears"):
-        found = opened.answers_by_depth()
+        found = experiments.depth_of_answers(card)
         print(f"  {len(PROMPTS)} prompts, {found.single} with an answer of one token, {len(found.prompts)} answered")
         settled = found.median_settled_depth().format(0)
         print(f"  most probable from depth {settled} of {found.layers} on (median over prompts)")
@@ -137,9 +139,10 @@ def print_answers(opened: OpenedModel) -> None:
                 )
 
 
-def print_patching(opened: OpenedModel) -> None:
+def print_patching(card: ModelCard) -> None:
     """Print how much of the answer single states restore, over pairs of prompts about capitals."""
-    known = {prompt.text for prompt in opened.answers_by_depth().prompts}
+    opened = experiments.opened_model(card)
+    known = {prompt.text for prompt in experiments.depth_of_answers(card).prompts}
     prompts = [found for found in single_token_prompts(opened.tokenizer) if found[0].text in known]
     capitals = [(ids, answer) for prompt, ids, answer in prompts if prompt.kind == "capital"]
     pairs = [
@@ -166,22 +169,22 @@ def print_patching(opened: OpenedModel) -> None:
         print(f"  other heads of its layer: {controls.min():.2f} to {controls.max():.2f} (means)")
 
 
-def print_senses(opened: OpenedModel) -> None:
+def print_senses(card: ModelCard) -> None:
     """Print how often the nearest occurrence of a word has the same sense."""
     words = len({each.word for each in AMBIGUOUS})
     with _timed(f"Senses: {words} words in two senses, {len(AMBIGUOUS)} sentences"):
-        found = opened.sense_neighbours()
+        found = experiments.neighbours_by_sense(card)
         print(f"  by depth: {', '.join(each.format() for each in found.by_depth())}; chance {found.chance:.2f}")
     with _timed(f"Senses: {RANDOM_NETWORKS} random networks"):
-        random = [opened.sense_neighbours(seed).by_depth() for seed in range(RANDOM_NETWORKS)]
+        random = [experiments.neighbours_by_sense(card, seed).by_depth() for seed in range(RANDOM_NETWORKS)]
         values = [each.value for estimates in random for each in estimates]
         print(f"  all depths: {min(values):.2f} to {max(values):.2f}")
 
 
-def print_coreference(opened: OpenedModel) -> None:
+def print_coreference(card: ModelCard) -> None:
     """Print whether a head finds what “it” means."""
     with _timed(f"“it”: {len(PRONOUN_PAIRS)} pairs of sentences, attention to the right noun in both"):
-        found: Coreference = opened.coreference()
+        found: Coreference = experiments.meaning_of_it(card)
         by_chance = found.best_by_chance()
         layer, head = found.best_head
         print(f"  query: {found.query}; best head {layer}.{head}: {found.best_share().format()} of the pairs")
@@ -204,17 +207,17 @@ def main(
 ) -> None:
     """Print the figures of both models."""
     torch.set_num_threads(1)
-    opened = measure_loading(_folder(language_model, "language model"))
-    print_induction(opened, draws)
-    print_first_token(opened)
-    print_answers(opened)
-    print_patching(opened)
-    print_coreference(opened)
-    del opened
-    opened = measure_loading(_folder(encoder, "encoder"))
-    print_senses(opened)
-    print_first_token(opened)
-    print_coreference(opened)
+    card = measure_loading(_folder(language_model, "language model"))
+    print_induction(card, draws)
+    print_first_token(card)
+    print_answers(card)
+    print_patching(card)
+    print_coreference(card)
+    del card
+    card = measure_loading(_folder(encoder, "encoder"))
+    print_senses(card)
+    print_first_token(card)
+    print_coreference(card)
 
 
 if __name__ == "__main__":

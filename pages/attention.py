@@ -13,13 +13,13 @@ from explorer.labs.attention import (
 )
 from explorer.labs.attention.model_titles import ATTENTION_TASKS
 from explorer.labs.attention.state import AttentionState
+from explorer.model.model import Model
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
 from explorer.ui.sections import folded_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.training import stored_models
-from explorer.ui.training.inspectable_model import InspectableModel
 
 FILES = {
     "The decoder": "models/transformer_decoder.py",
@@ -70,7 +70,7 @@ PAPERS = (
 )
 
 
-def needed_heads(state: AttentionState, stored_model: InspectableModel) -> None:
+def needed_heads(state: AttentionState, stored_model: Model) -> None:
     """Draw the loss without each head, and what each head adds to the answer."""
     ablation.importance_section(state, stored_model)
     logit_attribution.section(state, stored_model)
@@ -103,11 +103,11 @@ def page(session: PageSession[AttentionState]) -> None:
         folded_section(
             "layers",
             "What would the model predict after each layer?"
-            if stored_model.attention.answers
+            if stored_model.layout.answers
             else "What can reach each token through all layers?",
             lambda: layer_answers.section(session.state, stored_model),
         )
-        if stored_model.attention.answers and not stored_model.parts:
+        if stored_model.layout.answers and not stored_model.parts:
             folded_section(
                 "patching",
                 "Which states carry the answer?",

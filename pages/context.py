@@ -12,8 +12,8 @@ from explorer.labs.context.dynamic_evaluation import PAPERS as ADAPTATION_PAPERS
 from explorer.labs.context.dynamic_evaluation import dynamic_evaluation_section
 from explorer.labs.context.same_context import is_measured_text, same_context_section
 from explorer.labs.context.state import ContextState
+from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
@@ -52,7 +52,7 @@ def page(session: PageSession[ContextState]) -> None:
     show_problems(request.problems)
     draw_missing_runs(request, state.configs)
     task = next(iter(state.configs.values())).task_as(TextConfig)
-    available = visitor_text.is_available(task)
+    available = corpora.is_available(task)
     with page_section("text-reach", "Loss by context", heading=False):
         if available:
             context_section(views)

@@ -14,12 +14,12 @@ from explorer.labs.negation.answers import answers_section
 from explorer.labs.negation.english_page import english_vocabulary
 from explorer.labs.negation.english_state import MAX_TYPED
 from explorer.labs.negation.sentence_input import draw_sentence_input
+from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.ui.classroom.lesson_step import open_step
 from explorer.ui.components.base import pop_event
 from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, fragment, open_page, page_session
-from explorer.ui.training.model_input import ENGLISH_EXAMPLES
 from explorer.ui.training.run_view import run_views
 from explorer.web import lesson_results
 

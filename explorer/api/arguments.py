@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 import os
@@ -24,10 +25,14 @@ def require_text(text: object, what: str = "A text") -> str:
     return text
 
 
-def warn_unread(unread: str) -> None:
-    """Warn about what a model does not read of a text, if there is something."""
-    if unread:
-        warnings.warn(unread, stacklevel=6)
+def warn(sentence: str) -> None:
+    """Warn the user with a sentence, if there is one, about the line that called this package."""
+    if not sentence:
+        return
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("explorer."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence, stacklevel=level)
 
 
 def require_texts(texts: object, what: str) -> list[str]:

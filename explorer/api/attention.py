@@ -4,35 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float32
+from jaxtyping import Float32
 from numpy import ndarray
 
 from explorer import charts
-from explorer.api.arguments import as_whole_number, require_flag, require_whole_number, warn_unread
-from explorer.api.attention_source import AttentionSource, Reading, RunSource
+from explorer.api.arguments import as_whole_number, require_flag, require_text, require_whole_number, warn
 from explorer.api.components import NotebookComponent
 from explorer.api.embedding import arrays_address, json_address
-from explorer.api.predictions import TRANSLATION
 from explorer.errors import InvalidSetting, shorten
+from explorer.hub.allowed import PREFIX
 from explorer.inspection.attention.alignment import align
-from explorer.inspection.attention.attend import Ablation, AttentionResult, attend, check_head, is_causal, pack_weights
-from explorer.models.structure import AttentionLayout
-from explorer.tasks.seq2seq.config import source_ids, source_vocabulary, target_vocabulary
-from explorer.training.config import RunConfig
+from explorer.inspection.attention.attend import (
+    Ablation,
+    AttentionResult,
+    TokenizedInput,
+    attend,
+    check_head,
+    is_causal,
+    pack_weights,
+)
+from explorer.model.model import Model, Part, TextAttention
+from explorer.model.run_model import RunModel
+from explorer.tasks.seq2seq.config import TRANSLATION_CONFIGS, source_ids, source_vocabulary, target_vocabulary
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from pandas import DataFrame
 
-    from explorer.hub.pretrained import Part
-
 MAX_BYTES = 1_000_000  # of the weights of all steps of the slider together
 _MIN_SNAPSHOTS = 3  # a run with fewer has no training slider
 _MAX_ANSWERS = 5
+Read: TypeAlias = tuple[TokenizedInput, TextAttention]  # a text and the attention to it
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +58,7 @@ class Attention:
     text: str
     seed: int
     step: int
-    source: AttentionSource
+    model: Model
     part: Part = ""  # of an encoder–decoder: encoder, decoder or cross
     unread: str = ""
 
@@ -125,37 +131,43 @@ class Attention:
         return _attention_component(self, layer, head, require_flag("live", live))
 
     def __repr__(self) -> str:
-        state = f", seed {self.seed}, step {self.step:,}" if self.source.steps else ""
+        state = f", seed {self.seed}, step {self.step:,}" if self.model.steps else ""
         return (
             f"Attention({self.title}, {self.layers} layers × {self.heads} heads, {len(self.tokens)} queries × "
             f"{len(self.keys)} keys{state})"
         )
 
 
-def attention(source: RunSource, text: str, seed: int, step: int) -> Attention:
-    """Return the attention of one seed at one step; see `Run.attention`. Raises LineageError."""
-    if isinstance(source.run.config.task, TRANSLATION):
-        weights, tokens, keys = _alignment(source.run.config, source.model(step=step, seed=seed), text)
-        return Attention(weights, tokens, keys, source.title, text, seed, step, source)
-    return read_attention(source, text, seed, step)
+def attention(model: Model, text: str, seed: int, step: int, part: Part = "") -> Attention:
+    """Return the attention of a model on a text; see `Run.attention`. Raises LineageError."""
+    if isinstance(model, RunModel) and isinstance(model.config.task, TRANSLATION_CONFIGS):
+        weights, tokens, keys = _alignment(model, text, seed, step)
+        return Attention(weights, tokens, keys, model.title, text, seed, step, model)
+    given, found = read_text(model, text, seed, step, part)
+    weights = attend(found.model, given.ids).weights
+    warn(given.unread)
+    return Attention(weights, found.queries, found.keys, model.title, text, seed, step, model, part, given.unread)
 
 
-def read_attention(source: AttentionSource, text: str, seed: int = 0, step: int = 0, part: Part = "") -> Attention:
-    """Return the attention of a model on a text. Raises LineageError."""
-    model, reading = source.read(text, seed, step, part)
-    weights = attend(model, reading.given).weights
-    warn_unread(reading.unread)
-    return Attention(
-        weights, reading.tokens, reading.keys, source.title, text, seed, step, source, part, reading.unread
-    )
+def read_text(model: Model, text: object, seed: int, step: int, part: Part = "") -> Read:
+    """Return the tokens of a text and the attention to them. Raises LineageError."""
+    text = require_text(text)
+    if isinstance(model, RunModel) and isinstance(model.config.task, TRANSLATION_CONFIGS):
+        raise InvalidSetting(
+            "This run translates: its attention is shown by plot(). Patching, logit attribution and show() need a "
+            'run of another task, such as explorer.load("negation-single-transformer").'
+        )
+    given = model.tokenize(text)
+    return given, model.attention(given, part, model.seeds.index(seed), step if model.steps else None)
 
 
-def _alignment(config: RunConfig, model: Any, text: str) -> tuple[ndarray, tuple[str, ...], tuple[str, ...]]:
-    task: Any = config.task
-    found = align(model, task, source_ids(task, text))
+def _alignment(model: RunModel, text: str, seed: int, step: int) -> tuple[ndarray, tuple[str, ...], tuple[str, ...]]:
+    task: Any = model.config.task
+    module: Any = model.module(model.seeds.index(seed), step)
+    found = align(module, task, source_ids(task, text))
     if found.weights is None:
         raise InvalidSetting(
-            f"This {config.title} has no attention: the encoder passes one vector to the decoder. Choose a run with "
+            f"This {model.title} has no attention: the encoder passes one vector to the decoder. Choose a run with "
             "attention."
         )
     target, source = target_vocabulary(task), source_vocabulary(task)
@@ -182,11 +194,11 @@ class _State:
 
 def _attention_component(attention: Attention, layer: int, head: int, live: bool) -> NotebookComponent:
     """Return the component of an attention; see `Attention.show`. Raises InvalidSetting."""
-    source = attention.source
-    model, reading = source.read(attention.text, attention.seed, attention.step, attention.part)
-    check_head(model.layout, layer, head)
-    state = _State([layer, head], attention.step, reading.asked)
-    snapshots = _snapshots(attention, reading)  # without intervention, so no event changes them
+    model = attention.model
+    given, found = read_text(model, attention.text, attention.seed, attention.step, attention.part)
+    check_head(found.model.layout, layer, head)
+    state = _State([layer, head], attention.step, model.default_query(found.queries))
+    snapshots = _snapshots(attention, given)  # without intervention, so no event changes them
 
     def on_event(event: str, value: Any) -> dict[str, object] | None:
         """Apply an event; return the new data if the model has to answer."""
@@ -199,7 +211,8 @@ def _attention_component(attention: Attention, layer: int, head: int, live: bool
         setattr(state, event, value)
         return data
 
-    title, data = f"Attention of {source.name} on “{attention.text}”", _component_data(attention, state, snapshots)
+    title = f"Attention of {model.name.removeprefix(PREFIX)} on “{attention.text}”"
+    data = _component_data(attention, state, snapshots)
     return NotebookComponent("attention_heads", title, data, on_event, live)
 
 
@@ -212,16 +225,16 @@ def _component_data(attention: Attention, state: _State, snapshots: Mapping[str,
 
     Raises InvalidSetting for an intervention that the model does not have.
     """
-    source = attention.source
-    model, reading = source.read(attention.text, attention.seed, state.step, attention.part)
-    ids, layout = reading.given, model.layout
-    original, is_ablated = attend(model, ids), state.ablation != Ablation()
-    ablated = attend(model, ids, state.ablation) if is_ablated else original
+    model = attention.model
+    given, found = read_text(model, attention.text, attention.seed, state.step, attention.part)
+    layout = found.model.layout
+    original, is_ablated = attend(found.model, given.ids), state.ablation != Ablation()
+    ablated = attend(found.model, given.ids, state.ablation) if is_ablated else original
     causal = is_causal(ablated.weights)
     return {
-        "tokens": list(reading.tokens),
-        **({} if reading.keys == reading.tokens else {"keys": list(reading.keys)}),
-        "ids": list(reading.ids),
+        "tokens": list(found.queries),
+        **({} if found.keys == found.queries else {"keys": list(found.keys)}),
+        "ids": list(found.ids),
         "layers": layout.layers,
         "heads": layout.heads,
         "causal": causal,
@@ -239,72 +252,57 @@ def _component_data(attention: Attention, state: _State, snapshots: Mapping[str,
         "worth": None,
         "worth_error": None,
         "worth_of": "",
-        "answers": _answers(source, layout, reading, state.asked, original, ablated, is_ablated),
-        "unit": source.unit,
-        "colour": source.colour,
-        "title": source.title,
+        "answers": _answers(model, found, state.asked, original, ablated) if layout.answers else None,
+        "unit": model.unit,
+        "colour": model.colour,
+        "title": model.title,
         "file": "attention",
     }
 
 
-def _snapshots(attention: Attention, reading: Reading) -> dict[str, object] | None:
+def _snapshots(attention: Attention, given: TokenizedInput) -> dict[str, object] | None:
     """Return the data of the training slider: the weights at evenly spaced steps, as many as fit into MAX_BYTES.
 
     None for a model with too few stored steps.
     """
-    source, steps = attention.source, list(attention.source.steps)
-    if len(steps) < _MIN_SNAPSHOTS or reading.keys != reading.tokens:
+    model, steps = attention.model, list(attention.model.steps)
+    if len(steps) < _MIN_SNAPSHOTS:
         return None
-
-    def weights_after(step: int) -> Float[ndarray, "layers heads query key"]:
-        model, same = source.read(attention.text, attention.seed, step, attention.part)
-        return attend(model, same.given).weights
-
-    last = weights_after(steps[-1])
-    causal = is_causal(last)
-    most = max(2, MAX_BYTES // pack_weights(last, causal).nbytes)
+    replica, causal = model.seeds.index(attention.seed), is_causal(attention.weights)
+    most = max(2, MAX_BYTES // pack_weights(attention.weights, causal).nbytes)
     if len(steps) > most:
         steps = [steps[round(i)] for i in np.linspace(0, len(steps) - 1, most)]
-    weights = np.stack([pack_weights(weights_after(step), causal) for step in steps])
+    weights = [pack_weights(attend(model.module(replica, step), given.ids).weights, causal) for step in steps]
     return {
         "steps": steps,
-        "curve": source.held_out_losses(attention.seed),
+        "curve": model.held_out_losses(replica),
         "unit": "nats",
-        "address": json_address({"address": arrays_address({"weights": weights})}),
+        "address": json_address({"address": arrays_address({"weights": np.stack(weights)})}),
     }
 
 
 def _answers(
-    source: AttentionSource,
-    layout: AttentionLayout,
-    reading: Reading,
-    asked: int,
-    original: AttentionResult,
-    ablated: AttentionResult,
-    changed: bool,
-) -> dict[str, object] | None:
+    model: Model, found: TextAttention, asked: int, original: AttentionResult, ablated: AttentionResult
+) -> dict[str, object]:
     """Return the most probable answers at the query token, with and without the intervention.
 
-    source: what names the answers
-    layout: where the model answers; None is returned if it answers nothing
-    reading: the tokens of the text
+    model: what names the answers
+    found: the tokens of the text
     asked: the position of the query token
     original: the result without intervention
-    ablated: the result with it
-    changed: whether there is an intervention
+    ablated: the result with it; the same object if there is none
     """
-    if not layout.answers:
-        return None
-    row = asked if layout.answers_every_token else 0
+    every_token = found.model.layout.answers_every_token
+    row = asked if every_token else 0
     now, before = (np.exp(each.log_probabilities[row]) for each in (ablated, original))
     shown = np.argsort(-np.maximum(now, before), kind="stable")[:_MAX_ANSWERS]
-    names = {int(i): source.outcome_text(int(i), reading.ids) for i in shown}
-    end = source.separator.join(reading.tokens[: row + 1])[-24:].replace("\n", "↵")
-    where = f"in place of “{reading.tokens[row].strip()}”" if source.predicts_in_place else f"after “{end}”"
+    names = {int(i): model.outcome_text(int(i), found.ids) for i in shown}
+    end = model.separator.join(found.queries[: row + 1])[-24:].replace("\n", "↵")
+    where = f"in place of “{found.queries[row].strip()}”" if model.predicts_in_place else f"after “{end}”"
     return {
-        "where": where if layout.answers_every_token else "read at the first token",
+        "where": where if every_token else "read at the first token",
         "rows": [
             {"text": names[int(i)], "now": round(float(now[i]), 6), "before": round(float(before[i]), 6)} for i in shown
         ],
-        "changed": changed,
+        "changed": ablated is not original,
     }

@@ -14,12 +14,12 @@ from numpy import ndarray
 
 from explorer import charts
 from explorer.api.arguments import require_text, require_whole_number
-from explorer.api.attention_source import AttentionSource, Reading
+from explorer.api.attention import Read
 from explorer.errors import InvalidSetting, shorten
-from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.attention.logit_attribution import LogitAttribution, attribute_logit
 from explorer.inspection.attention.outcomes import answer_logits, matching_outcomes
 from explorer.inspection.attention.patching import LAYER_PARTS, Patching, patch_states
+from explorer.model.model import Model, TextAttention
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -184,65 +184,40 @@ class AnswerParts:
         return f"AnswerParts({self.title}, “{self.outcome}”{against}, logit {self.logit:.3f})"
 
 
-def patching(
-    source: AttentionSource,
-    clean: str,
-    changed: str,
-    position: int | None,
-    answer: str | None,
-    contrast: str | None,
-    seed: int,
-    step: int,
+def patch(
+    model: Model, first: Read, other: Read, position: int | None, answer: str | None, contrast: str | None
 ) -> PatchedAnswers:
-    """Patch every state of a model; see `Run.patching`. Raises LineageError."""
-    model, first = source.read(require_text(clean), seed, step, "")
-    _, other = source.read(require_text(changed), seed, step, "")
-    at = _check_position(first, position)
-    outcomes = _find_outcomes(source, model, first, at, answer, contrast)
-    found = patch_states(model, first.given, other.given, at, *outcomes)
-    return PatchedAnswers(
-        first.tokens,
-        other.tokens,
-        tuple(source.outcome_text(outcome, first.given[: at + 1]) for outcome in found.outcomes),
-        source.title,
-        found,
-    )
+    """Patch every state of a model that has read two texts; see `Run.patching`. Raises LineageError."""
+    (clean, found), (changed, _) = first, other
+    at = _check_position(model, found, position)
+    outcomes = _find_outcomes(model, found, at, answer, contrast)
+    patched = patch_states(found.model, clean.ids, changed.ids, at, *outcomes)
+    names = tuple(model.outcome_text(outcome, clean.ids[: at + 1]) for outcome in patched.outcomes)
+    return PatchedAnswers(clean.tokens, changed.tokens, names, model.title, patched)
 
 
-def logit_attribution(
-    source: AttentionSource,
-    text: str,
-    position: int | None,
-    outcome: str | None,
-    contrast: str | None,
-    seed: int,
-    step: int,
-) -> AnswerParts:
+def attribute(model: Model, read: Read, position: int | None, outcome: str | None, contrast: str | None) -> AnswerParts:
     """Divide a logit among the parts of a model; see `Run.logit_attribution`. Raises LineageError."""
-    model, reading = source.read(require_text(text), seed, step, "")
-    at = _check_position(reading, position)
-    found = attribute_logit(model, reading.given, at, *_find_outcomes(source, model, reading, at, outcome, contrast))
-    names = [
-        "" if each is None else source.outcome_text(each, reading.given[: at + 1])
-        for each in (found.outcome, found.contrast)
-    ]
-    return AnswerParts(reading.tokens, names[0], names[1], source.title, found)
+    given, found = read
+    at = _check_position(model, found, position)
+    parts = attribute_logit(found.model, given.ids, at, *_find_outcomes(model, found, at, outcome, contrast))
+    chosen = (parts.outcome, parts.contrast)
+    names = ["" if each is None else model.outcome_text(each, given.ids[: at + 1]) for each in chosen]
+    return AnswerParts(given.tokens, names[0], names[1], model.title, parts)
 
 
-def _check_position(reading: Reading, position: int | None) -> int:
+def _check_position(model: Model, found: TextAttention, position: int | None) -> int:
     if position is None:
-        return reading.asked
-    return require_whole_number("position", position, 0, len(reading.tokens) - 1)
+        return model.default_query(found.queries)
+    return require_whole_number("position", position, 0, len(found.queries) - 1)
 
 
-def _find_outcomes(
-    source: AttentionSource, model: AttentionModel, reading: Reading, position: int, *texts: str | None
-) -> list[int | None]:
+def _find_outcomes(model: Model, found: TextAttention, position: int, *texts: str | None) -> list[int | None]:
     """Return the most probable outcomes with these texts. Raises InvalidSetting."""
     if all(text is None for text in texts):
         return [None for _ in texts]
-    order = answer_logits(model, reading.given, position).argsort(descending=True).tolist()
-    names = [source.outcome_text(outcome, reading.given[: position + 1]) for outcome in order]
+    order = answer_logits(found.model, found.ids, position).argsort(descending=True).tolist()
+    names = [model.outcome_text(outcome, found.ids[: position + 1]) for outcome in order]
     return [None if text is None else order[_find_name(names, text)] for text in texts]
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from explorer.api import attention, attention_source, patching, predictions, temperature_component, traces
-from explorer.api.arguments import require_flag, require_sampling, require_text, warn_unread
+from explorer.api import attention, outputs, patching, temperature_component, traces
+from explorer.api.arguments import require_flag, require_sampling, require_text, warn
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub import opened
 from explorer.hub.card import ModelCard
-from explorer.inspection.pretrained.reader import MASKS, PretrainedReader
 from explorer.lazy_libraries import pd, torch
+from explorer.model import real_model
+from explorer.model.model import Part
 
 if TYPE_CHECKING:
     from torch import nn
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from explorer.api.attention import Attention
     from explorer.api.components import NotebookComponent
     from explorer.api.patching import AnswerParts, PatchedAnswers
-    from explorer.hub.pretrained import Part
-    from explorer.inspection.attention.attention_model import AttentionModel
-
-_COLOUR = "--m-pretrained"
 
 
 class RealModel:
@@ -34,13 +30,13 @@ class RealModel:
     a folder. It has no training, so there are no curves. A `step` is that of a published checkpoint, one of `steps`.
     """
 
-    def __init__(self, reader: PretrainedReader) -> None:
-        self._reader = reader
+    def __init__(self, model: real_model.RealModel) -> None:
+        self._model = model
 
     @property
     def card(self) -> ModelCard:
         """What is known about the model."""
-        return self._reader.card
+        return self._model.card
 
     # ---- Description ----
 
@@ -87,12 +83,12 @@ class RealModel:
     @property
     def steps(self) -> list[int]:
         """The training steps of its published checkpoints on this machine, in order; empty if there are none."""
-        return list(self._reader.steps)
+        return list(self._model.steps)
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The kinds of attention of an encoder–decoder: encoder, decoder, cross. Empty for other models."""
-        return self._reader.parts
+        return self._model.parts
 
     # ---- Attention ----
 
@@ -108,7 +104,7 @@ class RealModel:
         if part and part not in self.parts:
             possible = f"Give one of {', '.join(self.parts)}." if self.parts else "It has one kind only. Leave it out."
             raise InvalidSetting(f"{self.name} has no attention of the kind {shorten(part)}. {possible}")
-        return attention.read_attention(self._source, require_text(text), 0, self._reader.check_step(step) or 0, part)
+        return attention.attention(self._model, require_text(text), 0, self._model.check_step(step) or 0, part)
 
     def patching(
         self,
@@ -126,8 +122,9 @@ class RealModel:
         encoder–decoder and for a model that predicts nothing, too.
         """
         self._check_reads_one_text()
-        at = self._reader.check_step(step) or 0
-        return patching.patching(self._source, clean, changed, position, answer, contrast, 0, at)
+        at = self._model.check_step(step) or 0
+        first, other = (attention.read_text(self._model, text, 0, at) for text in (clean, changed))
+        return patching.patch(self._model, first, other, position, answer, contrast)
 
     def logit_attribution(
         self,
@@ -143,9 +140,8 @@ class RealModel:
         Raises InvalidSetting for an encoder–decoder and for a model that predicts nothing, too.
         """
         self._check_reads_one_text()
-        return patching.logit_attribution(
-            self._source, text, position, outcome, contrast, 0, self._reader.check_step(step) or 0
-        )
+        read = attention.read_text(self._model, text, 0, self._model.check_step(step) or 0)
+        return patching.attribute(self._model, read, position, outcome, contrast)
 
     # ---- Predictions and texts ----
 
@@ -159,16 +155,13 @@ class RealModel:
         For several texts the table has their rows one after the other and a column `text`. Raises InvalidSetting for a
         model that predicts nothing, and for a text without [MASK].
         """
-        several = isinstance(text, Iterable) and not isinstance(text, str)
-        texts = [require_text(each) for each in (text if several else [text])]
-        if not texts:
-            raise InvalidSetting("There is no text to predict. Give at least one.")
-        tables = [self._predict(each, step) for each in texts]
-        unread = [self._reader.tokenize(each).unread for each in texts]
-        warn_unread(" ".join(filter(None, unread)))
+        texts, at = outputs.require_texts_to_predict(text), self._model.check_step(step)
+        tables = [outputs.real_prediction_table(self._model, each, at) for each in texts]
+        unread = [self._model.tokenize(each).unread for each in texts]
+        warn(" ".join(filter(None, unread)))
         for table, sentence in zip(tables, unread, strict=True):
             table.attrs["unread"] = sentence
-        if not several:
+        if isinstance(text, str):
             return tables[0]
         return pd.concat(
             [table.assign(text=each)[["text", *table]] for each, table in zip(texts, tables, strict=True)],
@@ -191,9 +184,8 @@ class RealModel:
 
         Raises InvalidSetting for another kind of model, or an impossible value.
         """
-
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
-        return self._writer(step).generate(require_text(prompt), tokens, sampling)
+        return outputs.generate_text(self._model, require_text(prompt), tokens, sampling, self._model.check_step(step))
 
     def temperature(
         self,
@@ -214,9 +206,9 @@ class RealModel:
         for a model that is no decoder, or an impossible value.
         """
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
-        about = temperature_component.Description(self.name, self.name, self.name, "token", _COLOUR)
+        generator, live = self._model.text_generator(step=self._model.check_step(step)), require_flag("live", live)
         return temperature_component.temperature_component(
-            self._writer(step), about, require_text(prompt), tokens, sampling, require_flag("live", live)
+            self._model, generator, self.name, require_text(prompt), tokens, sampling, live
         )
 
     def surprisal(self, text: str, *, step: int | None = None) -> pd.DataFrame:
@@ -225,7 +217,7 @@ class RealModel:
         The first token is missing, because nothing is read before it. Raises InvalidSetting for a model that is no
         decoder, and a text of fewer than two tokens.
         """
-        return predictions.writer_surprisals([self._writer(step)], require_text(text))
+        return outputs.surprisal_table(self._model, require_text(text), self._model.check_step(step))
 
     def trace(
         self, text: str, *, replace: Mapping[str, traces.Replacement] | None = None, step: int | None = None
@@ -234,16 +226,17 @@ class RealModel:
 
         An encoder–decoder reads its own translation of the text as the input of the decoder.
         """
-        at, given = self._reader.check_step(step), self._reader.tokenize(require_text(text))
-        rows = [given.ids, *([self._reader.translate(given.ids, at)[:-1]] if self.parts else [])]
-        return traces.trace(self._reader.module(at), given.tokens, tuple(torch.tensor([row]) for row in rows), replace)
+        given, module = self._model.tokenize(require_text(text)), self.model(step=step)
+        translation = [self._model.translate(given.ids, self._model.check_step(step))[:-1]] if self.parts else []
+        inputs = tuple(torch.tensor([row]) for row in (given.ids, *translation))
+        return traces.trace(module, given.tokens, inputs, replace)
 
     def model(self, *, step: int | None = None) -> nn.Module:
         """Return the torch module with its taps; `.model` is that of the transformers library. Do not change it.
 
         Everything in this process that uses the model shares it.
         """
-        return self._reader.module(self._reader.check_step(step))
+        return self._model.module(step=self._model.check_step(step))
 
     def url(self, server: str = "http://localhost:8501") -> str:
         """Return the address of the model on the attention page of the app, which runs at `server`.
@@ -269,82 +262,8 @@ class RealModel:
 
     # ---- Helpers ----
 
-    @cached_property
-    def _source(self) -> _Source:
-        return _Source(self._reader)
-
     def _check_reads_one_text(self) -> None:
         if self.parts:
             raise InvalidSetting(
                 f"{self.name} reads one text and writes another. This is measured for decoders and encoders."
             )
-
-    def _writer(self, step: int | None) -> predictions.Writer:
-        return predictions.Writer(self._reader.text_generator(self._reader.check_step(step)), self._reader.tokenizer)
-
-    def _predict(self, text: str, step: int | None) -> pd.DataFrame:
-        if not self.card.predicts:
-            raise InvalidSetting(f"{self.name} predicts nothing, it only makes vectors. Look at its attention.")
-        if self.kind == "decoder":
-            writer = self._writer(step)
-            return predictions.distribution(
-                "token", writer.tokenizer.tokens, predictions.next_token(writer, writer.read_prompt(text))[None]
-            )
-        return self._predict_masks(text, step) if self.kind == "encoder" else self._translate(text, step)
-
-    def _predict_masks(self, text: str, step: int | None) -> pd.DataFrame:
-        """Return the distribution at each mask of a text."""
-        given, tokens = self._reader.tokenize(text), self._reader.tokenizer.tokens
-        masked = [i for i, token in enumerate(given.tokens) if token in MASKS]
-        if not masked:
-            mask = next((token for token in tokens if token in MASKS), MASKS[0])
-            raise InvalidSetting(f"{self.name} predicts the tokens that are hidden. Write {mask} in place of one.")
-        with torch.inference_mode():
-            shares = (
-                self._reader.module(self._reader.check_step(step)).part().logits(given.ids)[masked].softmax(-1).numpy()
-            )
-        tables = [predictions.distribution("token", tokens, row[None]) for row in shares]
-        for position, table in zip(masked, tables, strict=True):
-            table.insert(0, "position", position)
-        return pd.concat(tables, ignore_index=True)
-
-    def _translate(self, text: str, step: int | None) -> pd.DataFrame:
-        """Return the greedy output and its probability, the product of those of its tokens."""
-        at, ids, tokenizer = self._reader.check_step(step), self._reader.tokenize(text).ids, self._reader.tokenizer
-        written, module = self._reader.translate(ids, at), self._reader.module(at)
-        with torch.inference_mode():
-            logits = module.part("cross", written[:-1]).logits(ids)
-            if module.padding is not None:
-                logits[:, module.padding] = -torch.inf  # as in `translate`
-        chosen = logits.log_softmax(-1)[range(len(written) - 1), list(written[1:])]
-        output = tokenizer.decode([id for id in written if id not in tokenizer.special])
-        return pd.DataFrame({"output": [output.strip()], "probability": [float(chosen.sum().exp())]})
-
-
-class _Source:
-    """A real model as a reader with attention (an `AttentionSource`)."""
-
-    unit, colour, separator = "token", _COLOUR, ""
-
-    def __init__(self, model: PretrainedReader) -> None:
-        self._reader = model
-        self.name = self.title = model.card.name
-        self.predicts_in_place = model.card.kind == "encoder"
-
-    @property
-    def steps(self) -> Sequence[int]:
-        return self._reader.steps
-
-    def read(self, text: str, seed: int, step: int, part: Part) -> tuple[AttentionModel, attention_source.Reading]:
-        given = self._reader.tokenize(text)
-        model, ids = self._reader.attention_part(part, given.ids, step=step if self.steps else None)
-        tokens = given.tokens if ids == given.ids else tuple(self._reader.token_texts(ids))
-        keys = tokens if part == "decoder" else given.tokens
-        query = self._reader.default_query(tokens)
-        return model, attention_source.Reading(given.ids, ids, tokens, keys, query, given.unread)
-
-    def outcome_text(self, outcome: int, before: Sequence[int]) -> str:
-        return self._reader.token_texts([outcome], before)[0]
-
-    def held_out_losses(self, seed: int) -> Mapping[str, list[int] | list[float]]:
-        return {"steps": [], "losses": []}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from explorer import charts
-from explorer.api import attention, attention_source, patching, predictions, temperature_component, traces
+from explorer.api import arguments, attention, outputs, patching, temperature_component, traces
 from explorer.api.arguments import (
     as_whole_number,
     require_file,
@@ -22,15 +22,15 @@ from explorer.api.arguments import (
 )
 from explorer.api.output_files import write_new_file
 from explorer.api.progress import train_config
-from explorer.catalogue import model_row, task_row
+from explorer.catalogue import task_row
 from explorer.csv_files import to_csv_file
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, StoreError, shorten
 from explorer.experiments.run_names import describe_seeds, names_side_by_side, run_name
 from explorer.export import notebook as exported_notebook
-from explorer.inspection import load_model
 from explorer.inspection.words.word_vectors import analogy, load_table, neighbours
 from explorer.lazy_libraries import pd
+from explorer.model.run_model import RunModel
 from explorer.run_store import operations, store
 from explorer.run_store.archive.write import pack
 from explorer.run_store.store import StoredRun
@@ -71,7 +71,7 @@ class Run:
 
     def __init__(self, source: StoredRun | Record) -> None:
         self.source = source  # the stored run, or the record of a training
-        self._loaded: tuple[int, load_model.LoadedModel] | None = None  # of the step that was used last
+        self._latest: RunModel | None = None
 
     # ---- Description ----
 
@@ -216,24 +216,18 @@ class Run:
         >>> run.predict("human not preserve nature").columns.tolist()[:2]
         ['label', 'probability']
         """
-        run, loaded = self.source, self._load(step)
-        several = isinstance(text, Iterable) and not isinstance(text, str)
-        texts = [require_text(each) for each in (text if several else [text])]
-        models: list[tuple[int | None, load_model.LoadedModel]] = [(None, loaded)]
-        if seed is not None:
-            each_model = list(zip(self.seeds, predictions.for_each_seed(loaded), strict=True))
-            models = [*each_model] if isinstance(seed, str) and seed == "all" else [each_model[self._index(seed)]]
+        at, every = self._check_step(step), list(range(len(self.seeds)))
+        groups = [every] if seed is None else [[each] for each in every] if seed == "all" else [[self._index(seed)]]
         tables = []
-        for one in texts:
-            for number, model in models:
-                table = predictions.predict(run, model, one)
+        for one in outputs.require_texts_to_predict(text):
+            for replicas in groups:
+                table = outputs.prediction_table(self._model, one, at, replicas)
                 if seed == "all" and "seed" not in table:
-                    table.insert(0, "seed", number)
-                if several:
+                    table.insert(0, "seed", self.seeds[replicas[0]])
+                if not isinstance(text, str):
                     table.insert(0, "text", one)
                 tables.append(table)
-        if not tables:
-            raise InvalidSetting("There is no text to predict. Give at least one.")
+                arguments.warn(table.attrs.get("unread", ""))
         return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
     def attention(self, text: str, *, step: int | None = None, seed: int | None = None) -> Attention:
@@ -248,7 +242,7 @@ class Run:
         (1, 1, 6, 6)
         """
         seed, step = self.seeds[self._index(seed)], self._check_step(step)
-        return attention.attention(self._attention_source(), require_text(text), seed, step)
+        return attention.attention(self._model, require_text(text), seed, step)
 
     def patching(
         self,
@@ -278,8 +272,9 @@ class Run:
         >>> explorer.load("text-transformer").patching("O thou ha", "O they ha").residual.shape  # depths, positions
         (5, 5)
         """
-        model = (self.seeds[self._index(seed)], self._check_step(step))
-        return patching.patching(self._attention_source(), clean, changed, position, answer, contrast, *model)
+        at = (self.seeds[self._index(seed)], self._check_step(step))
+        first, other = (attention.read_text(self._model, text, *at) for text in (clean, changed))
+        return patching.patch(self._model, first, other, position, answer, contrast)
 
     def logit_attribution(
         self,
@@ -304,8 +299,8 @@ class Run:
         >>> explorer.load("text-transformer").logit_attribution("O thou ha").table().columns.tolist()
         ['part', 'added']
         """
-        model = (self.seeds[self._index(seed)], self._check_step(step))
-        return patching.logit_attribution(self._attention_source(), text, position, outcome, contrast, *model)
+        read = attention.read_text(self._model, text, self.seeds[self._index(seed)], self._check_step(step))
+        return patching.attribute(self._model, read, position, outcome, contrast)
 
     def generate(
         self,
@@ -335,10 +330,10 @@ class Run:
         >>> explorer.load("text-toy-rnn").generate("abca", tokens=4, temperature=0)
         'abca abc'
         """
-        predictions.tokenizer_of(self.source)  # the error of a run of another task comes first
+        self._model.check_generates_text()  # the error of a run of another task comes first
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
-        writer = predictions.writer_of(self.source, self._load(step).single_replica(self._index(seed)))
-        return writer.generate(require_text(prompt), tokens, sampling)
+        at = (self._check_step(step), self._index(seed))
+        return outputs.generate_text(self._model, require_text(prompt), tokens, sampling, *at)
 
     def temperature(
         self,
@@ -365,22 +360,15 @@ class Run:
         See `NotebookComponent`. Raises InvalidSetting for a run of another task than text, or an impossible value.
         """
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
-        model, task = self.model(step=step, seed=seed), self.config.task
-        if not isinstance(task, TextConfig):
+        at = (self._index(seed), self._check_step(step))
+        if not isinstance(self.config.task, TextConfig):
             raise InvalidSetting(
                 f"This run learned the task {self.task}. The temperature slider needs a run of the task text, such as "
                 'explorer.load("text-transformer").'
             )
-        about = temperature_component.Description(
-            self.key,
-            self.name,
-            self.config.title,
-            predictions.UNITS.get(task.tokenizer, "token"),
-            model_row(self.config.model).colour,
-        )
-        writer = predictions.writer_of(self.source, model)
+        generator, live = self._model.text_generator(*at), require_flag("live", live)
         return temperature_component.temperature_component(
-            writer, about, require_text(prompt), tokens, sampling, require_flag("live", live)
+            self._model, generator, self.key, require_text(prompt), tokens, sampling, live
         )
 
     def surprisal(self, text: str, *, step: int | None = None, seed: int | None = None) -> pd.DataFrame:
@@ -396,10 +384,15 @@ class Run:
         >>> explorer.load("text-toy-rnn").surprisal("abca abca").token.tolist()[:3]
         ['b', 'c', 'a']
         """
-        loaded = self._load(step)
-        if seed is not None:
-            loaded = predictions.for_each_seed(loaded)[self._index(seed)]
-        return predictions.surprisals(self.source, loaded, require_text(text))
+        at, task = self._check_step(step), self.config.task
+        replicas = range(len(self.seeds)) if seed is None else [self._index(seed)]
+        self._model.check_generates_text()  # the error of a run of another task comes first
+        if not isinstance(task, TextConfig) or task.rows == "prefixes":
+            raise InvalidSetting(
+                "The loss of a text needs a language model that predicts at every position: a run of the task text "
+                "whose rows are blocks or sentences."
+            )
+        return outputs.surprisal_table(self._model, require_text(text), at, replicas, task.context)
 
     def neighbours(self, word: str, count: int = 6) -> pd.DataFrame:
         """Return the words whose vectors have the highest cosine similarity with that of a word (task word_vectors).
@@ -444,15 +437,15 @@ class Run:
         >>> trace["blocks.0.attention.weights"].shape
         (1, 6, 6)
         """
-        model = self._load(step).single_replica(self._index(seed))
-        return traces.trace(model, *traces.run_inputs(self.source, model, require_text(text)), replace)
+        at = (self._index(seed), self._check_step(step))
+        return traces.trace(self._model.module(*at), *traces.run_inputs(self._model, require_text(text), *at), replace)
 
     def model(self, *, step: int | None = None, seed: int | None = None) -> nn.Module:
         """Return the model of one seed as a torch module in evaluation mode, without gradients.
 
         step, seed: by default the last step and the first seed. The module is a copy: changing it changes nothing else.
         """
-        return self._load(step).single_replica(self._index(seed))
+        return self._model.loaded(self._check_step(step)).single_replica(self._index(seed))
 
     def weights(self, step: int | None = None) -> dict[str, ndarray]:
         """Return the weights after a step (by default the last), by name, each with the seeds as its first axis."""
@@ -562,35 +555,19 @@ class Run:
 
     # ---- Helpers ----
 
-    def _load(self, step: int | None) -> load_model.LoadedModel:
-        """Return the models of all seeds after a step. Those of the step that was used last stay in memory."""
-        at = self._check_step(step)
-        if self._loaded is None or self._loaded[0] != at:
-            self._loaded = at, load_model.load_model(self.source, at)
-        return self._loaded[1]
-
-    def _attention_source(self) -> attention_source.RunSource:
-        return attention_source.RunSource(self.source, self.name, self.steps, self.model)
+    @property
+    def _model(self) -> RunModel:
+        """What the pages and the command line use, too."""
+        if self._latest is None or self._latest.run is not self.source:
+            self._latest = RunModel(self.source, self.name, self.config.title)
+        return self._latest
 
     def _check_step(self, step: int | None) -> int:
-        steps = self.steps
-        if step is None:
-            return self.step
-        if (wanted := as_whole_number(step)) not in steps:
-            raise InvalidSetting(
-                f"This run has no weights of step {shorten(step)}. Give one of {', '.join(map(str, steps))}."
-            )
-        return int(wanted or 0)
+        return self.step if step is None else _one_of("weights of step", step, self.steps)
 
     def _index(self, seed: int | str | None) -> int:
         """Return the position of a seed among those of the run; None is the first."""
-        if seed is None:
-            return 0
-        if (wanted := as_whole_number(seed)) not in self.seeds:
-            raise InvalidSetting(
-                f"This run has no seed {shorten(seed)}. Give one of {', '.join(map(str, self.seeds))}."
-            )
-        return self.seeds.index(int(wanted or 0))
+        return 0 if seed is None else self.seeds.index(_one_of("seed", seed, self.seeds))
 
     def _word_table(self) -> Any:
         if self.task != "word_vectors":
@@ -623,6 +600,14 @@ class Run:
         with tempfile.TemporaryDirectory() as work:
             store.write_run(self.source, Path(work) / "run")
             return {file: pack(store.load(Path(work) / "run"))}
+
+
+def _one_of(what: str, given: object, possible: Sequence[int]) -> int:
+    number = as_whole_number(given)
+    if number is None or number not in possible:
+        listed = ", ".join(map(str, possible))
+        raise InvalidSetting(f"This run has no {what} {shorten(given)}. Give one of {listed}.")
+    return number
 
 
 def plot_runs(runs: Sequence[Run], names: Sequence[str], metric: str | None) -> go.Figure:

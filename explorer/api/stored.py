@@ -12,8 +12,8 @@ from explorer.api.real_model import RealModel
 from explorer.api.run import Run
 from explorer.errors import UnknownRun, shorten
 from explorer.hub.allowed import PREFIX
-from explorer.inspection.pretrained.reader import find_reader
 from explorer.lazy_libraries import pd
+from explorer.model.real_model import find_real_model
 from explorer.run_store import index, store
 
 
@@ -44,7 +44,7 @@ def load(run: str | Path) -> Run | RealModel:
             raise UnknownRun(f"There is no run in {shorten(run)}.") from None
     require_text(run, "The key of a run, its name or its folder")
     if run.startswith(PREFIX):
-        return RealModel(find_reader(run))
+        return RealModel(find_real_model(run))
     try:
         return Run(store.find_run_or_folder(run))
     except UnknownRun as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -10,8 +9,9 @@ import torch
 from explorer.api.arguments import require_whole_number
 from explorer.api.components import NotebookComponent
 from explorer.api.embedding import arrays_address
-from explorer.api.predictions import Writer
+from explorer.api.outputs import read_prompt
 from explorer.errors import InvalidSetting
+from explorer.generation.generate import TextGenerator
 from explorer.generation.sampling import Sampling
 from explorer.generation.temperature_grid import (
     TEMPERATURES,
@@ -19,29 +19,27 @@ from explorer.generation.temperature_grid import (
     compute_temperature_grid,
     sampling_inputs,
 )
+from explorer.hub.allowed import PREFIX
+from explorer.model.model import Model
 
 MAX_TOKENS = 400
 _MARKS = [[0, "greedy"], [0.7, ""], [1, "unchanged"], [1.2, ""], [2, "more random"]]
 
 
-@dataclass(frozen=True)
-class Description:
-    """What the component shows of a model besides its texts."""
-
-    key: str
-    name: str
-    title: str
-    unit: str  # what a token is
-    colour: str  # a CSS variable of static/shared/base.css
-
-
 def temperature_component(
-    writer: Writer, about: Description, prompt: str, tokens: int, sampling: Sampling, live: bool
+    model: Model,
+    generator: TextGenerator,
+    key: str,
+    prompt: str,
+    tokens: int,
+    sampling: Sampling,
+    live: bool,
 ) -> NotebookComponent:
     """Return the component for a prompt; see `Run.temperature`.
 
-    writer: a single language model
-    about: its description
+    model: what is known about the language model
+    generator: one of its seeds, after one step
+    key: its name in the component
     prompt: the text to continue
     tokens: the number of tokens of each generated text
     sampling: its temperature is the first position of the slider
@@ -52,8 +50,9 @@ def temperature_component(
     tokens = require_whole_number("tokens", tokens, 1, MAX_TOKENS)
     if sampling.temperature > TEMPERATURES[-1]:
         raise InvalidSetting(f"temperature = {sampling.temperature:g} is not possible. Give a number from 0 to 2.")
-    generator, tokenizer = writer.generator, writer.tokenizer
-    ids = writer.read_prompt(prompt)
+    tokenizer = model.tokenizer
+    assert tokenizer, "a language model has one"
+    ids = torch.tensor(read_prompt(model, prompt))
     given = ids[len(generator.start) :].tolist()
     grid = compute_temperature_grid(generator, ids, tokens, sampling)
     arrays, pieces = component_arrays(grid, tokenizer, given)
@@ -65,7 +64,7 @@ def temperature_component(
         found = sampling_inputs(generator, ids, before, sampling)
         text = tokenizer.decode([*given, *before.tolist()]).replace("\n", "↵")
         address = arrays_address({"logits": found.logits, "noise": found.noise})
-        return {"model": about.key, "of": of, "at": at, "address": address, "context": text[-24:]}
+        return {"model": key, "of": of, "at": at, "address": address, "context": text[-24:]}
 
     data: dict[str, object] = {
         "temperatures": [round(t, 2) for t in TEMPERATURES],
@@ -73,10 +72,10 @@ def temperature_component(
         "marks": _MARKS,
         "models": [
             {
-                "name": about.key,
-                "title": about.title,
-                "colour": about.colour,
-                "unit": about.unit,
+                "name": key,
+                "title": model.title,
+                "colour": model.colour,
+                "unit": model.unit,
                 "address": arrays_address(arrays),
                 "pieces": list(pieces),
                 "tokens": list(tokenizer.tokens),
@@ -84,7 +83,7 @@ def temperature_component(
                 "note": "",
             }
         ],
-        "focus": about.key,
+        "focus": key,
         "position": position(nearest, 0),
         "cut": {
             "greedy": False,
@@ -92,7 +91,7 @@ def temperature_component(
             "top_p": sampling.top_p,
             "min_p": sampling.min_p,
         },
-        "unit": about.unit,
+        "unit": model.unit,
         "file": "temperature",
     }
 
@@ -109,4 +108,6 @@ def temperature_component(
         data["position"] = position(of, at)
         return dict(data)
 
-    return NotebookComponent("temperature", f"{about.name}, continuing “{prompt}”", data, on_event, live)
+    return NotebookComponent(
+        "temperature", f"{model.name.removeprefix(PREFIX)}, continuing “{prompt}”", data, on_event, live
+    )

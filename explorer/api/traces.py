@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import torch
 from numpy import ndarray
 
 from explorer.api.arguments import require_text
-from explorer.api.predictions import TRANSLATION, recall_ids, writer_of
+from explorer.api.outputs import read_prompt
 from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.attention.alignment import align
 from explorer.inspection.load_model import to_array
+from explorer.inspection.recurrent.gates import ALPHABET
 from explorer.inspection.words.labelling import parse_row
+from explorer.model.predictions import recall_ids
+from explorer.model.run_model import RunModel
 from explorer.models.taps import Intervention, StepTap, Tap, intervene, record, tap_names
-from explorer.run_store.store import StoredRun
-from explorer.tasks.own_sentences import Language, SentenceConfig
+from explorer.tasks.own_sentences import SentenceConfig
 from explorer.tasks.recall import RecallConfig
-from explorer.tasks.seq2seq.config import source_ids, source_vocabulary
+from explorer.tasks.seq2seq.config import TRANSLATION_CONFIGS, source_ids, source_vocabulary
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
-from explorer.training.record import Record
 
 Replacement: TypeAlias = ndarray | torch.Tensor | Callable[[torch.Tensor], torch.Tensor]
 
@@ -128,28 +129,27 @@ def _as_tensor(name: str, value: Any) -> torch.Tensor:
         ) from None
 
 
-def run_inputs(run: StoredRun | Record, model: Any, text: str) -> tuple[tuple[str, ...], tuple[torch.Tensor, ...]]:
+def run_inputs(model: RunModel, text: str, replica: int, step: int) -> tuple[tuple[str, ...], tuple[torch.Tensor, ...]]:
     """Return the tokens of a text and the arguments of the forward pass. Raises LineageError."""
-    task: Any = run.config.task
+    task: Any = model.config.task
     if isinstance(task, TextConfig | StringConfig):
-        writer = writer_of(run, model)
-        tokenizer, ids = writer.tokenizer, writer.read_prompt(text)
+        ids = read_prompt(model, text)
         if isinstance(task, TextConfig):
             ids = ids[-task.context :]
-        return tuple(tokenizer.tokens[i] for i in ids.tolist()), (ids[None],)
-    if isinstance(task, TRANSLATION):
-        source = source_ids(task, text)
-        target = align(model, task, source).target
+        return tuple(model.outcomes[i] for i in ids), (torch.tensor([ids]),)
+    if isinstance(task, TRANSLATION_CONFIGS):
+        source, module = source_ids(task, text), cast(Any, model.module(replica, step))
+        target = align(module, task, source).target
         tokens = tuple(source_vocabulary(task)[i] for i in source)
-        return tokens, (torch.tensor([list(source)]), torch.tensor([[model.bos, *target[:-1]]]))
+        return tokens, (torch.tensor([list(source)]), torch.tensor([[module.bos, *target[:-1]]]))
     if isinstance(task, LabellingConfig):
         row = parse_row(task, text)
         return tuple(task.vocabulary[i] for i in row.ids), (torch.tensor([row.ids]),)
     if isinstance(task, RecallConfig):
-        ids = recall_ids(task, text)
-        return tuple("abcdefghijklmnopqrstuvwxyz"[i] for i in ids[0].tolist()), (ids,)
+        rows = recall_ids(task, text)
+        return tuple(ALPHABET[i] for i in rows[0].tolist()), (rows,)
     if isinstance(task, SentenceConfig):
-        words = Language.from_json(run.tokenizer).vocabulary
+        words = model.language.vocabulary
         sentence = words.encode(words.split(text))
         return tuple(words.tokens[i] for i in sentence), (torch.tensor([sentence]),)
     raise InvalidSetting("Word vectors have no forward pass over a text. Look at run.weights() instead.")

@@ -14,11 +14,13 @@ from explorer.cli.program import print_json
 from explorer.cli.tables import print_wrapped
 from explorer.errors import InvalidSetting, shorten
 from explorer.lessons import grading, parse
+from explorer.lessons.measure import MEASURES
+from explorer.lessons.measures import measure
 from explorer.number_format import format_rounded
 
 if TYPE_CHECKING:
     from explorer.lessons.lesson import Lesson, Step
-    from explorer.lessons.measures import Setting
+    from explorer.lessons.measure import Setting
 
 
 def lessons(
@@ -56,8 +58,6 @@ def lessons(
         return
     if name not in found:
         raise InvalidSetting(f"There is no lesson “{shorten(name)}”. There is {', '.join(found)}.")
-    from explorer.lessons.measure import measure
-
     for place, step in enumerate(found[name].steps, start=1):
         _print_step(place, step, grading.grade_step(step, measure), as_json)
 
@@ -73,29 +73,27 @@ def _lesson_file(name: str) -> Path | None:
 
 
 def _print_measures(as_json: bool) -> None:
-    from explorer.lessons.measures import MEASURES
-
-    for measure in MEASURES.values():
+    for each in MEASURES.values():
         if as_json:
             print_json(
                 {
                     "kind": "measure",
-                    "name": measure.name,
-                    "about": measure.about,
-                    "tasks": list(measure.tasks),
-                    "settings": {name: _as_data(setting) for name, setting in measure.needs.items()},
-                    "answers": list(measure.labels),
+                    "name": each.name,
+                    "about": each.about,
+                    "tasks": list(each.tasks),
+                    "settings": {name: _as_data(setting) for name, setting in each.needs.items()},
+                    "answers": list(each.labels),
                 }
             )
             continue
-        print(measure.name)
-        print_wrapped(measure.about, "    ")
-        for name, setting in measure.needs.items():
+        print(each.name)
+        print_wrapped(each.about, "    ")
+        for name, setting in each.needs.items():
             print_wrapped(f"{name}: {setting.describe()}", "      ")
-        if measure.labels:
-            print_wrapped(f"answers: {', '.join(measure.labels)}", "      ")
-        if measure.tasks and "run" in measure.needs:
-            print_wrapped(f"runs of: {', '.join(measure.tasks)}", "      ")
+        if each.labels:
+            print_wrapped(f"answers: {', '.join(each.labels)}", "      ")
+        if each.tasks and "run" in each.needs:
+            print_wrapped(f"runs of: {', '.join(each.tasks)}", "      ")
 
 
 def _as_data(setting: Setting) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from explorer.jobs.job import Job, JobView, read_job_file
 from explorer.jobs.remembered_jobs import RememberedJobs
 from explorer.jobs.scheduler import LocalScheduler
 from explorer.jobs.service import JobService
+from explorer.lazy_libraries import ray
 from explorer.run_store import storage
 from explorer.sweeps.driver import SweepDriver
 from explorer.training.config import parse_config, to_json
@@ -70,8 +71,6 @@ class _ActorScheduler(LocalScheduler):
         self._id, self._settings, self._version = id, settings, version
 
     async def run(self, job: Job) -> None:
-        import ray
-
         for attempt in range(_ATTEMPTS):
             actor = await asyncio.to_thread(self._start_actor, job)
             try:
@@ -83,8 +82,6 @@ class _ActorScheduler(LocalScheduler):
         await asyncio.to_thread(job.leave_to_owner, problem)
 
     def _start_actor(self, job: Job) -> Any:
-        import ray
-
         share, device = placement(ray.nodes(), environment().device, environment().jobs_at_once)
         options = actor_options(job.key, **share)
         settings = {**self._settings, "LINEAGE_DEVICE": device}
@@ -96,8 +93,6 @@ class _ActorScheduler(LocalScheduler):
 
     async def _follow(self, job: Job, actor: Any) -> None:
         """Show what an actor reports until its training ends or pauses. Raises RayError if there is no actor."""
-        import ray
-
         asked, answered = None, time.monotonic()
         while True:
             now = time.monotonic()

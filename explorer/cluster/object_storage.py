@@ -31,6 +31,7 @@ from cachetools import TTLCache, cachedmethod
 from explorer.cluster import earlier_runs
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
+from explorer.lazy_libraries import fsspec
 from explorer.run_store import storage
 
 log = logging.getLogger(__name__)
@@ -182,8 +183,6 @@ class ObjectStorage(storage.RunStorage):
 
     @cached_property
     def _cache(self) -> Any:
-        import fsspec
-
         server = hashlib.sha256(f"{environment().home} {self.address}".encode()).hexdigest()[:12]
         folder = environment().cache / "runs" / server  # two processes that fill one folder would disturb each other
         options = {"fs": self._files, "cache_storage": str(folder), "check_files": True, "skip_instance_cache": True}
@@ -309,8 +308,6 @@ def open_shared(url: str) -> storage.RunStorage:
     if folder := environment().shared_folder:
         place = storage.RunStorage(folder, is_shared=True)
         if (folder / "cards").is_dir():
-            import fsspec
-
             with place.lock():
                 earlier_runs.convert(fsspec.filesystem("file"), str(folder))
             with contextlib.suppress(OSError):  # something in it could not be read
@@ -321,8 +318,6 @@ def open_shared(url: str) -> storage.RunStorage:
 
 def _open_url(url: str) -> ObjectStorage:
     """Return the storage of an fsspec URL. Nothing is read yet. Raises InvalidSetting."""
-    import fsspec
-
     user, query = url.partition("://")[2].rpartition("@")[0], url.partition("?")[2]
     shown = shorten(url.split("?")[0].replace(f"{user}@", ""), 100)
     is_s3 = fsspec.utils.get_protocol(url) in ("s3", "s3a")

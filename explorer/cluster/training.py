@@ -16,6 +16,7 @@ from explorer.errors import LineageError, StoreError
 from explorer.jobs.executor import InProcessExecutor
 from explorer.jobs.job import Job, JobView, is_complete, read_job_file
 from explorer.jobs.worker_training import import_everything, limit_process
+from explorer.lazy_libraries import ray
 from explorer.run_store import storage, store
 from explorer.training.config import key, parse_config
 
@@ -71,8 +72,6 @@ class Training:
     def __init__(
         self, settings: Mapping[str, str], version: str, config: dict[str, object], starter: str, submission: str
     ) -> None:
-        import ray
-
         take_over(settings, version)
         import_everything()
         limit_process(environment().memory_of_one_job)
@@ -104,8 +103,6 @@ class Training:
                 storage.current().delete_job(self._job.key)
         self._ended = True
         time.sleep(_LAST_SECONDS)  # nobody has asked: whoever starts this training again gets a new actor
-        import ray
-
         ray.kill(self._actor, no_restart=True)
 
     def report(self, request: Request) -> Report:

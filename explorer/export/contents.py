@@ -22,14 +22,14 @@ from explorer.generation.generate import padding_token, prompt_ids
 from explorer.models.configs import NgramTextConfig
 from explorer.run_store.store import StoredRun
 from explorer.seeds import generator
-from explorer.tasks import distinct_rows, own_sentences_rows
+from explorer.tasks import negation, own_sentences
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import Language, SentenceConfig, language_of, negation_data
 from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import batch as sequences
-from explorer.tasks.sentiment import rows as english_rows
+from explorer.tasks.recall import batch as sequences
 from explorer.tasks.sentiment.config import SentimentConfig
-from explorer.tasks.sentiment.data import sentiment_data
+from explorer.tasks.sentiment.data import batches as english_batches
+from explorer.tasks.sentiment.data import example_rows, sentiment_data
 from explorer.tasks.seq2seq.batches import batch, batch_of_table
 from explorer.tasks.seq2seq.config import max_answer_length, source_vocabulary, target_vocabulary
 from explorer.tasks.seq2seq.dates import DatesConfig
@@ -41,8 +41,7 @@ from explorer.tasks.sequence_labelling.rows import pad_and_stack
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
-from explorer.tasks.word_vectors import WordVectorsConfig
-from explorer.tasks.word_vectors_rows import draw_batch, word_data
+from explorer.tasks.word_vectors import WordVectorsConfig, draw_batch, word_data
 from explorer.tokenization.text import from_json
 from explorer.training.config import RunConfig
 from explorer.training.record import Record
@@ -149,7 +148,7 @@ def _examples(config: RunConfig) -> Examples:
             drawn = draw_batch(word_data(task), seed, f"{order}/{step}", size, neighbours)
             yield {"inputs": drawn.inputs, "present": drawn.present.bool(), "words": drawn.words}
     elif isinstance(task, LabellingConfig):
-        rows_of = import_module(f"{type(task).__module__}_rows").batch
+        rows_of = import_module(type(task).__module__).batch
         for step in range(config.steps):
             rows = rows_of(task, seed, order, step, size)
             yield {"ids": rows.ids, "targets": rows.targets, "mask": rows.mask}
@@ -166,19 +165,19 @@ def _sentences(config: RunConfig, task: NegationConfig | SentimentConfig) -> Exa
     size = config.batch_size
     if isinstance(task, SentimentConfig):
         english = sentiment_data(task)
-        rows = english_rows.example_rows(english.training, english.vocabulary.id(english.vocabulary.padding))
+        rows = example_rows(english.training, english.vocabulary.id(english.vocabulary.padding))
         ids, labels = rows.ids.long(), rows.labels
         order = config.seeds, config.order, size, config.steps
-        batches = [each[0] for each in english_rows.batches(rows.lengths, *order)]
+        batches = [each[0] for each in english_batches(rows.lengths, *order)]
     elif (data := negation_data(task)) and task.corpus == "own":
-        rows = own_sentences_rows.sentence_rows(data)
+        rows = own_sentences.sentence_rows(data)
         ids, labels = rows.ids, rows.labels
-        batches = [each[0] for each in own_sentences_rows.batch_rows(data, config)]
+        batches = [each[0] for each in own_sentences.batch_rows(data, config)]
     else:
         purpose = f"order/{config.order}" if config.order else "order"
         sample, rng = torch.tensor(data.sample("train", config.seed)), generator(config.seed, purpose)
-        ids, labels = distinct_rows.row_ids(data), distinct_rows.row_labels(data)
-        drawn = distinct_rows.batch_rows(data, sample, config.epochs, size, rng)
+        ids, labels = negation.row_ids(data), negation.row_labels(data)
+        drawn = negation.batch_rows(data, sample, config.epochs, size, rng)
         batches = [rows[rows < len(ids)] for rows in drawn]
     for chosen in batches:
         empty = (0, size - len(chosen))  # the last batch of an epoch has fewer sentences

@@ -28,6 +28,7 @@ from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import RunConfig, key
+from explorer.training.objective import objective_class
 from explorer.training.record import Record
 
 _TEMPLATES = "explorer.export.templates."
@@ -160,8 +161,6 @@ def _conditions(config: RunConfig) -> dict[str, Any]:
 
 def _settings(config: RunConfig, run: StoredRun | Record | None) -> str:
     """Return the constants of a program."""
-    from explorer.training.objective import objective_class
-
     objective = objective_class(config.task)
     vocabulary = objective.parse_tokenizer(run.tokenizer)[1] if run and run.tokenizer else None
     names = ["learning_rate", "schedule", "warmup", "end", "clip", "weight_decay", *_OF_METHOD[config.optimiser.method]]

@@ -63,6 +63,8 @@ class Selection:
                 match node:
                     case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
                         found.definitions[name] = node
+                    case ast.ImportFrom(module="explorer.lazy_libraries", names=aliases):
+                        found.imports.update({each.name: (each.name, "") for each in aliases})
                     case ast.ImportFrom(module=str(origin), names=aliases) if origin != "__future__":
                         origin = self._modules.get(origin, origin)
                         found.imports.update({each.asname or each.name: (origin, each.name) for each in aliases})

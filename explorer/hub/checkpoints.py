@@ -17,6 +17,7 @@ from explorer.hub import download, files, memory, pretrained
 from explorer.hub.allowed import COMMIT, Repository, pinned_revision
 from explorer.hub.card import ModelCard
 from explorer.hub.packages import is_installed
+from explorer.lazy_libraries import huggingface_hub
 
 FINAL_STEP = 143_000  # of all sizes
 _PYTHIA = re.compile(r"EleutherAI/pythia-[a-z0-9.-]+", re.IGNORECASE)
@@ -80,9 +81,7 @@ def _find_folder(source: str, commit: str) -> Path | None:
 
 def _places(source: str) -> tuple[Path, Path]:
     """Return the folders of a repository in the cache of huggingface_hub and among the downloads."""
-    from huggingface_hub import constants
-
-    cache = Path(constants.HF_HUB_CACHE) / f"models--{source.replace('/', '--')}"
+    cache = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"models--{source.replace('/', '--')}"
     return cache, download.download_folder(source, "")
 
 

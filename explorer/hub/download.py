@@ -26,6 +26,7 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.hub import files
 from explorer.hub.allowed import COMMIT, Repository
 from explorer.hub.architectures import check
+from explorer.lazy_libraries import httpx2, huggingface_hub
 from explorer.number_format import format_bytes, format_percent
 
 DOWNLOADING = "downloading"  # the stage that counts bytes
@@ -125,9 +126,7 @@ def find_local(repository: Repository, commit: str) -> Path | None:
         folder = download_folder(repository.id, commit)
         if (folder / SOURCE).is_file():
             return folder
-    from huggingface_hub import try_to_load_from_cache
-
-    found = try_to_load_from_cache(repository.id, files.CONFIG, revision=commit or None)
+    found = huggingface_hub.try_to_load_from_cache(repository.id, files.CONFIG, revision=commit or None)
     if not isinstance(found, str):
         return None
     folder = Path(found).parent
@@ -155,10 +154,8 @@ def read_source(folder: Path) -> dict[str, str]:
 
 def read_repository(repository: Repository) -> RemoteModel:
     """Return what the hub says about a repository at its revision. Raises InvalidSetting."""
-    from huggingface_hub import HfApi
-
     with hub_errors(repository.id):
-        info = HfApi(endpoint=_endpoint()).model_info(
+        info = huggingface_hub.HfApi(endpoint=_endpoint()).model_info(
             repository.id, revision=repository.revision or None, files_metadata=True, timeout=_SECONDS
         )
     if not COMMIT.fullmatch(info.sha or ""):
@@ -229,8 +226,6 @@ def download(remote: RemoteModel, wanted: tuple[RemoteFile, ...], progress: Prog
 
 
 def _download_file(remote: RemoteModel, wanted: RemoteFile, place: Path, progress: Progress) -> None:
-    import httpx2
-
     part = place.with_name(f".{place.name}.part")
     before = progress.received
     for attempt in range(_TRIES):
@@ -273,18 +268,16 @@ def _receive(remote: RemoteModel, wanted: RemoteFile, part: Path, have: int, pro
 @contextmanager
 def _request(remote: RemoteModel, name: str, byte_range: str = "") -> Iterator[Any]:
     """Give the response to a request for a file, or for a part of it."""
-    import httpx2
-    from huggingface_hub import get_session, hf_hub_url
-    from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
-
-    headers = build_hf_headers(library_name="lineage") | {"Accept-Encoding": "identity"}
+    headers = huggingface_hub.utils.build_hf_headers(library_name="lineage") | {"Accept-Encoding": "identity"}
     if byte_range:
         headers["Range"] = byte_range
-    url = hf_hub_url(remote.id, name, revision=remote.commit, endpoint=_endpoint())
+    url = huggingface_hub.hf_hub_url(remote.id, name, revision=remote.commit, endpoint=_endpoint())
     if is_offline():
         raise InvalidSetting(_OFFLINE)
-    with get_session().stream("GET", url, headers=headers, timeout=httpx2.Timeout(_SECONDS)) as response:
-        hf_raise_for_status(response)
+    with huggingface_hub.get_session().stream(
+        "GET", url, headers=headers, timeout=httpx2.Timeout(_SECONDS)
+    ) as response:
+        huggingface_hub.utils.hf_raise_for_status(response)
         yield response
 
 
@@ -367,9 +360,7 @@ def _endpoint() -> str | None:
 @contextmanager
 def hub_errors(repository: str) -> Iterator[None]:
     """Raise InvalidSetting, with the reason and a remedy, for every error of the hub, the network or the disk."""
-    import httpx2
-    from huggingface_hub import errors
-
+    errors = huggingface_hub.errors
     try:
         yield
     except errors.GatedRepoError:

@@ -9,7 +9,9 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
+from explorer.byte_cache import cached
 from explorer.errors import DamagedRun
+from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig
 from explorer.training.model_factory import build_model
@@ -44,6 +46,31 @@ def load_model(run: StoredRun | Record, step: int | None = None) -> LoadedModel:
         return LoadedModel(run.config, stack, vocabulary, run.tokenizer)
     except RuntimeError as error:  # torch lists every missing or misshapen weight; one sentence is enough here
         raise DamagedRun(f"The weights of run {run.key} do not fit its configuration. Train it again.") from error
+
+
+def shared_model(run: StoredRun | Record, step: int | None = None) -> LoadedModel:
+    """Return the model of a run as `load_model` does, loaded once for all who ask: it must not be changed.
+
+    A record in memory is loaded anew each time: the cache would outlive the visit to which a private text belongs. The
+    runs whose weights are damaged are noted in `store.damaged`.
+    """
+    if isinstance(run, Record):
+        return load_model(run, step)
+    try:
+        return _load_once(run, step)
+    except DamagedRun:
+        if step is None:
+            store.damaged.add(run.cache_key)
+        raise
+
+
+@cached(key=lambda run, replica=0, step=None: (run.cache_key, replica, step))
+def shared_replica(run: StoredRun, replica: int = 0, step: int | None = None) -> nn.Module:
+    """Return the model of one seed of a stored run, loaded once: it must not be changed. Raises DamagedRun."""
+    return load_model(run, step).single_replica(replica)
+
+
+_load_once = cached(key=lambda run, step: (run.cache_key, step))(load_model)
 
 
 def _build_with_weights(

@@ -112,7 +112,7 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     tokens = work.rows * work.time
     numbers = tokens * (use.kept + (3 * work.outputs if _predicts_everywhere(config) else 0))
     evaluated = work.evaluated * (use.evaluated + (3 * work.outputs if _predicts_everywhere(config) else 0))
-    states = _state_numbers(config)
+    states = (2 if config.optimiser.method in ("adam", "muon") else 1) + (config.average > 0)
     snapshots = len(config.snapshot_steps) + 1  # and the last checkpoint
     weights = parameters * (3 + states + snapshots * (1 + states))
     curves = 24 * (config.steps - config.first_step) * (replicas + 1)
@@ -131,11 +131,6 @@ def _parameters(config: RunConfig, vocabulary: int) -> int:
         for shape, learned in model_factory.model_shapes(config, vocabulary or None).values()
         if learned
     )
-
-
-def _state_numbers(config: RunConfig) -> int:
-    """Return how many numbers the optimizer keeps for each weight."""
-    return (2 if config.optimiser.method in ("adam", "muon") else 1) + (config.average > 0)
 
 
 def _evaluation_interval(config: RunConfig) -> int:

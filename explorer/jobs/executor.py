@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from typing import Protocol, runtime_checkable
 
 from explorer.jobs.order import Order, carry_out
+from explorer.lazy_libraries import torch
 from explorer.training.slices import Slice
 
 SLICE_SECONDS = 0.02  # of training in this process before another training takes its turn
@@ -46,8 +47,6 @@ class InProcessExecutor:
         self._turns = _Turns()
 
     async def slices(self, order: Order) -> AsyncIterator[Slice]:
-        import torch  # the service must not wait for it when the program starts
-
         turn = self._turns.join()
         try:
             training = carry_out(order, SLICE_SECONDS)

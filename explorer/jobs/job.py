@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -32,11 +32,9 @@ from explorer.run_store import operations, storage, store
 from explorer.run_store.store import describe_disk_error
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
+from explorer.training import recorder as recording
 from explorer.training.config import RunConfig, key, parse_config, to_json
 from explorer.training.record import Curves, Record
-
-if TYPE_CHECKING:
-    from explorer.training.recorder import Recorder
 
 log = logging.getLogger(__name__)
 _PUBLISH_SECONDS = 0.5  # seconds between two views of a running job
@@ -255,9 +253,7 @@ class Job:
 
     async def _train(self, executor: Executor, order: Order, origin: tuple[float, float]) -> Record | None:
         """Train until the end, a divergence or a requested action; None if no checkpoint was reached."""
-        from explorer.training.recorder import Recorder
-
-        recorder = Recorder(self._view.config, self.resume_record, origin)
+        recorder = recording.Recorder(self._view.config, self.resume_record, origin)
         problem = ""
         try:
             if await self._consume_slices(executor, order, recorder):
@@ -276,12 +272,12 @@ class Job:
                 await self._checkpoint_task
         return self._record_so_far(recorder, problem)
 
-    def _record_so_far(self, recorder: Recorder, problem: str = "") -> Record | None:
+    def _record_so_far(self, recorder: recording.Recorder, problem: str = "") -> Record | None:
         """Return the record of a training that has not reached its end, up to its last checkpoint."""
         stopped = recorder.record("stopped", problem)
         return stopped if stopped.snapshots else self.resume_record
 
-    async def _consume_slices(self, executor: Executor, order: Order, recorder: Recorder) -> bool:
+    async def _consume_slices(self, executor: Executor, order: Order, recorder: recording.Recorder) -> bool:
         """Record the slices of the training; return whether it reached its last step."""
         published, saved = 0.0, time.perf_counter()  # the first view follows the first evaluation
         before_step, before_seconds, has_begun = recorder.step, recorder.seconds, False
@@ -324,7 +320,7 @@ class Job:
         pace = (_ESTIMATE_SECONDS + seconds) / (_ESTIMATE_SECONDS / max(estimated, 1e-6) + steps)
         return (config.steps - step) * pace
 
-    def _publish_progress(self, recorder: Recorder, left: float) -> None:
+    def _publish_progress(self, recorder: recording.Recorder, left: float) -> None:
         curves = recorder.curves()
         self.publish(
             state="running",
@@ -337,7 +333,7 @@ class Job:
             problem="",
         )
 
-    def _save_checkpoint_soon(self, recorder: Recorder) -> None:
+    def _save_checkpoint_soon(self, recorder: recording.Recorder) -> None:
         """Write a checkpoint in the background, unless one is still being written."""
         if self._view.private or (self._checkpoint_task and not self._checkpoint_task.done()):
             return

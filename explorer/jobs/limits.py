@@ -176,7 +176,7 @@ def _describe_remedies(config: RunConfig, is_allowed: Callable[[Cost], bool]) ->
     for name, words in REDUCIBLE.items():
         given = read_setting(config, name)
         if given > 1 and (most := _largest_allowed(config, name, given, is_allowed)):
-            changed = read_setting(_default(config), name) < given
+            changed = read_setting(default_config(task_row(config.task).name, config.model_name), name) < given
             found.append((not changed, f"{format_size(most, words)} ({given:,} given)"))
     found.sort(key=lambda each: each[0])  # first what differs from the default
     chosen = [words for _, words in found[:_MOST_PROPOSALS]]
@@ -186,10 +186,6 @@ def _describe_remedies(config: RunConfig, is_allowed: Callable[[Cost], bool]) ->
 def format_size(value: int, words: str) -> str:
     """Return a number with its noun, as in “1 seed”."""
     return f"{value:,} {words}" if value > 1 else "1 " + re.sub(r"s\b", "", words, count=1)
-
-
-def _default(config: RunConfig) -> RunConfig:
-    return default_config(task_row(config.task).name, config.model_name)
 
 
 def read_setting(config: RunConfig, name: str) -> int:

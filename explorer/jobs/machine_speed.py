@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from explorer.lazy_libraries import torch
+
 
 @dataclass(frozen=True)
 class Speed:
@@ -30,8 +32,6 @@ def machine_speed() -> Speed:
 
 @lru_cache(maxsize=1)
 def _measure() -> Speed:
-    import torch
-
     small, matrix, many = torch.ones(8, 8), torch.ones(256, 256), torch.ones(200_000)
 
     def seconds(repeat: int, work: Callable[[], object]) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -23,9 +23,6 @@ from explorer.jobs.order import encode, of_prefix, with_prefix
 from explorer.lazy_libraries import torch
 from explorer.training import events as event_types
 from explorer.training.slices import Slice
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 Header = Mapping[str, Any]
 LENGTH_BYTES = 8
@@ -156,7 +153,7 @@ def _decode_steps(arrays: Mapping[str, ndarray]) -> Iterator[tuple[Any, float]]:
         yield event_types.Step(step, losses[i], tokens, {name: values[i] for name, values in signals.items()}), seconds
 
 
-def checkpoint_tensors(part: Slice) -> Iterator[Tensor]:
+def checkpoint_tensors(part: Slice) -> Iterator[torch.Tensor]:
     """Yield the tensors of a slice's checkpoint that is no snapshot, if there is one."""
     for event, _ in part.events:
         if isinstance(event, event_types.Checkpoint) and not event.is_snapshot:
@@ -169,9 +166,9 @@ def without_checkpoint(part: Slice) -> Slice:
     return Slice(tuple(kept), part.seconds)
 
 
-def _to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, ndarray]:
+def _to_arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, ndarray]:
     return {name: np.ascontiguousarray(value.numpy()) for name, value in tensors.items()}
 
 
-def _to_tensors(arrays: Mapping[str, ndarray]) -> dict[str, Tensor]:
+def _to_tensors(arrays: Mapping[str, ndarray]) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(value) for name, value in arrays.items()}

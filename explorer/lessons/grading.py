@@ -129,7 +129,7 @@ def answer_axis(step: Step) -> Axis:
         return measurement.axis
     if scale is not None:
         return Axis(scale.low, scale.high, scale.unit)
-    low, high, unit = measurement.measure.span(measurement.subjects[0].settings)
+    low, high, unit = measurement.measure.limits(measurement.subjects[0].settings)
     scaled = [None if end is None else measurement.times * end for end in (low, high)]
     return Axis(scaled[0], scaled[1], unit or ("%" if measurement.times == 100 else ""))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from explorer.hub.suitable import Need
-from explorer.lessons.measures import Measure
+from explorer.lessons.measure import Measure
 from explorer.number_format import format_count, format_number
 
 MAX_SENTENCE = 200  # characters of a sentence that a class collects

@@ -26,7 +26,8 @@ from explorer.lessons.lesson import (
     Subject,
     Task,
 )
-from explorer.lessons.measures import Measure, find_measure
+from explorer.lessons.measure import Measure
+from explorer.lessons.measures import find_measure
 from explorer.lessons.yaml_lines import LessonError, Node, read_yaml
 from explorer.program_files import LESSONS as FOLDER
 

@@ -89,19 +89,15 @@ class RNNConfig(ModelConfig):
 
 
 @dataclass(frozen=True)
-class LSTMConfig(ModelConfig):
+class LSTMConfig(RNNConfig):
     """Sizes of the long short-term memory."""
 
-    width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
     hidden: int = setting(24, "Units in the hidden state, and in the memory cell.", 1, 256, label="Hidden units")
 
 
 @dataclass(frozen=True)
-class GRUConfig(ModelConfig):
+class GRUConfig(RNNConfig):
     """Sizes of the gated recurrent unit."""
-
-    width: int = setting(8, "Numbers in each word's embedding.", 1, 128, label="Width of the embeddings")
-    hidden: int = setting(24, "Units in the hidden state.", 1, 256, label="Hidden units")
 
 
 @dataclass(frozen=True)
@@ -494,11 +490,8 @@ class RNNTaggerConfig(ModelConfig):
 
 
 @dataclass(frozen=True)
-class GRUTaggerConfig(ModelConfig):
+class GRUTaggerConfig(RNNTaggerConfig):
     """Sizes of the gated recurrent unit."""
-
-    width: int = setting(16, "Numbers in each token's embedding.", 1, 128, label="Width of the embeddings")
-    hidden: int = setting(32, "Units in the hidden state.", 1, 256, label="Hidden units")
 
 
 # Word vectors of a text.
@@ -512,7 +505,5 @@ class SkipGramConfig(ModelConfig):
 
 
 @dataclass(frozen=True)
-class CbowConfig(ModelConfig):
+class CbowConfig(SkipGramConfig):
     """The size of the vectors of CBOW with negative sampling."""
-
-    width: int = setting(24, "Numbers in each word's vector.", 1, 512, label="Width of the embeddings")

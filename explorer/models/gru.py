@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import GRUConfig, GRURecallConfig, GRUStringConfig, GRUTextConfig
+from explorer.models.configs import GRURecallConfig
 from explorer.models.language import State
 from explorer.models.layers import Linear, child_generator
 from explorer.models.recurrence import (
@@ -77,34 +77,28 @@ class GRUCell(nn.Module):
 class GRU(RecurrentClassifier):
     """A classifier with a GRU cell."""
 
-    def __init__(self, config: GRUConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
-        cell = GRUCell(config.width, config.hidden, generator)
-        dropout, start = getattr(config, "dropout", 0.0), getattr(config, "start", 1.0)  # of English sentences
-        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator, dropout, start)
+    cell_class = GRUCell
 
 
-class GRURecall(RecurrentClassifier):
+class GRURecall(GRU):
     """A GRU that reads a sequence and predicts its first symbol."""
 
     def __init__(self, config: GRURecallConfig, symbols: int, length: int, generator: Generator) -> None:
-        cell = GRUCell(config.width, config.hidden, generator)
-        super().__init__(cell, config.width, config.hidden, symbols, symbols, -1, generator)
+        super().__init__(config, symbols, symbols, -1, generator)
         if config.start == "orthogonal":
-            reinit_recurrent(cell.recurrent.weight, config.start, child_generator(generator))
+            reinit_recurrent(self.cell.recurrent.weight, config.start, child_generator(generator))
         elif config.start != "usual":
             bias = gate_bias_init(config.start, length, config.hidden, child_generator(generator))
-            set_gate_bias(cell.recurrent, cell.input, UPDATE, bias)
+            set_gate_bias(self.cell.recurrent, self.cell.input, UPDATE, bias)
 
 
 class GRULanguageModel(RecurrentLanguageModel):
     """A language model with GRU cells."""
 
-    def __init__(self, config: GRUTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
-        super().__init__(GRUCell, config, vocabulary, generator)
+    cell_class = GRUCell
 
 
 class GRUString(RecurrentStringModel):
     """A character model of one string, with a GRU cell."""
 
-    def __init__(self, config: GRUStringConfig, vocabulary: int, generator: Generator) -> None:
-        super().__init__(GRUCell, config, vocabulary, generator)
+    cell_class = GRUCell

@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import LSTMConfig, LSTMRecallConfig, LSTMStringConfig, LSTMTextConfig
+from explorer.models.configs import LSTMRecallConfig
 from explorer.models.language import State
 from explorer.models.layers import Linear, child_generator
 from explorer.models.recurrence import (
@@ -81,36 +81,30 @@ class LSTMCell(nn.Module):
 class LSTM(RecurrentClassifier):
     """A classifier with an LSTM cell."""
 
-    def __init__(self, config: LSTMConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
-        cell = LSTMCell(config.width, config.hidden, generator)
-        dropout, start = getattr(config, "dropout", 0.0), getattr(config, "start", 1.0)  # of English sentences
-        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator, dropout, start)
+    cell_class = LSTMCell
 
 
-class LSTMRecall(RecurrentClassifier):
+class LSTMRecall(LSTM):
     """An LSTM that reads a sequence and predicts its first symbol."""
 
     def __init__(self, config: LSTMRecallConfig, symbols: int, length: int, generator: Generator) -> None:
-        cell = LSTMCell(config.width, config.hidden, generator)
-        super().__init__(cell, config.width, config.hidden, symbols, symbols, -1, generator)
+        super().__init__(config, symbols, symbols, -1, generator)
         if config.start == "orthogonal":
-            reinit_recurrent(cell.recurrent.weight, config.start, child_generator(generator))
+            reinit_recurrent(self.cell.recurrent.weight, config.start, child_generator(generator))
         elif config.start != "usual":
             bias = gate_bias_init(config.start, length, config.hidden, child_generator(generator))
-            set_gate_bias(cell.recurrent, cell.input, FORGET, bias)
+            set_gate_bias(self.cell.recurrent, self.cell.input, FORGET, bias)
             if config.start == "chrono":
-                set_gate_bias(cell.recurrent, cell.input, INPUT, -bias)
+                set_gate_bias(self.cell.recurrent, self.cell.input, INPUT, -bias)
 
 
 class LSTMLanguageModel(RecurrentLanguageModel):
     """A language model with LSTM cells (Graves 2013)."""
 
-    def __init__(self, config: LSTMTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
-        super().__init__(LSTMCell, config, vocabulary, generator)
+    cell_class = LSTMCell
 
 
 class LSTMString(RecurrentStringModel):
     """A character model of one string, with an LSTM cell."""
 
-    def __init__(self, config: LSTMStringConfig, vocabulary: int, generator: Generator) -> None:
-        super().__init__(LSTMCell, config, vocabulary, generator)
+    cell_class = LSTMCell

@@ -6,8 +6,8 @@ A cell computes one step; the cells are in `rnn.py`, `lstm.py` and `gru.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -28,6 +28,7 @@ class Cell(Protocol):
     The weights have the layout of `torch.lstm_cell` and `torch.gru_cell`, which generation uses for single tokens.
     """
 
+    input: Linear
     recurrent: Linear
 
     def initial_state(self, x: Tensor) -> State:
@@ -66,26 +67,18 @@ def unroll(
 class RecurrentClassifier(nn.Module):
     """A recurrent classifier: embedding, a cell applied over time, and a readout after the last real token."""
 
+    cell_class: type[nn.Module]  # its constructor takes the width of the input, that of the state, and a generator
     cell: Cell
 
-    def __init__(
-        self,
-        cell: nn.Module,
-        width: int,
-        hidden: int,
-        vocabulary: int,
-        classes: int,
-        padding: int,
-        generator: Generator,
-        dropout: float = 0.0,
-        start: float = 1.0,
-    ) -> None:
+    def __init__(self, config: Any, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         super().__init__()
+        is_english = hasattr(config, "dropout")
+        cell = self.cell_class(config.width, config.hidden, generator)  # first, as in every released run
         self.padding = padding
-        self.dropout = Dropout(dropout)
-        self.embedding = Embedding(vocabulary, width, generator, start)
+        self.dropout = Dropout(config.dropout if is_english else 0.0)
+        self.embedding = Embedding(vocabulary, config.width, generator, config.start if is_english else 1.0)
         self.cell = cell  # type: ignore[assignment]  # a module that is a Cell
-        self.readout = Linear(hidden, classes, generator)
+        self.readout = Linear(config.hidden, classes, generator)
         self.embedded = Tap()
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
@@ -107,22 +100,16 @@ class RecurrentLanguageModel(LanguageModel):
     has no maximum length, and the task's `context` has no effect.
     """
 
+    cell_class: type[nn.Module]  # see `RecurrentClassifier`
     cells: Sequence[Cell]
 
-    def __init__(
-        self,
-        cell: Callable[[int, int, Generator], nn.Module],
-        config: RecurrentTextConfig,
-        vocabulary: int,
-        generator: Generator,
-    ) -> None:
-        """`cell` constructs a cell from the width of its input, the width of its state and a generator."""
+    def __init__(self, config: RecurrentTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
         super().__init__()
         widths = [config.width, *[config.hidden] * (config.layers - 1)]
         self.embedding = Embedding(vocabulary, config.width, generator)
         # Drawn before the cells, so that its initial weights do not depend on the number of layers.
         self.readout = Linear(config.hidden, vocabulary, generator)
-        self.cells = nn.ModuleList(cell(width, config.hidden, generator) for width in widths)  # type: ignore[assignment]  # modules that are Cells
+        self.cells = nn.ModuleList(self.cell_class(width, config.hidden, generator) for width in widths)  # type: ignore[assignment]  # modules that are Cells
         self.dropout = Dropout(config.dropout)
         self.embedded = Tap()
         if config.start != "uniform":  # last, so that all other initial weights equal those of "uniform"
@@ -149,14 +136,8 @@ class RecurrentLanguageModel(LanguageModel):
 class RecurrentStringModel(RecurrentLanguageModel):
     """A recurrent language model of one layer. If `config.recurrent` is false, it sees only the current character."""
 
-    def __init__(
-        self,
-        cell: Callable[[int, int, Generator], nn.Module],
-        config: RecurrentStringConfig,
-        vocabulary: int,
-        generator: Generator,
-    ) -> None:
-        super().__init__(cell, RecurrentTextConfig(config.width, config.hidden), vocabulary, generator)
+    def __init__(self, config: RecurrentStringConfig, vocabulary: int, generator: Generator) -> None:
+        super().__init__(RecurrentTextConfig(config.width, config.hidden), vocabulary, 0, generator)
         self.recurrent = config.recurrent
 
     def features(

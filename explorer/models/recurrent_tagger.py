@@ -22,17 +22,15 @@ class RecurrentTagger(nn.Module):
     Padding is at the end of a row, so it cannot change the states before it.
     """
 
+    cell_class: type[nn.Module]  # see `RecurrentClassifier`
     cell: Cell
 
     def __init__(
-        self,
-        cell: nn.Module,
-        config: RNNTaggerConfig | GRUTaggerConfig,
-        vocabulary: int,
-        labels: int,
-        generator: Generator,
+        self, config: RNNTaggerConfig | GRUTaggerConfig, vocabulary: int, labels: int, places: int, generator: Generator
     ) -> None:
+        """There is no maximum length, so `places` has no effect."""
         super().__init__()
+        cell = self.cell_class(config.width, config.hidden, generator)  # first, as in every released run
         self.embedding = Embedding(vocabulary, config.width, generator)
         self.readout = Linear(config.hidden, labels, generator)
         self.cell = cell  # type: ignore[assignment]  # a module that is a Cell
@@ -47,20 +45,12 @@ class RecurrentTagger(nn.Module):
 
 
 class RNNTagger(RecurrentTagger):
-    """A tagger with a plain recurrent cell. It has no maximum length, so it ignores `places`."""
+    """A tagger with a plain recurrent cell."""
 
-    def __init__(
-        self, config: RNNTaggerConfig, vocabulary: int, labels: int, places: int, generator: Generator
-    ) -> None:
-        cell = RNNCell(config.width, config.hidden, generator)
-        super().__init__(cell, config, vocabulary, labels, generator)
+    cell_class = RNNCell
 
 
 class GRUTagger(RecurrentTagger):
-    """A tagger with a GRU cell. It has no maximum length, so it ignores `places`."""
+    """A tagger with a GRU cell."""
 
-    def __init__(
-        self, config: GRUTaggerConfig, vocabulary: int, labels: int, places: int, generator: Generator
-    ) -> None:
-        cell = GRUCell(config.width, config.hidden, generator)
-        super().__init__(cell, config, vocabulary, labels, generator)
+    cell_class = GRUCell

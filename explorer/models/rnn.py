@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import RNNConfig, RNNRecallConfig, RNNStringConfig, RNNTextConfig
+from explorer.models.configs import RNNRecallConfig
 from explorer.models.language import State
 from explorer.models.layers import Linear, child_generator
 from explorer.models.recurrence import (
@@ -66,19 +66,15 @@ class RNNCell(nn.Module):
 class RNN(RecurrentClassifier):
     """A classifier with a plain recurrent cell."""
 
-    def __init__(self, config: RNNConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
-        cell = RNNCell(config.width, config.hidden, generator)
-        dropout, start = getattr(config, "dropout", 0.0), getattr(config, "start", 1.0)  # of English sentences
-        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator, dropout, start)
+    cell_class = RNNCell
 
 
-class RNNRecall(RecurrentClassifier):
+class RNNRecall(RNN):
     """A plain RNN that reads a sequence and predicts its first symbol."""
 
     def __init__(self, config: RNNRecallConfig, symbols: int, length: int, generator: Generator) -> None:
-        cell = RNNCell(config.width, config.hidden, generator)
-        super().__init__(cell, config.width, config.hidden, symbols, symbols, -1, generator)
-        weight = cell.recurrent.weight
+        super().__init__(config, symbols, symbols, -1, generator)
+        weight = self.cell.recurrent.weight
         if config.start != "usual":
             reinit_recurrent(weight, config.start, child_generator(generator))
         if config.gain:
@@ -89,12 +85,10 @@ class RNNRecall(RecurrentClassifier):
 class RNNLanguageModel(RecurrentLanguageModel):
     """A language model with plain recurrent cells (Mikolov et al. 2010)."""
 
-    def __init__(self, config: RNNTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
-        super().__init__(RNNCell, config, vocabulary, generator)
+    cell_class = RNNCell
 
 
 class RNNString(RecurrentStringModel):
     """A character model of one string, with a plain recurrent cell."""
 
-    def __init__(self, config: RNNStringConfig, vocabulary: int, generator: Generator) -> None:
-        super().__init__(RNNCell, config, vocabulary, generator)
+    cell_class = RNNCell

@@ -202,7 +202,9 @@ def _find_entries(session: Session, versions: Sequence[_Version]) -> list[Entry]
         for start in range(0, len(folders), _ROWS_AT_ONCE):
             chosen = _Run.folder.in_(folders[start : start + _ROWS_AT_ONCE])
             for row in session.scalars(select(_Run).where(_Run.shipped.is_(shipped), chosen)):
-                known[_Version(row.shipped, row.folder, row.changed)] = _as_entry(row)
+                known[_Version(row.shipped, row.folder, row.changed)] = Entry(
+                    **{name: getattr(row, name) for name in _COLUMNS}, tags=_sort_tags(tag.tag for tag in row.tags)
+                )
     with _known_lock:
         _known_entries.update((version, known[version]) for version in missing if version in known)
     return [known[version] for version in versions if version in known]
@@ -385,10 +387,6 @@ def _conditions(query: Query) -> Iterator[ColumnElement[bool]]:
         yield _Run.shipped.is_(False)
     if not query.unfinished:
         yield _Run.state == "finished"
-
-
-def _as_entry(row: _Run) -> Entry:
-    return Entry(**{name: getattr(row, name) for name in _COLUMNS}, tags=_sort_tags(tag.tag for tag in row.tags))
 
 
 def _as_row(entry: Entry) -> _Run:

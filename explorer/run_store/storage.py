@@ -29,6 +29,8 @@ from pathlib import Path, PurePath
 from pkgutil import resolve_name
 from typing import Protocol, TypeAlias
 
+from filelock import FileLock, Timeout
+
 from explorer.atomic_files import sync_folder, write_file
 from explorer.environment import environment
 from explorer.errors import StoreError, shorten
@@ -93,8 +95,6 @@ class RunStorage:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Exclude other processes that change runs, if this is possible. See `changing_runs`."""
-        from filelock import FileLock, Timeout
-
         if self._is_shared and not self._root.is_dir():
             raise StoreError(
                 f"LINEAGE_RUNS = {shorten(self.address, 100)}: there is no such folder. Create it, or mount it."

@@ -423,6 +423,9 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
+damaged: set[tuple[str, str]] = set()  # cache keys of runs whose weights could not be loaded in this process
+
+
 def find_by_config(
     config: RunConfig, excluded: Container[tuple[str, str]] = (), unfinished: bool = False, visitor: str = ""
 ) -> StoredRun | None:

@@ -23,6 +23,7 @@ from typing import Any, Literal, TypeAlias
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, shorten
 from explorer.lazy_libraries import torch
+from explorer.seeds import generator
 from explorer.tasks.text import corpora
 from explorer.training import objective
 from explorer.training.config import (
@@ -426,8 +427,6 @@ def _grid_trials(sweep: Sweep) -> tuple[Trial, ...]:
 
 
 def _random_trials(sweep: Sweep) -> tuple[Trial, ...]:
-    from explorer.seeds import generator
-
     stream = generator(sweep.search_seed, "sweep")
 
     def uniform() -> float:

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.lazy_libraries import optimize, sparse
 from explorer.tasks.negation import OUTCOME, Negation, Sentence
 
 
@@ -91,25 +92,24 @@ def fit_linear_readout(task: Negation, seconds: float = 10.0) -> LinearReadout |
     an accuracy that can be reached, not the highest.
     Return None if no readout is found within `seconds`.
     """
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array, eye_array, hstack, vstack
-
     counts, labels = _word_counts(task), np.array(task.labels)
     train = np.array([s.train_probability > 0 for s in task.sentences])
     y, classes, features = labels[train], len(task.classes), counts.shape[1]
-    slack, blocks = eye_array(len(y), format="csr"), []
+    slack, blocks = sparse.eye_array(len(y), format="csr"), []
     for other in range(classes):
         wrong = np.flatnonzero(y != other)
         row, feature = counts[train][wrong].nonzero()
         value = counts[train][wrong][row, feature]
         columns = [y[wrong][row] * features + feature, np.full(len(row), other) * features + feature]
         shape = (len(wrong), classes * features)
-        block = coo_array((np.concatenate([-value, value]), (np.tile(row, 2), np.concatenate(columns))), shape=shape)
+        block = sparse.coo_array(
+            (np.concatenate([-value, value]), (np.tile(row, 2), np.concatenate(columns))), shape=shape
+        )
         # The weights of class 0 are 0, because only differences between classes count.
-        blocks.append(hstack([block.tocsr()[:, features:], -slack[wrong]], format="csr"))
-    constraints = vstack(blocks, format="csr")
+        blocks.append(sparse.hstack([block.tocsr()[:, features:], -slack[wrong]], format="csr"))
+    constraints = sparse.vstack(blocks, format="csr")
     weights = (classes - 1) * features
-    solved = linprog(
+    solved = optimize.linprog(
         np.concatenate([np.zeros(weights), np.ones(len(y))]),
         A_ub=constraints,
         b_ub=-np.ones(constraints.shape[0]),

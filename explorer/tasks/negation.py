@@ -3,7 +3,9 @@
 A grammar of a few sentences, `human [not …] VERB nature`. To preserve nature sustains it, to consume or destroy it
 lets it collapse, and each "not" flips the outcome. All sentences can be listed with their probabilities, so accuracy
 is computed exactly. A visitor's own labelled sentences can take the place of the grammar; see `own_sentences.py`.
-Needs only the standard library.
+
+A batch repeats the same few sentences. The mean loss over a batch equals the sum over distinct rows weighted by their
+share: the same gradient in exact arithmetic from six rows instead of 64, and the same rows for every replica.
 """
 
 from __future__ import annotations
@@ -13,8 +15,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
+from jaxtyping import Float, Int
+
+from explorer.lazy_libraries import torch
 from explorer.models.settings import setting
 from explorer.tasks.text.config import SHA256_PATTERN
 from explorer.tokenization.words import Words
@@ -257,3 +262,81 @@ def pad(ids: Sequence[int], length: int, longest: int, vocabulary: Words = VOCAB
     """Return the ids padded to `length` with <EOS>, which models read, then to `longest` with masked <PAD>."""
     end, padding = vocabulary.id(vocabulary.last), vocabulary.id(vocabulary.padding)
     return (*ids, *[end] * (length - len(ids)), *[padding] * (longest - length))
+
+
+class Batch(NamedTuple):
+    """The sentences of a batch, as long as the longest of them."""
+
+    ids: Int[torch.Tensor, "*replicas batch time"]
+    labels: Int[torch.Tensor, "*replicas batch"]
+    tokens: float  # that one replica reads, without padding
+
+
+class SentenceRows(NamedTuple):
+    """The rows of all sentences."""
+
+    ids: Int[torch.Tensor, "sentences time"]
+    labels: Int[torch.Tensor, " sentences"]
+    lengths: Int[torch.Tensor, " sentences"]  # without padding
+
+    def batch(self, indices: Int[torch.Tensor, "*replicas batch"]) -> Batch:
+        """Return these sentences."""
+        lengths = self.lengths[indices]
+        tokens = float(lengths.sum(dim=-1).double().mean())
+        return Batch(self.ids[indices][..., : int(lengths.max())].long(), self.labels[indices], tokens)
+
+
+def row_ids(task: Negation) -> Int[torch.Tensor, "rows time"]:
+    """Return every distinct row of token ids."""
+    return torch.tensor([row.ids for row in task.rows])
+
+
+def row_labels(task: Negation) -> Int[torch.Tensor, " rows"]:
+    """Return the class of every distinct row."""
+    return torch.tensor([task.labels[row.sentence] for row in task.rows])
+
+
+def row_lookup(task: Negation) -> Int[torch.Tensor, "longest sentences"]:
+    """Return the row of each sentence (second axis) by the longest sentence in the batch (first axis, in tokens)."""
+    return torch.tensor(
+        [
+            [task.row_index(s, max(length, own)) for s, own in enumerate(task.lengths)]
+            for length in range(max(task.lengths) + 1)
+        ]
+    )
+
+
+def batch_rows(
+    task: Negation, sample: Int[torch.Tensor, " sample"], epochs: int, batch_size: int, rng: torch.Generator
+) -> Int[torch.Tensor, "steps batch"]:
+    """Return the index of the distinct row of each sentence in each batch; `len(task.rows)`: the place is empty.
+
+    Each epoch is shuffled anew. The parameters are those of `batch_weights`.
+    """
+    size = len(sample)
+    shuffled = torch.rand(epochs, size, generator=rng).argsort(dim=-1)
+    batches = -(-size // batch_size)
+    absent = len(task.sentences)  # an extra index for the unused places of the last batch
+    sentences = torch.full((epochs, batches * batch_size), absent)
+    sentences[:, :size] = sample[shuffled]
+    sentences = sentences.view(epochs * batches, batch_size)
+    lengths = torch.tensor([*task.lengths, 0])
+    longest = lengths[sentences].amax(dim=-1, keepdim=True)
+    lookup = torch.nn.functional.pad(row_lookup(task), (0, 1), value=len(task.rows))
+    return lookup[longest, sentences]
+
+
+def batch_weights(
+    task: Negation, sample: Int[torch.Tensor, " sample"], epochs: int, batch_size: int, rng: torch.Generator
+) -> Float[torch.Tensor, "steps rows"]:
+    """Return the share of every distinct row in each batch.
+
+    task: the data of the task
+    sample: indices of the training sentences
+    epochs: passes over the sample
+    batch_size: sentences in a batch; the last batch of an epoch may be smaller
+    rng: shuffles the sample
+    """
+    rows = batch_rows(task, sample, epochs, batch_size, rng)
+    counts = torch.zeros(len(rows), len(task.rows) + 1).scatter_add_(1, rows, torch.ones(rows.shape))
+    return counts[:, :-1] / counts[:, :-1].sum(dim=-1, keepdim=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from explorer.errors import InvalidSetting
 from explorer.lazy_libraries import torch
+from explorer.training import device as devices
 
 _LONGEST = 120  # characters of the name of a processor
 
@@ -36,10 +37,8 @@ def machine_kind(device: torch.device | None = None) -> str:
 
 def local_kinds() -> set[str]:
     """Return the kinds of machine of trainings in this process: of the processor, and of the device if it is here."""
-    from explorer.training.device import training_device
-
     try:
-        return {machine_kind(), machine_kind(training_device())}
+        return {machine_kind(), machine_kind(devices.training_device())}
     except InvalidSetting:  # the device of LINEAGE_DEVICE is on the machines of a cluster
         return {machine_kind()}
 

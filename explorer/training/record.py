@@ -143,9 +143,9 @@ class Record:
         return key(self.config)
 
     @property
-    def cache_key(self) -> tuple[str, int]:
-        """A key for caches while the record is in memory."""
-        return self.key, id(self)
+    def cache_key(self) -> tuple[str, str, int]:
+        """A key for caches; contains the SHA-256 of an own text, so that results can be dropped with it."""
+        return getattr(self.config.task, "text", ""), self.key, id(self)
 
     def weights(self, step: int | None = None) -> Mapping[str, ndarray]:
         """Return the weights after so many steps, by default the last ones. Raises DamagedRun if they are missing."""

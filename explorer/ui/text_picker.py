@@ -120,7 +120,7 @@ def selected_text(session: PageSession[Any]) -> TextConfig:
     """Return the chosen text; if it is not available, say so and return the fallback corpus."""
     state = session.state
     fallback_name = CORPUS_NAMES[visitor_text.FALLBACK_CORPUS]
-    if not visitor_text.is_corpus_available(state.corpus):
+    if not corpora.is_corpus_available(state.corpus):
         draw_missing_corpus(session, f"Tiny Shakespeare is not on this machine yet; {fallback_name} is shown instead.")
         return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
     try:

@@ -63,7 +63,7 @@ def comparison_finding(found: BestComparison | None, digits: int = 3, unit: str 
     """Return sentences that compare every model with the best one; "" without a comparison."""
     if found is None:
         return ""
-    sentences = [sentence(found, digits, unit) for sentence in (_worse, _equal, _identical, _undecided, _too_few)]
+    sentences = [sentence(found, digits, unit) for sentence in (_worse, _identical, _undecided, _too_few)]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -80,8 +80,6 @@ def solved_comparison(solved: Mapping[str, ndarray], counted: str) -> str:
     counted: what the counted seeds do, in the plural: "classify every sentence correctly".
     "" if there is nothing to compare: one model, single seeds, or no seed that solves the task.
     """
-    # Fisher's test, although the models may share seeds and data: McNemar's cannot decide 8 of 8 seeds against 0 of 8
-    # after the correction for all pairs of six models. Where seeds agree between models, Fisher's test is conservative.
     found = compare_with_best(solved, paired=False)
     if found is None or not any(seeds.any() for seeds in solved.values()):
         return ""
@@ -104,21 +102,13 @@ def comparison_note(found: BestComparison | None) -> str:
 
 def _test_name(difference: Difference) -> str:
     if isinstance(difference, SolvedDifference):
-        return "McNemar’s exact test of pairs of seeds" if difference.paired else "Fisher’s exact test"
+        return "Fisher’s exact test"
     return "Student’s t test of pairs of seeds" if difference.paired else "Welch’s t test"
 
 
 def _worse(found: BestComparison, digits: int, unit: str) -> str:
     names = found.with_verdict("different")
     return f"Worse than {found.best}: {_sizes(found, names, digits, unit)}." if names else ""
-
-
-def _equal(found: BestComparison, digits: int, unit: str) -> str:
-    names = found.with_verdict("equal")
-    if not names:
-        return ""
-    margin = _with_unit(format_number(found.others[names[0]].margin, digits), unit)
-    return f"Practically equal to {found.best} (the whole interval lies within ±{margin}): {join_words(names)}."
 
 
 def _identical(found: BestComparison, digits: int, unit: str) -> str:

@@ -13,8 +13,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import streamlit as st
 
-from explorer.environment import environment
-from explorer.errors import LineageError, NeedsText
+from explorer.errors import NeedsText
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.state.visitor import current_visitor, read_as_visitor
@@ -32,24 +31,6 @@ Kind: TypeAlias = Literal["text", "sentences", "pairs"]  # a visitor has one own
 KINDS: Final = get_args(Kind)
 _visits: Counter[tuple[str, str]] = Counter()  # open visits that hold an own text, by its SHA-256 and the visitor
 _lock = threading.Lock()
-
-
-def is_corpus_available(corpus: str) -> bool:
-    """Return whether a corpus is on this machine, without a download."""
-    if corpus != "tinyshakespeare":
-        return True
-    settings = environment()
-    return any(folder and (folder / corpora.TINYSHAKESPEARE).exists() for folder in (settings.data_dir, settings.cache))
-
-
-def is_available(task: TextConfig) -> bool:
-    """Return whether the text of a task is available without a download; an own text must still be in memory."""
-    if task.corpus != "own":
-        return is_corpus_available(task.corpus)
-    try:
-        return bool(corpora.load_text(task))
-    except LineageError:
-        return False
 
 
 def keep_text(

@@ -9,7 +9,7 @@ from explorer.byte_cache import cached
 from explorer.catalogue import model_row, task_row
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub.suitable import Need, how_to_get, suitable_models
-from explorer.lessons import measure, parse
+from explorer.lessons import measures, parse
 from explorer.lessons.grading import (
     Answer,
     NumberStyle,
@@ -115,14 +115,14 @@ def describe_real_models(lesson: Lesson) -> str:
 
 def measure_step(name: str, number: int) -> Answer:
     """Measure and return the answer of a step; slow, so call it through `background.submit`. Raises LineageError."""
-    return grade_step(find_step(name, number)[1], measure.measure)
+    return grade_step(find_step(name, number)[1], measures.measure)
 
 
 def measure_task(name: str, state: Mapping[str, str]) -> TaskResult:
     """Measure the task of a lesson with the state of its page; slow, as `measure_step` is. Raises LineageError."""
     task = all_lessons()[name].task
     assert task is not None, "only a lesson with a task has the part that measures it"
-    return check_task(task, state, measure.measure)
+    return check_task(task, state, measures.measure)
 
 
 def question_data(question: Question) -> dict[str, object]:

@@ -129,8 +129,8 @@ def test_a_decoder_predicts_generates_and_has_surprisals(model: Callable[[str], 
     surprisals = found.surprisal("a cat sat")
     assert surprisals.token.tolist() == ["a", " ", "c", "a", "t", " ", "s", "a", "t"]
     with torch.inference_mode():
-        logits = found.model()(torch.tensor([found._reader.tokenize("a cat sat").ids]))[0].log_softmax(-1)
-    ids = found._reader.tokenize("a cat sat").ids
+        logits = found.model()(torch.tensor([found._model.tokenize("a cat sat").ids]))[0].log_softmax(-1)
+    ids = found._model.tokenize("a cat sat").ids
     expected = [-float(logits[i, id]) for i, id in enumerate(ids[1:])]
     np.testing.assert_allclose(surprisals.surprisal, expected, rtol=1e-4)
     shown: Any = found.temperature("a cat", tokens=6)

@@ -29,7 +29,7 @@ def attention_of(text: str = TEXT, step: int | None = None) -> tuple[TokenizedIn
     """Return the tokens of a text and the model's attention and predictions, computed without the page."""
     stored_model = stored_models.find_run(DEFAULT_MODEL)
     attended = tokenize_input(stored_model.config, stored_model.tokenizer, text)
-    return attended, attend(stored_model.model(0, step), attended.ids)
+    return attended, attend(stored_model.module(0, step), attended.ids)
 
 
 def visible(token: str) -> str:

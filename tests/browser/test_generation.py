@@ -46,7 +46,7 @@ def generated_text(
     assert stored_model.tokenizer
     sampling = Sampling(float(temperature), **sampling_settings)  # type: ignore[arg-type]
     task, tokenizer = stored_model.config.task_as(TextConfig), stored_model.tokenizer
-    generator = TextGenerator.for_task(stored_model.model(), task, tokenizer)
+    generator = TextGenerator.for_task(stored_model.module(), task, tokenizer)
     return continue_prompt(generator, tokenizer, prompt, tokens, sampling, lower=task.lower).texts[0]
 
 

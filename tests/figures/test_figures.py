@@ -28,7 +28,7 @@ from explorer.figures.transformer import cost, depth, induction, scaled_attentio
 from explorer.figures.words import sense_similarity as senses
 from explorer.figures.words import word_vectors as vectors
 from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES
-from explorer.lessons.measures import MOST_SENTENCES
+from explorer.lessons.measure import MOST_SENTENCES
 from explorer.models.structure import ModelStructure, StackStructure
 
 NAN, INF = math.nan, math.inf

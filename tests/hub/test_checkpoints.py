@@ -15,7 +15,7 @@ from explorer.hub import checkpoints, memory, opened
 from explorer.hub.allowed import pinned_revision
 from explorer.hub.checkpoints import FINAL_STEP, checkpoint_steps, load_checkpoint, training_step
 from explorer.inspection.attention.attend import attend
-from explorer.inspection.pretrained.reader import PretrainedReader
+from explorer.model.real_model import RealModel
 from tests import needs
 from tests.hub.fake_cache import SOURCE, STEPS, commit_of, write_pythia_cache
 
@@ -32,10 +32,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: Path) -> Path:
 def test_the_checkpoints_of_a_model_are_those_in_the_cache_and_itself_the_last() -> None:
     card = opened.open_model("pythia-70m")
     assert training_step(card) == FINAL_STEP and checkpoint_steps(card) == (*STEPS, FINAL_STEP)
-    reader = PretrainedReader(card)
-    assert reader.check_step(None) == FINAL_STEP and reader.module(FINAL_STEP) is reader.module()
-    ids = reader.tokenize("a cat").ids
-    every = [attend(reader.attention_part("", ids, step=step)[0], ids).weights for step in reader.steps]
+    reader = RealModel(card)
+    assert reader.check_step(None) == FINAL_STEP and reader.module(step=FINAL_STEP) is reader.module()
+    text = reader.tokenize("a cat")
+    every = [attend(reader.attention(text, step=step).model, text.ids).weights for step in reader.steps]
     for step, weights in zip(STEPS, every, strict=False):
         found: Any = load_checkpoint(card, step)
         saved = load_file(Path(card.folder).parent / commit_of(step) / "model.safetensors")["gpt_neox.embed_in.weight"]

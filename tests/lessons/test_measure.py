@@ -13,11 +13,10 @@ from explorer.inspection.recurrent.input_gradients import input_gradient_norms
 from explorer.inspection.seq2seq.decoding import require_translator
 from explorer.inspection.transformer import induction
 from explorer.inspection.transformer.softmax_scaling import KEYS, WIDTHS
-from explorer.lessons import measure as lessons_measure
+from explorer.lessons import measures
 from explorer.lessons.grading import grade_step
 from explorer.lessons.lesson import Lesson
-from explorer.lessons.measure import measure
-from explorer.lessons.measures import find_measure
+from explorer.lessons.measures import find_measure, measure
 from explorer.lessons.parse import read_lessons
 from explorer.run_store import store
 from explorer.tasks.recall import evaluation_lengths
@@ -97,7 +96,7 @@ def test_the_terms_of_a_gradient_are_counted() -> None:
 
 @needs.tiny_shakespeare
 def test_the_included_head_importance_is_that_of_its_runs() -> None:
-    for key, shipped in lessons_measure.included_head_importance().items():
+    for key, shipped in measures.included_head_importance().items():
         run = store.find(key)
         assert len(shipped) == run.config.replicas
         for replica, values in enumerate(shipped):
@@ -201,11 +200,11 @@ def test_generation_measures() -> None:
     assert measure_with("choices_left", **prompt, top_p=1) == [65.0] * 3
     assert measure_with("choices_left", **prompt, top_p=0.01) == [1.0] * 3
     few = {**prompt, "tokens": 40}
-    assert measure_with("in_common", **few, temperature=0.7, other=0.7) == [40.0] * lessons_measure.SAMPLES
+    assert measure_with("in_common", **few, temperature=0.7, other=0.7) == [40.0] * measures.SAMPLES
     assert measure_with("in_common", **few, temperature=0.7, other=0.7, throws=3) == [40.0] * 3
     assert (
         len(measure_with("repeats", **few, temperature=0)) == 1
-        and len(measure_with("repeats", **few, temperature=1)) == lessons_measure.SAMPLES
+        and len(measure_with("repeats", **few, temperature=1)) == measures.SAMPLES
     )
 
 

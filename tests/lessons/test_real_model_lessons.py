@@ -16,8 +16,7 @@ from explorer.hub.suitable import how_to_get, suitable_models
 from explorer.inspection.pretrained import opened_model
 from explorer.lessons.grading import TaskResult, check_task, grade_step
 from explorer.lessons.lesson import Lesson
-from explorer.lessons.measure import measure
-from explorer.lessons.measures import MEASURES
+from explorer.lessons.measures import MEASURES, measure
 from explorer.lessons.parse import fill_settings, read_lessons
 from explorer.program_files import LESSONS as FOLDER
 from explorer.web import lesson_results

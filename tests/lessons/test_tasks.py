@@ -7,7 +7,7 @@ import pytest
 from explorer.errors import InvalidSetting, LineageError
 from explorer.lessons.grading import check_task
 from explorer.lessons.lesson import Lesson
-from explorer.lessons.measure import measure
+from explorer.lessons.measures import measure
 from explorer.lessons.parse import fill_settings, read_lessons
 
 LESSONS = [lesson for lesson in read_lessons() if lesson.task and not lesson.task.measure.real_model]

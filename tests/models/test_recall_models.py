@@ -10,8 +10,7 @@ from torch import Tensor
 
 from explorer.experiments.recall import VARIANTS
 from explorer.models.recurrence import RecurrentClassifier
-from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.tasks.recall import RecallConfig, evaluation_sequences
 from explorer.training.model_factory import build_model
 from tests.models.stacks import assert_stack_equals_single_models
 

@@ -9,9 +9,8 @@ from torch import Generator
 
 from explorer.models.configs import CbowConfig, SkipGramConfig
 from explorer.models.word_vectors import Cbow, SkipGram, WordVectors, negative_sampling_loss
-from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.tasks.word_vectors import Batch, WordData, WordVectorsConfig, draw_batch
 from explorer.tasks.word_vectors_grammar import grammar_text
-from explorer.tasks.word_vectors_rows import Batch, WordData, draw_batch
 from tests.models.stacks import assert_stack_equals_single_models
 
 WIDTH = 7

@@ -125,7 +125,7 @@ def test_what_is_sent_is_what_the_model_computed(name: str) -> None:
     stored_model = find_run(name)
     found = compute_reading(stored_model, AttentionState(name))
     sent = unpack_weights(load(found.content)["weights"], len(found.input.ids), name != NEGATION)
-    own = attend(stored_model.model(), found.input.ids).weights
+    own = attend(stored_model.module(), found.input.ids).weights
     assert np.allclose(np.nan_to_num(sent), np.nan_to_num(own), atol=1e-3)
     assert np.allclose(np.nan_to_num(sent).sum(axis=-1), 1, atol=1e-3)
 

@@ -69,7 +69,7 @@ def test_the_results_table_shows_the_numbers_of_each_run(measure: str) -> None:
     differences = []
     for values in others:
         if measure.endswith("accuracy") and max(first.max(), values.max()) > 1 - 1e-6:
-            differences.append(solved_difference(first > 1 - 1e-6, values > 1 - 1e-6, paired=False))
+            differences.append(solved_difference(first > 1 - 1e-6, values > 1 - 1e-6))
         else:
             differences.append(mean_difference(first.astype(float), values.astype(float), paired=True))
     for row, judged in zip(rows[1:], judge(differences), strict=True):

@@ -14,8 +14,8 @@ from explorer.labs.generation.models import text_end, tokenizer_of
 from explorer.labs.generation.state import GenerationState
 from explorer.labs.generation.temperature_slider import generate_texts
 from explorer.labs.generation.token_tree import FIRST_TOKENS
+from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.ui import visitor_text
 from explorer.ui.training.stored_models import find_run
 from explorer.web import background
 from tests.pages import screen
@@ -38,7 +38,7 @@ def generate_text(name: str, prompt: str, sampling: Sampling) -> str:
     stored_model = find_run(name)
     assert stored_model.tokenizer
     task, tokenizer = stored_model.config.task_as(TextConfig), stored_model.tokenizer
-    generator = TextGenerator.for_task(stored_model.model(), task, tokenizer)
+    generator = TextGenerator.for_task(stored_model.module(), task, tokenizer)
     return continue_prompt(generator, tokenizer, prompt, 20, sampling, lower=task.lower).texts[0]
 
 
@@ -128,6 +128,6 @@ def test_text_statistics_are_compared_with_the_corpus() -> None:
     at = generation_page()
     text = re.sub(r"\\(.)", r"\1", screen.page_text(at))
     assert "At temperature 0, " in text and "the mean of eight texts of 20 tokens" in text
-    corpus_available = visitor_text.is_corpus_available("tinyshakespeare")
+    corpus_available = corpora.is_corpus_available("tinyshakespeare")
     assert ("As varied as human text: the n-gram at about" in text) == corpus_available
     assert ("Dashed: human text, held-out text" in text) == corpus_available

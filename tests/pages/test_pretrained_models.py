@@ -14,12 +14,11 @@ from explorer.inspection.attention.attend import attend, pack_weights
 from explorer.inspection.pretrained import opened_model
 from explorer.inspection.pretrained.answer_depth import AnswersByDepth
 from explorer.inspection.pretrained.texts import PROMPTS
-from explorer.inspection.pretrained.translation import translate_and_align
 from explorer.inspection.pretrained.word_similarity import word_similarity
 from explorer.inspection.transformer.structure import model_structure
 from explorer.labs.depth.answer_depth import _draw
 from explorer.ui.document import Document
-from explorer.ui.training.pretrained_models import find_pretrained
+from explorer.ui.training.stored_models import find_real_model
 from explorer.web import results
 from tests import needs
 from tests.inspection.attention.small import unpack_weights
@@ -54,10 +53,10 @@ def test_the_attention_of_a_real_decoder_is_shown_with_its_card_and_without_head
     (data,) = screen.component_data(at, "attention_heads")
     assert (data["layers"], data["heads"], data["causal"]) == (3, 4, True)
     assert data["can"] == {"mask": True, "positions": False} and data["snapshots"] is None
-    model = find_pretrained(address["model"])
+    model = find_real_model(address["model"])
     ids = model.tokenize("the cat sat").ids
     shown = unpack_weights(sent_weights(data["address"]), len(ids), causal=True)
-    np.testing.assert_allclose(shown, attend(model.model(), ids).weights, atol=1e-4)
+    np.testing.assert_allclose(shown, attend(model.module(), ids).weights, atol=1e-4)
     assert data["answers"]["where"] == "after “ the cat sat”" and len(data["answers"]["rows"]) == 5
     assert any("the loss" in heading for heading in screen.headings(at)), "the importance of heads on this text"
     assert screen.component_data(at, "attention_walkthrough")[0]["turned"] is False
@@ -80,7 +79,7 @@ def test_a_masked_language_model_predicts_in_place_of_a_token(open_tiny: OpenTin
 @needs.transformers
 def test_the_three_kinds_of_attention_of_an_encoder_decoder(open_tiny: OpenTiny) -> None:
     name = open_tiny("t5")
-    source = list(find_pretrained(name).tokenize("a cat").tokens)
+    source = list(find_real_model(name).tokenize("a cat").tokens)
     for part in ("", "encoder", "decoder"):
         at = screen.open_page("attention.py", {"model": name, "say": "a cat", "kind": part, "unfold": FOLDS})
         assert screen.warnings_of(at) == []
@@ -108,8 +107,8 @@ def test_an_own_and_a_real_model_read_the_same_sentence(open_tiny: OpenTiny) -> 
     assert second["fixed"] and "fixed" not in first and second["answers"]["rows"]
     assert first["open"] != second["open"] and second["open"] == [2, 3] and second["asked"] == 1
     assert first["touch"]["off"] == [[0, 0]] and second["touch"]["off"] == []
-    model = find_pretrained(real)
-    weights = attend(model.model(), model.tokenize("abca").ids).weights
+    model = find_real_model(real)
+    weights = attend(model.module(), model.tokenize("abca").ids).weights
     np.testing.assert_array_equal(sent_weights(second["address"]), pack_weights(weights, causal=True))
     sentences = [each.partition(":")[0] for each in screen.headings(at) if "the model predicts" in each.lower()]
     assert sentences[-1] == "tiny-gpt2" and "not trained here" in screen.page_text(at)
@@ -132,12 +131,12 @@ def test_the_slider_has_the_published_checkpoints_on_this_machine(
     futures = section.submit()
     for future in futures.values():
         future.result()
-    model = find_pretrained("hub:pythia-70m")
-    ids = model.tokenize("a cat").ids
+    model = find_real_model("hub:pythia-70m")
+    text = model.tokenize("a cat")
     weights = sent_weights(str(section.draw(futures)["address"]))
-    for row, step in zip(weights, model.snapshot_steps, strict=True):
-        part, _ = model.attention_part("", ids, 0, step)
-        np.testing.assert_array_equal(row, pack_weights(attend(part, ids).weights, causal=True))
+    for row, step in zip(weights, model.steps, strict=True):
+        part = model.attention(text, step=step).model
+        np.testing.assert_array_equal(row, pack_weights(attend(part, text.ids).weights, causal=True))
     (data,) = screen.component_data(screen.open_page("attention.py", address | {"step": "512"}), "attention_heads")
     assert data["step"] == 512 and data["answers"] != last["answers"]
     at = screen.open_page("attention.py", address | {"step": "7"})
@@ -155,7 +154,7 @@ def test_a_real_model_generates_beside_one_that_was_trained_here(open_tiny: Open
     assert [model["name"] for model in data["models"]] == ["text-ngram", name]
     real = data["models"][1]
     assert (real["prompt"].strip(), real["unit"], real["colour"]) == ("the", "token", "--m-pretrained")
-    assert real["tokens"] == list(find_pretrained(name).tokenizer.tokens)
+    assert real["tokens"] == list(find_real_model(name).tokenizer.tokens)
     tree = screen.component_data(at, "token_tree")[0]
     assert tree["colour"] == "--m-pretrained" and len(tree["steps"]) == 8
     assert screen.component_data(at, "text_stream")[0]["models"][1]["title"] == "tiny-gpt2"
@@ -188,7 +187,7 @@ def test_the_blocks_of_a_real_model_are_drawn_with_their_sizes(name: str, open_t
 def test_the_costs_of_a_real_model_are_those_of_its_structure(open_tiny: OpenTiny) -> None:
     name = open_tiny("llama")
     at = screen.open_page("cost.py", {"real": name})
-    structure = model_structure(find_pretrained(name).model())
+    structure = model_structure(find_real_model(name).module())
     assert_mentions(" ".join(screen.headings(at)), f"tiny-llama has {structure.total:,} parameters")
     rows = screen.table(at, "cost-real-table")
     assert [row["tokens"]["text"] for row in rows] == ["40 tokens"], "the model reads no more"
@@ -204,7 +203,7 @@ def test_a_typed_text_is_shown_in_the_tokens_of_a_real_model_and_of_ours(open_ti
     assert screen.warnings_of(at) == []
     (data,) = screen.component_data(at, "token_ids")
     real, own = data["rows"]
-    assert [token["id"] for token in real["tokens"]] == find_pretrained(name).tokenizer.encode("cab 7").tolist()
+    assert [token["id"] for token in real["tokens"]] == find_real_model(name).tokenizer.encode("cab 7").tolist()
     assert [token["text"] for token in real["tokens"]] == ["c", "##a", "##b", "[UNK]"]
     assert [token["unknown"] for token in real["tokens"]] == [False, False, False, True]
     assert_mentions(real["note"], "4 tokens · 67 in the vocabulary · unknown: “7” · round trip: changed")
@@ -221,8 +220,8 @@ def test_a_word_is_compared_in_the_sentences_of_a_visitor(open_tiny: OpenTiny) -
     real, random = screen.plot_frame_figures(at, "real-word")
     assert (real["title"], random["title"]) == ("tiny-bert", "Random weights, same sizes")
     assert [trace["name"] for trace in real["plot"]["data"]] == ["sentence 1", "sentence 3"]
-    model = find_pretrained(name)
-    cosines = word_similarity(model.model(), model.tokenizer, sentences, "cat")
+    model = find_real_model(name)
+    cosines = word_similarity(model.module(), model.tokenizer, sentences, "cat")
     assert real["plot"]["data"][1]["y"] == pytest.approx(cosines[:, 1, 2].tolist(), abs=1e-4)
     assert any(heading.startswith("“cat” in sentence 2 is most similar to") for heading in screen.headings(at))
 
@@ -232,7 +231,7 @@ def test_a_real_model_translates_with_its_alignment(open_tiny: OpenTiny) -> None
     model, _ = open_tiny("marian"), open_tiny("gpt2")
     at = screen.open_page("translation.py", {"real": model, "read": "a cat sat", "depth": "2"})
     mean, best = screen.plot_frame_figures(at, "translation-real-figure")
-    found = translate_and_align(find_pretrained(model), "a cat sat")
+    found = find_real_model(model).align_translation("a cat sat")
     assert mean["title"] == "Mean of all heads, layer 2" and best["title"].startswith("Best head: layer 2, head ")
     drawn = np.array(mean["plot"]["data"][0]["z"])
     np.testing.assert_allclose(drawn, found.mean_weights(1)[: len(drawn)], atol=1e-4)

@@ -7,8 +7,7 @@ from torch import Generator, Tensor
 
 from explorer.models.configs import FeedforwardConfig
 from explorer.models.feedforward import Feedforward
-from explorer.tasks.distinct_rows import batch_weights, row_ids, row_labels, row_lookup
-from explorer.tasks.negation import VOCABULARY, Negation, NegationConfig
+from explorer.tasks.negation import VOCABULARY, Negation, NegationConfig, batch_weights, row_ids, row_labels, row_lookup
 
 EPOCHS, SIZE, BATCH = 3, 211, 64  # the last batch of an epoch has 19 sentences
 CONFIGS = {

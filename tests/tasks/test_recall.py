@@ -6,8 +6,15 @@ from itertools import product
 import pytest
 import torch
 
-from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths, orderless_accuracy
-from explorer.tasks.recall_rows import batch, evaluation_sequences, fixed_sequences
+from explorer.tasks.recall import (
+    MAX_EVALUATED_LENGTH,
+    RecallConfig,
+    batch,
+    evaluation_lengths,
+    evaluation_sequences,
+    fixed_sequences,
+    orderless_accuracy,
+)
 
 
 def test_sequences_are_deterministic_and_differ() -> None:

@@ -12,9 +12,15 @@ import torch
 from explorer.errors import InvalidSetting, TextError
 from explorer.seeds import generator
 from explorer.tasks.word_similarity import analogy_hits, nearest, purity, questions_of, unit_vectors
-from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.tasks.word_vectors import (
+    UNKNOWN,
+    WordData,
+    WordVectorsConfig,
+    draw_batch,
+    keep_probability,
+    noise_probability,
+)
 from explorer.tasks.word_vectors_grammar import grammar_text
-from explorer.tasks.word_vectors_rows import UNKNOWN, WordData, draw_batch, keep_probability, noise_probability
 from explorer.training.config import default_config, with_settings
 
 

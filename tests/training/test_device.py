@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 from explorer.catalogue import TASKS, models_of
 from explorer.errors import InvalidSetting
 from explorer.tasks.own_sentences import own_task
-from explorer.tasks.sequence_labelling import agreement_rows
+from explorer.tasks.sequence_labelling import agreement
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.device import training_device
@@ -119,7 +119,7 @@ def assert_trains(config: RunConfig) -> None:
 @pytest.fixture(autouse=True)
 def few_clauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recall, "evaluation_lengths", lambda length: (1, length))
-    monkeypatch.setattr(agreement_rows, "evaluation_clauses", partial(agreement_rows.evaluation_clauses, count=8))
+    monkeypatch.setattr(agreement, "evaluation_clauses", partial(agreement.evaluation_clauses, count=8))
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -33,13 +33,13 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     top = 1 + STEADY
     values = {"GRU": 0.5 - STEADY, "LSTM": top, "RNN": top, "n-gram": top - 0.001 - STEADY / 9}
     values["Transformer"] = top[::-1] * 0.98
-    every = compare_with_best(values, paired=True, margin=0.01)
+    every = compare_with_best(values, paired=True)
     three = compare_with_best({"GRU": STEADY[:3], "RNN": STEADY[:3] - 0.1 - STEADY[1:4] / 9}, paired=True)
     counts = {"Transformer": np.arange(8) < 4, "feedforward": np.arange(8) < 6, "RNN": np.arange(8) < 0}
     solved = compare_with_best(counts, paired=False)
     wide = mean_difference(STEADY, STEADY[::-1] * 3 + 0.01, paired=True)
     same = mean_difference(STEADY, STEADY, paired=True)
-    few = solved_difference(np.zeros(3, bool), np.ones(3, bool), paired=True)
+    few = solved_difference(np.zeros(3, bool), np.ones(3, bool))
     assert wide is not None and same is not None
     assert [
         budget_sentence({name: VARIANTS[name].config() for name in ("rnn-usual", "lstm-usual", "gru-usual")}),

@@ -78,13 +78,13 @@ def test_the_availability_of_tiny_shakespeare_is_known_without_a_download(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
-    assert not visitor_text.is_corpus_available("tinyshakespeare")
-    assert visitor_text.is_corpus_available("repeats") and visitor_text.is_corpus_available("own")
+    assert not corpora.is_corpus_available("tinyshakespeare")
+    assert corpora.is_corpus_available("repeats") and corpora.is_corpus_available("own")
     for variable in ("LINEAGE_DATA_DIR", "LINEAGE_CACHE"):
         monkeypatch.setenv(variable, str(tmp_path / variable))
         (tmp_path / variable).mkdir()
         (tmp_path / variable / TINYSHAKESPEARE).touch()
-        assert visitor_text.is_corpus_available("tinyshakespeare")
+        assert corpora.is_corpus_available("tinyshakespeare")
         (tmp_path / variable / TINYSHAKESPEARE).unlink()
 
 

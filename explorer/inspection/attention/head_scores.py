@@ -25,11 +25,9 @@ from explorer.inspection.load_model import load_model
 from explorer.models.structure import AttentionLayout
 from explorer.models.taps import intervene
 from explorer.run_store.store import StoredRun
-from explorer.tasks.distinct_rows import row_ids, row_lookup
-from explorer.tasks.negation import Negation, NegationConfig
+from explorer.tasks.negation import Negation, NegationConfig, row_ids, row_lookup
 from explorer.tasks.sentiment.config import SentimentConfig
-from explorer.tasks.sequence_labelling.agreement import AgreementConfig
-from explorer.tasks.sequence_labelling.agreement_rows import answer_position, build_rows, evaluation_clauses
+from explorer.tasks.sequence_labelling.agreement import AgreementConfig, answer_position, build_rows, evaluation_clauses
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import RunConfig

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from explorer.tasks.text import corpora
+from explorer.tasks.text import rows as text_rows
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.token_arrays import Tokens, load_tokens
 
@@ -52,10 +53,6 @@ class BatchPreview:
 
 def preview_batches(config: TextConfig, rows: int = 4, steps: int = 3) -> BatchPreview:
     """Return the first `steps` batches of `rows` rows as training draws them. Raises TextError."""
-    from explorer.tasks.text import (
-        rows as text_rows,  # here: a page that only shows the results must not wait for torch
-    )
-
     data = text_rows.text_data(config)
     text = corpora.load_text(config)
     tokens_of_text = load_tokens(config, text)

@@ -6,8 +6,12 @@ import math
 import time
 from dataclasses import dataclass
 
+from explorer.lazy_libraries import torch
+from explorer.models import kneser_ney
 from explorer.models.configs import NgramTextConfig
+from explorer.tasks.text import rows
 from explorer.tasks.text.config import TextConfig
+from explorer.training import scoring
 
 
 @dataclass(frozen=True)
@@ -33,17 +37,11 @@ class NgramLoss:
 
 def fit_and_evaluate(config: TextConfig, settings: NgramTextConfig) -> NgramLoss:
     """Fit an n-gram to the training part of a text. Raises TextError, NeedsText or CorpusMissing."""
-    from torch import Generator  # here: a page that only shows the results must not wait for torch
-
-    from explorer.models.kneser_ney import Ngram
-    from explorer.tasks.text.rows import text_data
-    from explorer.training.scoring import mean_loss
-
-    data = text_data(config)
-    model = Ngram(settings, data.vocabulary, config.context, Generator())
+    data = rows.text_data(config)
+    model = kneser_ney.Ngram(settings, data.vocabulary, config.context, torch.Generator())
     everything = data.full_training_batch()
     started = time.perf_counter()
     model.fit(*everything)
     seconds = time.perf_counter() - started
-    loss = float(mean_loss(model, data.held_out_batches()))
+    loss = float(scoring.mean_loss(model, data.held_out_batches()))
     return NgramLoss(loss, data.characters_per_token, data.vocabulary, data.unknown_rate, seconds)

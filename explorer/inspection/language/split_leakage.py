@@ -9,6 +9,7 @@ from typing import Final
 from explorer.errors import CorpusMissing, NeedsText, TextError
 from explorer.inspection.language.fitted_ngram import fit_and_evaluate
 from explorer.models.configs import NgramTextConfig
+from explorer.tasks.text import rows as text_rows
 from explorer.tasks.text.config import TextConfig
 
 ORDER: Final = 6
@@ -41,13 +42,11 @@ def measure_unknown_words(config: TextConfig) -> UnknownWords | None:
 
     Raises NeedsText and CorpusMissing.
     """
-    from explorer.tasks.text.rows import text_data  # needs torch, for which no page waits
-
     lines = replace(config, rows="sentences", split="sentences", tokenizer="word", vocabulary=MANY_WORDS)
     try:
         return UnknownWords(
-            text_data(replace(lines, tokenizer_from_training=False)).unknown_rate,
-            text_data(replace(lines, tokenizer_from_training=True)).unknown_rate,
+            text_rows.text_data(replace(lines, tokenizer_from_training=False)).unknown_rate,
+            text_rows.text_data(replace(lines, tokenizer_from_training=True)).unknown_rate,
         )
     except (NeedsText, CorpusMissing):
         raise

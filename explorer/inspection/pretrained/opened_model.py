@@ -1,8 +1,7 @@
-"""An opened real model with what the experiments need of it, and the experiments as they are shown."""
+"""The experiments with an opened real model, as pages and lessons show them, and what they need of the model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -19,7 +18,6 @@ from explorer.hub.card import ModelCard
 from explorer.hub.opened import load_model
 from explorer.hub.pretrained import PretrainedModule
 from explorer.hub.tokenizer import PretrainedTokenizer, load_tokenizer
-from explorer.inspection.attention.attend import Head
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.attention.logit_lens import most_probable_by_depth
 from explorer.inspection.pretrained import answer_depth, first_token, repeated_tokens, senses
@@ -75,65 +73,23 @@ class OpenedModel:
             )
         return ids
 
-    # ---- the experiments
-
-    def score_heads(self) -> repeated_tokens.RepeatScores:
-        """Score all heads on random tokens that occur twice."""
-        return repeated_tokens.score_heads(self.model, self._repeat_random_tokens(_SELECTION), self.period)
-
-    def remove_heads(self, heads: Sequence[Head], excluded: Sequence[Head], draws: int) -> repeated_tokens.Removal:
-        """Remove heads on sequences other than those of `score_heads`, and random heads of the same layers."""
-        ids = self._repeat_random_tokens(_MEASUREMENT)
-        return repeated_tokens.measure_removal(self.model, ids, heads, excluded, draws, self.period)
-
-    def _repeat_random_tokens(self, seed: int) -> repeated_tokens.Ids:
+    def repeat_random_tokens(self, seed: int) -> repeated_tokens.Ids:
+        """Return sequences of random tokens that occur twice in the same order."""
         return repeated_tokens.repeated_tokens(self.pool, seed, period=self.period, before=self.tokenizer.before)
 
-    def first_token_of_others(self, length: int) -> first_token.FirstTokenAttention:
-        """Measure the attention to the first token of texts of this many tokens: sentences in a row."""
-        starts = range(0, len(SENTENCES), len(SENTENCES) // OTHER_TEXTS)[:OTHER_TEXTS]
-        texts = [self._sentences_from(start, length) for start in starts]
-        return first_token.first_token_attention(self.model, texts)
-
-    def _sentences_from(self, start: int, length: int) -> tuple[int, ...]:
+    def sentences_from(self, start: int, length: int) -> tuple[int, ...]:
         """Return the first ids of the sentences from this one on."""
         text = " ".join((*SENTENCES[start:], *SENTENCES[:start])[:length])
         return (*self.tokenizer.before, *self.tokenizer.encode(text).tolist())[:length]
 
-    def first_token(self, variant: FirstTokens) -> first_token.FirstTokenAttention:
-        """Measure the attention to the first token of sentences, or of changed ones."""
-        texts = [self.ids(text) for text in SENTENCES]
-        if variant == "replaced":
-            texts = first_token.replace_first(texts, self.pool)
-        if variant == "removed":
-            texts = first_token.remove_first(texts)
-        if variant == "longer":  # sentences from all over the list, so that they are about different things
-            count = len(SENTENCES) // JOINED
-            texts = [self.ids(" ".join(SENTENCES[i::count][:JOINED])) for i in range(count)]
-        module = self._random_network(0) if variant == "random network" else self.module
-        return first_token.first_token_attention(module.part(), texts)
-
-    def sense_neighbours(self, random_seed: int | None = None) -> senses.SenseNeighbours:
-        """Measure whether nearest neighbours have the same sense, or do so in a random network of this seed."""
-        module = self.module if random_seed is None else self._random_network(random_seed)
-        return senses.sense_neighbours(module.part(), senses.ambiguous_occurrences(self.tokenizer, AMBIGUOUS))
-
-    def _random_network(self, seed: int) -> PretrainedModule:
+    def random_network(self, seed: int) -> AttentionModel:
+        """Return the model with random weights. Raises InvalidSetting if it does not fit into the memory for models."""
         size = 4 * sum(weight.numel() for weight in self.module.model.parameters())
         if memory.loaded_bytes() + size > environment().models_memory:
             raise InvalidSetting(
                 "A random network of this size does not fit into the memory for models; a smaller model would."
             ).for_operator("The limit is LINEAGE_MODELS_MEMORY (bytes).")
-        return random_network(self.module, seed)
-
-    def answers_by_depth(self) -> answer_depth.AnswersByDepth:
-        """Read off the answers to all prompts at every depth. Raises InvalidSetting for a model that gives none."""
-        prompts = answer_depth.single_token_prompts(self.tokenizer)
-        return answer_depth.answers_by_depth(self.model, prompts, len(PROMPTS))
-
-    def coreference(self) -> Coreference:
-        """Measure whether a head finds what “it” means."""
-        return coreference(self.model, self.tokenizer)
+        return random_network(self.module, seed).part()
 
 
 def opened_model(card: ModelCard) -> OpenedModel:
@@ -142,7 +98,7 @@ def opened_model(card: ModelCard) -> OpenedModel:
     return OpenedModel(module, load_tokenizer(Path(card.folder), module.vocabulary))
 
 
-# ---- results of opened models, which pages and lessons share
+# ---- the experiments
 
 Group: TypeAlias = Literal["best", "two best", "four best", "previous-token head"]
 _KEPT = 32  # results of each experiment
@@ -150,17 +106,19 @@ _KEPT = 32  # results of each experiment
 
 @lru_cache(maxsize=_KEPT)
 def induction_scores(card: ModelCard) -> repeated_tokens.RepeatScores:
-    """Return the scores of all heads; see `OpenedModel.score_heads`."""
-    return opened_model(card).score_heads()
+    """Score all heads on random tokens that occur twice."""
+    opened = opened_model(card)
+    return repeated_tokens.score_heads(opened.model, opened.repeat_random_tokens(_SELECTION), opened.period)
 
 
 @lru_cache(maxsize=_KEPT)
 def loss_without_group(card: ModelCard, group: Group, draws: int = repeated_tokens.DRAWS) -> repeated_tokens.Removal:
     """Return the loss without the best induction heads, or without the previous-token head, and without random heads.
 
-    Raises InvalidSetting if there is no layer below the best induction head.
+    It is measured on other sequences than `induction_scores`; random heads are of the same layers. Raises
+    InvalidSetting if there is no layer below the best induction head.
     """
-    scores = induction_scores(card)
+    scores, opened = induction_scores(card), opened_model(card)
     best, previous = scores.best_induction_heads(), scores.previous_token_head()
     if group != "previous-token head":
         heads = best[: {"best": 1, "two best": 2, "four best": 4}[group]]
@@ -168,31 +126,47 @@ def loss_without_group(card: ModelCard, group: Group, draws: int = repeated_toke
         raise InvalidSetting("The best induction head is in the first layer, so no head is below it.")
     else:
         heads = (previous,)
-    return opened_model(card).remove_heads(heads, best, draws)
+    ids = opened.repeat_random_tokens(_MEASUREMENT)
+    return repeated_tokens.measure_removal(opened.model, ids, heads, best, draws, opened.period)
 
 
 @lru_cache(maxsize=_KEPT)
 def attention_to_first_token(card: ModelCard, variant: FirstTokens) -> first_token.FirstTokenAttention:
-    """Return how much attention goes to the first token; see `OpenedModel.first_token`."""
-    return opened_model(card).first_token(variant)
+    """Measure the attention to the first token of sentences, or of changed ones."""
+    opened = opened_model(card)
+    texts = [opened.ids(text) for text in SENTENCES]
+    if variant == "replaced":
+        texts = first_token.replace_first(texts, opened.pool)
+    if variant == "removed":
+        texts = first_token.remove_first(texts)
+    if variant == "longer":  # sentences from all over the list, so that they are about different things
+        count = len(SENTENCES) // JOINED
+        texts = [opened.ids(" ".join(SENTENCES[i::count][:JOINED])) for i in range(count)]
+    model = opened.random_network(0) if variant == "random network" else opened.model
+    return first_token.first_token_attention(model, texts)
 
 
 @lru_cache(maxsize=_KEPT)
 def first_token_of_others(card: ModelCard, length: int) -> first_token.FirstTokenAttention:
-    """Return the attention to the first token of other texts; see `OpenedModel.first_token_of_others`."""
-    return opened_model(card).first_token_of_others(length)
+    """Measure the attention to the first token of texts of this many tokens: sentences in a row."""
+    opened, starts = opened_model(card), range(0, len(SENTENCES), len(SENTENCES) // OTHER_TEXTS)[:OTHER_TEXTS]
+    return first_token.first_token_attention(opened.model, [opened.sentences_from(start, length) for start in starts])
 
 
 @lru_cache(maxsize=_KEPT)
 def neighbours_by_sense(card: ModelCard, random_seed: int | None = None) -> senses.SenseNeighbours:
-    """Return whether nearest neighbours have the same sense; see `OpenedModel.sense_neighbours`."""
-    return opened_model(card).sense_neighbours(random_seed)
+    """Measure whether nearest neighbours have the same sense, or do so in a random network of this seed."""
+    opened = opened_model(card)
+    model = opened.model if random_seed is None else opened.random_network(random_seed)
+    return senses.sense_neighbours(model, senses.ambiguous_occurrences(opened.tokenizer, AMBIGUOUS))
 
 
 @lru_cache(maxsize=_KEPT)
 def depth_of_answers(card: ModelCard) -> answer_depth.AnswersByDepth:
-    """Return where answers appear; see `OpenedModel.answers_by_depth`."""
-    return opened_model(card).answers_by_depth()
+    """Read off the answers to all prompts at every depth. Raises InvalidSetting for a model that gives none."""
+    opened = opened_model(card)
+    prompts = answer_depth.single_token_prompts(opened.tokenizer)
+    return answer_depth.answers_by_depth(opened.model, prompts, len(PROMPTS))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -206,5 +180,6 @@ def lens_after_prompts(card: ModelCard) -> Int[ndarray, "depths prompts"]:
 
 @lru_cache(maxsize=_KEPT)
 def meaning_of_it(card: ModelCard) -> Coreference:
-    """Return whether a head finds what “it” means; see `OpenedModel.coreference`."""
-    return opened_model(card).coreference()
+    """Measure whether a head finds what “it” means."""
+    opened = opened_model(card)
+    return coreference(opened.model, opened.tokenizer)

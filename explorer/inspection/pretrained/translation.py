@@ -9,9 +9,8 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.errors import InvalidSetting
+from explorer.inspection.attention.attention_model import AttentionModel, Ids
 from explorer.inspection.load_model import to_array
-from explorer.inspection.pretrained.reader import MAX_TRANSLATED, PretrainedReader
 from explorer.models.taps import record
 
 _TINY = 1e-12  # keeps logarithms finite
@@ -59,26 +58,8 @@ def alignment_information(weights: Float[ndarray, "*heads target source"]) -> Fl
 
 
 @torch.inference_mode()
-def translate_and_align(model: PretrainedReader, text: str) -> PretrainedTranslation:
-    """Let a model translate a text (greedy decoding) and return the attention of its decoder to the source.
-
-    Raises InvalidSetting for an empty text, and for a model without an encoder and a decoder.
-    """
-    source = model.tokenize(text)
-    if not text.strip():
-        raise InvalidSetting("There is no text to translate. Type one.")
-    written = model.translate(source.ids)
-    part = model.module().part("cross", written[:-1])
-    with record(part.module) as trace:
-        part.logits(source.ids)
-    weights = [trace[part.tap(layer, "weights")][0] for layer in range(part.layout.layers)]
-    tokens, special = written[1:], model.tokenizer.special
-    end = len(tokens) < MAX_TRANSLATED or tokens[-1] in special
-    return PretrainedTranslation(
-        source.tokens,
-        tuple(model.token_texts(tokens)),
-        model.tokenizer.decode([id for id in tokens if id not in special]).strip(),
-        end,
-        source.truncated,
-        to_array(torch.stack(weights)),
-    )
+def cross_attention(cross: AttentionModel, source: Ids) -> Float[ndarray, "layers heads target source"]:
+    """Return the attention of a decoder to a source, for the target that it was given (`PretrainedModule.part`)."""
+    with record(cross.module) as trace:
+        cross.logits(source)
+    return to_array(torch.stack([trace[cross.tap(layer, "weights")][0] for layer in range(cross.layout.layers)]))

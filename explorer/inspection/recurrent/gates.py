@@ -18,8 +18,7 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.load_model import LoadedModel, to_array
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import record
-from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.tasks.recall import RecallConfig, evaluation_sequences
 from explorer.tokenization.words import fold_word
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"  # the letters that stand for symbols

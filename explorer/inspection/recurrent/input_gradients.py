@@ -20,8 +20,7 @@ from torch import Tensor, nn
 from explorer.inspection.load_model import LoadedModel, to_array
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import intervene
-from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.tasks.recall import RecallConfig, evaluation_sequences
 
 SEQUENCES = 64  # doubling them changes the ratio of first to last by 2 %
 _MAX_SYMBOLS = 2**14  # of all replicas, whose activations are held for one backward pass: about 20 MB

@@ -23,8 +23,7 @@ from explorer.inspection.load_model import LoadedModel, to_array
 from explorer.models.layers import Linear
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import record
-from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.tasks.recall import RecallConfig, evaluation_sequences
 
 SEQUENCES = 64
 

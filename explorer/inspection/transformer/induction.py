@@ -23,8 +23,13 @@ from explorer.inspection.words.labelling import parse_row
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.models.taps import Intervention, intervene, record
 from explorer.models.transformer_tagger import TransformerTagger
-from explorer.tasks.sequence_labelling.induction import ROLES, InductionConfig
-from explorer.tasks.sequence_labelling.induction_rows import evaluation_rows, head_scores, in_second_copy
+from explorer.tasks.sequence_labelling.induction import (
+    ROLES,
+    InductionConfig,
+    evaluation_rows,
+    head_scores,
+    in_second_copy,
+)
 from explorer.tasks.sequence_labelling.rows import Rows, logits_per_replica, masked_mean, score
 
 ROWS, SEED = 128, 1  # other rows than those of the evaluations in training

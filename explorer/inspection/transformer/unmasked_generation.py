@@ -17,8 +17,7 @@ from explorer.generation.sampling import gumbel_noise, noise_generator
 from explorer.inspection.load_model import LoadedModel, load_model, to_array
 from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.grammar_text import LETTERS
-from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
-from explorer.tasks.sequence_labelling.random_symbols_rows import evaluation_rows
+from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig, evaluation_rows
 from explorer.tasks.sequence_labelling.rows import logits_per_replica
 from explorer.training.objectives.labelling import labelling_task
 from explorer.training.record import Record

@@ -194,10 +194,13 @@ _PARSERS: dict[type[LabellingConfig], Callable[[LabellingConfig, str], TypedRow]
 
 
 @torch.inference_mode()
-def predict_positions(loaded: LoadedModel, task: LabellingConfig, row: TypedRow) -> list[PositionAnswer]:
-    """Return the prediction at every position, from probabilities averaged over the seeds."""
+def predict_positions(
+    loaded: LoadedModel, task: LabellingConfig, row: TypedRow, replicas: Sequence[int] | None = None
+) -> list[PositionAnswer]:
+    """Return the prediction at every position, from probabilities averaged over these seeds, by default all of them."""
     logits = logits_per_replica(loaded.stack, torch.tensor([row.ids]), loaded.config.replicas)
-    best = logits.softmax(dim=-1).mean(dim=0)[0].max(dim=-1)
+    chosen = slice(None) if replicas is None else list(replicas)
+    best = logits.softmax(dim=-1)[chosen].mean(dim=0)[0].max(dim=-1)
     return [
         PositionAnswer(
             task.vocabulary[id],

@@ -21,13 +21,14 @@ from explorer.models.taps import record
 from explorer.models.transformer_tagger import TransformerTagger
 from explorer.tasks.sequence_labelling.homographs import (
     HOMOGRAPHS,
+    PADDING,
     SENSES,
     SYNONYMS,
     TOPICS,
     HomographSentence,
+    evaluation_sentences,
     word_ids,
 )
-from explorer.tasks.sequence_labelling.homographs_rows import PADDING, evaluation_sentences
 from explorer.tasks.sequence_labelling.rows import pad_rows
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig, sense_label
 from explorer.training.config import RunConfig

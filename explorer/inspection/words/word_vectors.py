@@ -24,7 +24,7 @@ from explorer.tasks.word_similarity import (
     questions_of,
     unit_vectors,
 )
-from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.tasks.word_vectors import WordVectorsConfig, word_data
 from explorer.tokenization.text import from_json
 from explorer.tokenization.words import fold_variants
 from explorer.training.record import Record
@@ -175,8 +175,6 @@ class FrequencyEffects:
 
 def frequency_effects(table: WordTable) -> FrequencyEffects:
     """Return lengths and reliability of vectors by frequency. Raises NeedsText or CorpusMissing without the text."""
-    from explorer.tasks.word_vectors_rows import word_data
-
     counts = word_data(table.task).counts[1:]
     lengths = np.linalg.norm(table.vectors, axis=-1)[:, 1:]
     group = np.digitize(counts, _COUNT_EDGES) - 1

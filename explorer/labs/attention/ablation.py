@@ -14,12 +14,13 @@ from explorer.labs.attention import findings
 from explorer.labs.attention.measurements import query_position
 from explorer.labs.attention.results import AttentionReading
 from explorer.labs.attention.state import AttentionState
+from explorer.model.model import Evaluated, Model
 from explorer.number_format import format_signed
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
-from explorer.ui.training.inspectable_model import Evaluated, InspectableModel
+from explorer.ui.wording import visible_whitespace
 
 if TYPE_CHECKING:
     from explorer.inspection.attention.head_scores import HeadImportance
@@ -33,22 +34,22 @@ _IMPORTANCE_TEXTS: Mapping[Evaluated, str] = {
 }
 
 
-def answer_row(stored_model: InspectableModel, at: int | None, reading: AttentionReading) -> int:
+def answer_row(stored_model: Model, at: int | None, reading: AttentionReading) -> int:
     """Return the row of the answer: the one at the query, or the only one of a classifier."""
-    every_token = stored_model.attention.answers_every_token
+    every_token = stored_model.layout.answers_every_token
     return query_position(stored_model, at, reading.queries) if every_token else 0
 
 
-def answer_place(stored_model: InspectableModel, row: int, reading: AttentionReading) -> str:
+def answer_place(stored_model: Model, row: int, reading: AttentionReading) -> str:
     """Return where the model predicts something, as the end of a sentence; empty for a classifier."""
-    if not stored_model.attention.answers_every_token:
+    if not stored_model.layout.answers_every_token:
         return ""
     if stored_model.predicts_in_place:
         return f"in place of “{reading.queries[row].strip()}”"
-    return f"after “{findings.text_end(reading.queries[: row + 1], separator(stored_model))}”"
+    return f"after “{findings.text_end(reading.queries[: row + 1], stored_model.separator)}”"
 
 
-def answer_data(stored_model: InspectableModel, at: int | None, reading: AttentionReading) -> dict[str, object] | None:
+def answer_data(stored_model: Model, at: int | None, reading: AttentionReading) -> dict[str, object] | None:
     """Return the most probable answers with and without the ablation, for the component of the heads.
 
     None for a model that predicts nothing.
@@ -60,7 +61,7 @@ def answer_data(stored_model: InspectableModel, at: int | None, reading: Attenti
         "where": answer_place(stored_model, row, reading) or "read at the first token",
         "rows": [
             {
-                "text": stored_model.outcome_text(int(outcome), reading.query_ids),
+                "text": visible_whitespace(stored_model.outcome_text(int(outcome), reading.query_ids)),
                 "now": round(float(now), 6),
                 "before": round(float(before), 6),
             }
@@ -72,12 +73,7 @@ def answer_data(stored_model: InspectableModel, at: int | None, reading: Attenti
     }
 
 
-def separator(stored_model: InspectableModel) -> str:
-    """Return what stands between two tokens of a text: a space between words."""
-    return "" if stored_model.words is None else " "
-
-
-def importance_request(stored_model: InspectableModel, state: AttentionState) -> dict[str, Request[HeadImportance]]:
+def importance_request(stored_model: Model, state: AttentionState) -> dict[str, Request[HeadImportance]]:
     """Return the key and the function of the head importance, by name; empty where it cannot be measured."""
     if not stored_model.importance_text:
         return {}
@@ -86,7 +82,7 @@ def importance_request(stored_model: InspectableModel, state: AttentionState) ->
     return {"importance": (key, partial(stored_model.head_importance, state.seed, text))}
 
 
-def importance_section(state: AttentionState, stored_model: InspectableModel) -> None:
+def importance_section(state: AttentionState, stored_model: Model) -> None:
     """Draw the importance of each head, for a model with a loss to measure."""
     if not (stored_model.importance_text or stored_model.importance_problem):
         return
@@ -111,7 +107,7 @@ def importance_section(state: AttentionState, stored_model: InspectableModel) ->
     )
 
 
-def _draw_importance(stored_model: InspectableModel, document: Document, results: Mapping[str, HeadImportance]) -> None:
+def _draw_importance(stored_model: Model, document: Document, results: Mapping[str, HeadImportance]) -> None:
     measured = results["importance"]
     layers, heads = measured.ablated_loss.shape
     labels = [f"layer {i + 1}, head {j + 1}" for i in range(layers) for j in range(heads)]

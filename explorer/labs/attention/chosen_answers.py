@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from explorer.errors import InvalidSetting, TextError, shorten
 from explorer.labs.attention.state import AttentionState
-from explorer.ui.training.inspectable_model import InspectableModel
+from explorer.model.model import Model
 from explorer.ui.wording import original_whitespace, quote_first, visible_whitespace
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ _FEW = 12  # outcomes that a message lists
 _MAX_LENGTH = 200  # characters of a text whose tokens a message names
 
 
-def find_outcomes(stored_model: InspectableModel, answer: str) -> list[int]:
+def find_outcomes(stored_model: Model, answer: str) -> list[int]:
     """Return the outcomes with this text: a word at the beginning of a text and after a space are two tokens.
 
     Raises InvalidSetting if there is none.
     """
     from explorer.inspection.attention.outcomes import matching_outcomes
 
-    names, text = stored_model.outcome_names, original_whitespace(answer)
+    names, text = stored_model.outcomes, original_whitespace(answer)
     if found := matching_outcomes(names, text) or matching_outcomes(names, text.strip()):
         return found
     given = shorten(visible_whitespace(text))
@@ -40,14 +40,12 @@ def find_outcomes(stored_model: InspectableModel, answer: str) -> list[int]:
     )
 
 
-def keep_possible_answers(
-    state: AttentionState, stored_model: InspectableModel
-) -> tuple[AttentionState, tuple[str, ...]]:
+def keep_possible_answers(state: AttentionState, stored_model: Model) -> tuple[AttentionState, tuple[str, ...]]:
     """Return the state with those answers that the model has, and a sentence about each other one.
 
     A model for which nothing is patched keeps the answers of the state for the next model.
     """
-    if not stored_model.attention.answers or stored_model.parts:
+    if not stored_model.layout.answers or stored_model.parts:
         return state, ()
     found: dict[str, list[int]] = {}
     problems = []
@@ -67,9 +65,7 @@ def keep_possible_answers(
     return state, tuple(problems)
 
 
-def chosen_outcomes(
-    stored_model: InspectableModel, state: AttentionState, logits: Float[Tensor, " outcomes"]
-) -> list[int | None]:
+def chosen_outcomes(stored_model: Model, state: AttentionState, logits: Float[Tensor, " outcomes"]) -> list[int | None]:
     """Return the two chosen outcomes, None for an automatic one. Raises InvalidSetting.
 
     If several outcomes have the same text, the most probable one is chosen; `logits` are those of the first text.

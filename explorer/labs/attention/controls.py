@@ -11,16 +11,16 @@ from explorer.labs.attention import second_model
 from explorer.labs.attention.chosen_answers import keep_possible_answers
 from explorer.labs.attention.model_titles import attention_model_titles
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
+from explorer.model.model import Model
 from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget, draw_examples
 from explorer.ui.training import stored_models
-from explorer.ui.training.inspectable_model import InspectableModel
 
 UNNAMED_HEAD = AttentionState.url_base()  # a URL that names no head asks for this one
 
 
-def text_row(session: PageSession[AttentionState], stored_model: InspectableModel | None) -> None:
+def text_row(session: PageSession[AttentionState], stored_model: Model | None) -> None:
     """Draw the controls for text, model and seed."""
     state = session.state
     titles = attention_model_titles(state.model)
@@ -48,7 +48,7 @@ def text_row(session: PageSession[AttentionState], stored_model: InspectableMode
             st.caption(escape_markdown(stored_model.summary))
 
 
-def selected_model(session: PageSession[AttentionState]) -> tuple[InspectableModel | None, str]:
+def selected_model(session: PageSession[AttentionState]) -> tuple[Model | None, str]:
     """Return the requested model, or None and why it cannot be shown.
 
     What the state requests and the model does not have becomes a problem of the session, and the default is taken.
@@ -56,7 +56,7 @@ def selected_model(session: PageSession[AttentionState]) -> tuple[InspectableMod
     state = session.state
     try:
         stored_model = stored_models.find_model(state.model)
-        layout = stored_model.attention
+        layout = stored_model.layout
         requested, state = state, state.clamp(layout.layers, layout.heads, MAX_TOKENS)
         state, problems = keep_possible_answers(state, stored_model)
         session.problems += problems
@@ -76,14 +76,14 @@ def selected_model(session: PageSession[AttentionState]) -> tuple[InspectableMod
     if state.seed >= len(stored_model.seeds):
         session.problems += (f"This run has no seed {state.seed:,}, counted from 0; its first seed is shown.",)
         state = replace(state, seed=0)
-    if state.step is not None and state.step not in stored_model.snapshot_steps:
+    if state.step is not None and state.step not in stored_model.steps:
         session.problems += (f"There are no weights of step {state.step:,}; the end of the training is shown.",)
         state = replace(state, step=None)
     session.state = state
     return stored_model, ""
 
 
-def show_unread(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
+def show_unread(session: PageSession[AttentionState], stored_model: Model) -> None:
     """Show what a model of sentences does not read of the text, with similar words to choose."""
     text, words = session.state.say, stored_model.words
     show_problems(stored_model.describe_unread(text))

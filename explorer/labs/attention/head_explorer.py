@@ -24,12 +24,14 @@ from explorer.labs.attention.measurements import (
 )
 from explorer.labs.attention.results import AttentionReading, AttentionSnapshots
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
+from explorer.model.model import Model
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section, tab_token
 from explorer.ui.state.session import PageSession, write_url
-from explorer.ui.training.inspectable_model import InspectableModel
+from explorer.ui.training import model_input
 from explorer.ui.training.model_input import parse_head_event, parse_heads, parse_heads_event
+from explorer.ui.wording import visible_whitespace
 from explorer.web import background
 from explorer.web.background import Pool, submit
 from explorer.web.results import Content, Section, register, register_arrays
@@ -43,7 +45,7 @@ _EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch", "kind")
 Results: TypeAlias = Mapping[str, "AttentionReading | head_scores.HeadImportance"]
 
 
-def section(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
+def section(session: PageSession[AttentionState], stored_model: Model) -> None:
     """Draw the grid of heads and the model's answer; the importance of the heads follows once it is measured."""
     state = session.state
 
@@ -72,7 +74,7 @@ def section(session: PageSession[AttentionState], stored_model: InspectableModel
 
 def _draw(
     state: AttentionState,
-    stored_model: InspectableModel,
+    stored_model: Model,
     token: str,
     document: Document,
     results: Results,
@@ -88,28 +90,28 @@ def _draw(
     document.component("attention_heads", component_data(stored_model, reading, token, importance, state), _KEY)
 
 
-def answer_sentence(stored_model: InspectableModel, state: AttentionState, reading: AttentionReading) -> str:
+def answer_sentence(stored_model: Model, state: AttentionState, reading: AttentionReading) -> str:
     """Return what the model predicts at the query, as a sentence."""
     row = answer_row(stored_model, state.at, reading)
     return findings.answer_finding(
         reading,
         row,
-        lambda outcome: stored_model.outcome_text(outcome, reading.query_ids),
+        lambda outcome: visible_whitespace(stored_model.outcome_text(outcome, reading.query_ids)),
         answer_place(stored_model, row, reading),
         stored_model.is_trained_position(reading.queries, row),
     )
 
 
-def input_notes(stored_model: InspectableModel, reading: AttentionReading) -> list[str]:
+def input_notes(stored_model: Model, reading: AttentionReading) -> list[str]:
     """Return what of the text was changed or left out for the model, and where its answer is read, in sentences."""
-    notes = stored_model.input_notes(reading.input)
-    if not stored_model.attention.answers_every_token:
+    notes = model_input.input_notes(stored_model, reading.input)
+    if not stored_model.layout.answers_every_token:
         notes.append("The answer is read at <BOS>, so in the last layer only its row matters.")
     return notes
 
 
 def component_data(
-    stored_model: InspectableModel,
+    stored_model: Model,
     reading: AttentionReading,
     token: str,
     importance: head_scores.HeadImportance | None,
@@ -139,14 +141,14 @@ def component_data(
         "sort": state.sort,
         "view": state.view,
         "snapshots": _snapshot_data(stored_model, state, token) if token else None,
-        "step": max(stored_model.snapshot_steps, default=0) if computed.step is None else computed.step,
+        "step": max(stored_model.steps, default=0) if computed.step is None else computed.step,
         "touch": {
             "off": sorted(map(list, parse_heads(computed.off))),
             "flat": sorted(map(list, parse_heads(computed.flat))),
             "unmasked": computed.unmasked,
             "unplaced": computed.unplaced,
         },
-        "can": {"mask": stored_model.attention.causal, "positions": stored_model.attention.positions},
+        "can": {"mask": stored_model.layout.causal, "positions": stored_model.layout.positions},
         "worth": None if importance is None else np.round(importance.importance, 5).tolist(),
         "worth_error": None if importance is None else np.round(importance.error, 5).tolist(),
         "worth_of": stored_model.importance_text,
@@ -158,7 +160,7 @@ def component_data(
     }
 
 
-def _snapshot_data(stored_model: InspectableModel, state: AttentionState, token: str) -> dict[str, object] | None:
+def _snapshot_data(stored_model: Model, state: AttentionState, token: str) -> dict[str, object] | None:
     """Return the steps of the training slider; None if the run has too few snapshots."""
     steps = select_snapshots(stored_model, len(snapshot_input(stored_model, state).ids), state.step)
     if not steps:
@@ -180,12 +182,12 @@ def _snapshot_data(stored_model: InspectableModel, state: AttentionState, token:
     }
 
 
-def apply_events(session: PageSession[AttentionState], stored_model: InspectableModel) -> bool:
+def apply_events(session: PageSession[AttentionState], stored_model: Model) -> bool:
     """Apply the component's events to the state; return whether other parts of the page show what has changed.
 
     Every value is checked: a browser can send anything.
     """
-    before, size = session.state, (stored_model.attention.layers, stored_model.attention.heads)
+    before, size = session.state, (stored_model.layout.layers, stored_model.layout.heads)
     state = before
     if head := parse_head_event(pop_event(_KEY, "open"), size):
         state = replace(state, layer=head[0], head=head[1])
@@ -196,7 +198,7 @@ def apply_events(session: PageSession[AttentionState], stored_model: Inspectable
             state = replace(state, **{name: value})
     if (value := pop_event(_KEY, "kind")) in stored_model.parts:
         state = replace(state, kind=value, at=None)
-    steps = stored_model.snapshot_steps
+    steps = stored_model.steps
     if type(value := pop_event(_KEY, "step")) is int and value in steps:
         state = replace(state, step=None if value == steps[-1] else value)
     if isinstance(value := pop_event(_KEY, "touch"), dict):

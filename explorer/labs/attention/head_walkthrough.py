@@ -21,18 +21,18 @@ from explorer.labs.attention.measurements import (
 )
 from explorer.labs.attention.results import HeadActivations
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
+from explorer.model.model import Model
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
-from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.web.results import register_arrays
 
 WALK_STEPS = 7  # of the walkthrough
 _KEY = "walk"
 
 
-def section(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
+def section(session: PageSession[AttentionState], stored_model: Model) -> None:
     """Draw the walkthrough of the selected head once its activations are computed."""
     state = session.state
     key = (*cache_key(stored_model, state, "inside"), state.layer, state.head, *ablation_key(state))
@@ -65,7 +65,7 @@ def _apply_events(session: PageSession[AttentionState]) -> None:
 
 
 def _draw(
-    state: AttentionState, stored_model: InspectableModel, document: Document, results: Mapping[str, HeadActivations]
+    state: AttentionState, stored_model: Model, document: Document, results: Mapping[str, HeadActivations]
 ) -> None:
     """Draw the steps from query to weighted sum."""
     found = results["head"]
@@ -85,13 +85,13 @@ def _draw(
     document.component("attention_walkthrough", data, _KEY)
 
 
-def download_button(stored_model: InspectableModel, state: AttentionState) -> None:
+def download_button(stored_model: Model, state: AttentionState) -> None:
     """Offer every tapped array of the forward pass as an npz file, with the names that `inspect` gives them."""
 
     def make_file() -> bytes:
         text = tokenize_text(stored_model, state)
         file = io.BytesIO()
-        model, _ = stored_model.attention_part(state.kind, text.ids, state.seed, state.step)
+        model = stored_model.attention(text, state.kind, state.seed, state.step).model
         arrays = logit_lens.tap_arrays(model, text.ids, requested_ablation(state))
         np.savez(file, **arrays, tokens=np.array(text.tokens))  # type: ignore[arg-type]  # no tap has a name of its own settings
         return file.getvalue()

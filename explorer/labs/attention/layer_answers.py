@@ -21,11 +21,11 @@ from explorer.labs.attention.measurements import (
 )
 from explorer.labs.attention.results import LayerAnswers
 from explorer.labs.attention.state import AttentionState
+from explorer.model.model import Model
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section
-from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.wording import visible_whitespace
 
 MIN_POSITIONS, MAX_POSITIONS = 5, 16  # of the logit-lens table
@@ -35,9 +35,9 @@ MAX_HIGH_ROWS = 13  # depths; with more of them each row is lower
 MAX_LABELS = 40  # tokens that fit along the edge of the map
 
 
-def section(state: AttentionState, stored_model: InspectableModel) -> None:
+def section(state: AttentionState, stored_model: Model) -> None:
     """Draw the logit lens and attention rollout once they are computed."""
-    if stored_model.attention.answers:
+    if stored_model.layout.answers:
         explanation(
             "The **logit lens** applies the final norm and the output layer after each layer, as if the model ended "
             "there. Each cell has the most likely prediction; the stronger the colour, the higher its probability. "
@@ -54,9 +54,7 @@ def section(state: AttentionState, stored_model: InspectableModel) -> None:
     )
 
 
-def _draw(
-    stored_model: InspectableModel, at: int | None, document: Document, results: Mapping[str, LayerAnswers]
-) -> None:
+def _draw(stored_model: Model, at: int | None, document: Document, results: Mapping[str, LayerAnswers]) -> None:
     """Draw the logit lens, and rollout for a model with several layers."""
     layers = results["layers"]
     if layers.predictions is not None and layers.confidence is not None:
@@ -66,7 +64,7 @@ def _draw(
 
 
 def _draw_lens(
-    stored_model: InspectableModel,
+    stored_model: Model,
     at: int | None,
     document: Document,
     layers: LayerAnswers,
@@ -77,7 +75,7 @@ def _draw_lens(
     tokens = layers.reading.queries
 
     def name(outcome: int) -> str:
-        return stored_model.outcome_text(outcome, layers.reading.query_ids)
+        return visible_whitespace(stored_model.outcome_text(outcome, layers.reading.query_ids))
 
     row = answer_row(stored_model, at, layers.reading)
     depths = ["the embedding", *(f"layer {i + 1}" for i in range(len(predictions) - 1))]
@@ -91,7 +89,7 @@ def _draw_lens(
         f"{depth} “{name(int(best[row]))}” {sure:.2f}"
         for depth, best, sure in zip(depths, predictions, confidence[:, row], strict=True)
     )
-    every_token = stored_model.attention.answers_every_token
+    every_token = stored_model.layout.answers_every_token
     panel = Panel(
         "gaze-lens",
         figures.logit_lens(

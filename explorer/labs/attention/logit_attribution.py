@@ -12,12 +12,13 @@ from explorer.labs.attention import findings
 from explorer.labs.attention.chosen_answers import chosen_outcomes
 from explorer.labs.attention.measurements import cache_key, query_position, tokenize_text
 from explorer.labs.attention.state import AttentionState
+from explorer.model.model import Model
 from explorer.number_format import format_signed
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section
-from explorer.ui.training.inspectable_model import InspectableModel
+from explorer.ui.wording import visible_whitespace
 
 MAX_PARTS = 12  # that have bars of their own; all other parts have one together
 
@@ -30,9 +31,9 @@ class AttributedAnswer:
     attribution: logit_attribution.LogitAttribution | None  # None for a model whose parts do not add up
 
 
-def section(state: AttentionState, stored_model: InspectableModel) -> None:
+def section(state: AttentionState, stored_model: Model) -> None:
     """Draw what each part adds to the difference between the chosen or the two most probable answers."""
-    if not stored_model.attention.answers or stored_model.parts:
+    if not stored_model.layout.answers or stored_model.parts:
         return
     explanation(
         "**Direct logit attribution**: the last state is the sum of the embedding and of what all heads and "
@@ -50,13 +51,13 @@ def section(state: AttentionState, stored_model: InspectableModel) -> None:
     )
 
 
-def attribute_answer(stored_model: InspectableModel, state: AttentionState) -> AttributedAnswer:
+def attribute_answer(stored_model: Model, state: AttentionState) -> AttributedAnswer:
     """Divide the difference of the logits of two answers of the unchanged model.
 
     They are those that the visitor chooses, otherwise the most probable ones.
     """
     tokenized = tokenize_text(stored_model, state)
-    model = attention_model.attention_model(stored_model.model(state.seed, state.step))
+    model = attention_model.attention_model(stored_model.module(state.seed, state.step))
     if not model.adds_up:
         return AttributedAnswer(tokenized, None)
     position = query_position(stored_model, state.at, tokenized.tokens)
@@ -73,7 +74,7 @@ def largest_parts(parts: Sequence[tuple[str, float]]) -> list[tuple[str, float]]
 
 
 def _draw(
-    stored_model: InspectableModel,
+    stored_model: Model,
     state: AttentionState,
     document: Document,
     results: Mapping[str, AttributedAnswer],
@@ -84,7 +85,10 @@ def _draw(
         document.text(logit_attribution.NOT_A_SUM)
         return
     before = answer.input.ids[: found.position + 1]
-    names = (stored_model.outcome_text(found.outcome, before), stored_model.outcome_text(found.contrast, before))
+    first, second = (
+        visible_whitespace(stored_model.outcome_text(outcome, before)) for outcome in (found.outcome, found.contrast)
+    )
+    names = (first, second)
     document.finding(findings.attribution_finding(found, names))
     parts = largest_parts(found.parts())
     chosen = " The answers are those of the section on patching." if state.answer or state.contrast else ""

@@ -20,8 +20,8 @@ from explorer.labs.attention.results import (
     TopAnswers,
 )
 from explorer.labs.attention.state import AttentionState
+from explorer.model.model import Model
 from explorer.ui.result_section import Request
-from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.training.model_input import parse_heads
 from explorer.web.results import pack
 
@@ -41,7 +41,7 @@ def ablation_key(state: AttentionState) -> tuple[Hashable, ...]:
     return (state.off, state.flat, state.unmasked, state.unplaced)
 
 
-def cache_key(stored_model: InspectableModel, state: AttentionState, kind: str) -> tuple[Hashable, ...]:
+def cache_key(stored_model: Model, state: AttentionState, kind: str) -> tuple[Hashable, ...]:
     """Return the cache key of a result of some kind for a model and a text.
 
     The key of a model that was trained on a visitor's text contains the SHA-256 of that text, so that its results can
@@ -52,33 +52,33 @@ def cache_key(stored_model: InspectableModel, state: AttentionState, kind: str) 
     return (f"gaze-{kind}", *stored_model.cache_key, state.seed, step, state.kind, text)
 
 
-def tokenize_text(stored_model: InspectableModel, state: AttentionState) -> attend.TokenizedInput:
+def tokenize_text(stored_model: Model, state: AttentionState) -> attend.TokenizedInput:
     """Return the tokens that the model reads: the last ones for which the weights stay below MAX_BYTES.
 
     Raises LineageError for a text that the model cannot read.
     """
-    layout = stored_model.attention
+    layout = stored_model.layout
     cells = MAX_BYTES // (2 * layout.layers * layout.heads)
     most = math.isqrt(2 * cells if stored_model.is_causal and not state.unmasked else cells)
     return stored_model.tokenize(stored_model.text_or_example(state.say), most)
 
 
-def query_position(stored_model: InspectableModel, at: int | None, tokens: Sequence[str]) -> int:
+def query_position(stored_model: Model, at: int | None, tokens: Sequence[str]) -> int:
     """Return the query's position: the chosen one, by default the one at which the answer is read off."""
     return stored_model.default_query(tokens) if at is None or at >= len(tokens) else at
 
 
-def reading_request(stored_model: InspectableModel, state: AttentionState) -> Request[AttentionReading]:
+def reading_request(stored_model: Model, state: AttentionState) -> Request[AttentionReading]:
     """Return the cache key of the reading and the function that computes it: several sections show it."""
     key = (*cache_key(stored_model, state, "heads"), *ablation_key(state))
     return key, partial(compute_reading, stored_model, state)
 
 
-def compute_reading(stored_model: InspectableModel, state: AttentionState) -> AttentionReading:
+def compute_reading(stored_model: Model, state: AttentionState) -> AttentionReading:
     """Run the model on the text, with and without the ablation. Raises LineageError."""
     tokenized = tokenize_text(stored_model, state)
-    model, query_ids = stored_model.attention_part(state.kind, tokenized.ids, state.seed, state.step)
-    is_text = query_ids == tokenized.ids
+    found = stored_model.attention(tokenized, state.kind, state.seed, state.step)
+    model = found.model
     original = attend.attend(model, tokenized.ids)
     ablated = attend.attend(model, tokenized.ids, requested_ablation(state)) if state.is_ablated else original
     causal = attend.is_causal(ablated.weights)
@@ -86,8 +86,8 @@ def compute_reading(stored_model: InspectableModel, state: AttentionState) -> At
     return AttentionReading(
         state,
         tokenized,
-        tokenized.tokens if is_text else stored_model.query_tokens(query_ids),
-        query_ids,
+        found.queries,
+        found.ids,
         (model.layout.layers, model.layout.heads),
         padding,
         pack({"weights": attend.pack_weights(ablated.weights, causal)}),
@@ -112,15 +112,15 @@ def top_answers(
     return TopAnswers(outcomes, now, before)
 
 
-def select_snapshots(stored_model: InspectableModel, tokens: int, shown: int | None = None) -> list[int]:
+def select_snapshots(stored_model: Model, tokens: int, shown: int | None = None) -> list[int]:
     """Return as many snapshot steps as fit into MAX_BYTES and can be loaded, always with the step that is shown.
 
     The list is empty where there are too few for a slider.
     """
-    steps = list(stored_model.snapshot_steps)
+    steps = list(stored_model.steps)
     if len(steps) < MIN_SNAPSHOTS:
         return []
-    layout = stored_model.attention
+    layout = stored_model.layout
     cells = tokens * (tokens + 1) // 2 if stored_model.is_causal else tokens**2
     most = max(2, min(stored_model.most_snapshots, MAX_BYTES // (2 * layout.layers * layout.heads * cells)))
     if len(steps) <= most:
@@ -129,38 +129,37 @@ def select_snapshots(stored_model: InspectableModel, tokens: int, shown: int | N
     return sorted(selected if shown is None else {*selected, shown})
 
 
-def snapshot_input(stored_model: InspectableModel, state: AttentionState) -> attend.TokenizedInput:
+def snapshot_input(stored_model: Model, state: AttentionState) -> attend.TokenizedInput:
     """Return the tokens that the snapshots read: they are shown without ablation. Raises LineageError."""
     return tokenize_text(stored_model, replace(state, unmasked=False))
 
 
-def compute_snapshots(stored_model: InspectableModel, state: AttentionState) -> AttentionSnapshots:
+def compute_snapshots(stored_model: Model, state: AttentionState) -> AttentionSnapshots:
     """Run the model of every selected snapshot on the text, without ablation. Raises LineageError."""
     ids = snapshot_input(stored_model, state).ids
     steps, causal = select_snapshots(stored_model, len(ids), state.step), stored_model.is_causal
     weights = [
-        attend.pack_weights(attend.attend(stored_model.model(state.seed, step), ids).weights, causal) for step in steps
+        attend.pack_weights(attend.attend(stored_model.module(state.seed, step), ids).weights, causal) for step in steps
     ]
     return AttentionSnapshots(tuple(steps), pack({"weights": np.stack(weights)}))
 
 
-def compute_head(stored_model: InspectableModel, state: AttentionState) -> HeadActivations:
+def compute_head(stored_model: Model, state: AttentionState) -> HeadActivations:
     """Return the activations of the selected head. Raises LineageError."""
     tokenized = tokenize_text(stored_model, state)
-    model, _ = stored_model.attention_part(state.kind, tokenized.ids, state.seed, state.step)
+    model = stored_model.attention(tokenized, state.kind, state.seed, state.step).model
     head = logit_lens.head_activations(model, tokenized.ids, state.layer, state.head, requested_ablation(state))
     content = pack({name: getattr(head, name) for name in HEAD_ARRAYS})
     return HeadActivations(tokenized.tokens, head.queries.shape[-1], content)
 
 
-def compute_layers(stored_model: InspectableModel, state: AttentionState) -> LayerAnswers:
+def compute_layers(stored_model: Model, state: AttentionState) -> LayerAnswers:
     """Return the logit lens (nostalgebraist 2020) and attention rollout (Abnar and Zuidema 2020).
 
     Raises LineageError.
     """
     reading, ablation = compute_reading(stored_model, state), requested_ablation(state)
-    ids = reading.input.ids
-    model, _ = stored_model.attention_part(state.kind, ids, state.seed, state.step)
+    ids, model = reading.input.ids, stored_model.attention(reading.input, state.kind, state.seed, state.step).model
     weights = attend.attend(model, ids, ablation).weights
     rollout = head_scores.attention_rollout(weights) if state.shows_one_text(stored_model.parts) else None
     if not model.layout.answers:

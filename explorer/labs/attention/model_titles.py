@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
+from explorer.model.run_model import RunModel
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import NegationConfig
@@ -12,8 +13,7 @@ from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
 from explorer.ui.training import stored_models
-from explorer.ui.training.pretrained_models import pretrained_titles
-from explorer.ui.training.stored_model import StoredModel
+from explorer.ui.training.stored_models import real_model_titles
 
 ATTENTION_TASKS = (*TYPED_TEXT_TASKS, "agreement")
 # The included runs of the menu; the other ones are variants of these in experiments, which other pages compare.
@@ -40,7 +40,7 @@ def attention_model_titles(selected: str) -> dict[str, str]:
     stored = stored_models.model_titles(ATTENTION_TASKS, ("transformer",), selected=(selected,))
     included = frozenset(store.pretrained_folders().values())
     names = [name for name in stored if name not in included or name in MENU or name == selected]
-    real = pretrained_titles("decoder", "encoder", "encoder-decoder")
+    real = real_model_titles("decoder", "encoder", "encoder-decoder")
     order = {name: i for i, name in enumerate(MENU)}
     titles: dict[str, str] = {}
     for name in sorted((name for name in names if name not in real), key=lambda name: order.get(name, len(order))):
@@ -55,10 +55,10 @@ def attention_model_titles(selected: str) -> dict[str, str]:
     return titles | real
 
 
-def describe_model(model: StoredModel) -> str:
+def describe_model(model: RunModel) -> str:
     """Return task, text, tokenizer, layers and heads of a model in a few words."""
     try:
-        return f"{_describe_task(model.config)} · {model.attention.size}"
+        return f"{_describe_task(model.config)} · {model.layout.size}"
     except LineageError:
         return model.config.title
 

@@ -19,6 +19,7 @@ from explorer.labs.attention.chosen_answers import chosen_outcomes
 from explorer.labs.attention.measurements import cache_key, query_position, tokenize_text
 from explorer.labs.attention.patched_state import PatchedState, parse_patched_state
 from explorer.labs.attention.state import AttentionState
+from explorer.model.model import Model
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, draw_plot_frame, pop_pick
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
@@ -26,7 +27,6 @@ from explorer.ui.result_section import Request, result_section, show_when_ready
 from explorer.ui.state.fragments import rerun_fragments
 from explorer.ui.state.session import PageSession, fragment, write_url
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.wording import visible_whitespace
 from explorer.web.background import Pool, submit
 from explorer.web.results import is_ready
@@ -60,16 +60,16 @@ class PatchedTexts:
     patching: Patching
 
 
-def changed_text(state: AttentionState, stored_model: InspectableModel) -> str:
+def changed_text(state: AttentionState, stored_model: Model) -> str:
     """Return the changed text: the visitor's, or the counterpart of an example; empty without one."""
     if state.changed is not None:
         return stored_model.text_or_example(state.changed)
     return COUNTERPARTS.get(stored_model.text_or_example(state.say), "")
 
 
-def section(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
+def section(session: PageSession[AttentionState], stored_model: Model) -> None:
     """Draw the field of the changed text, the maps, and the answer with one state taken from the first text."""
-    if not stored_model.attention.answers or stored_model.parts:
+    if not stored_model.layout.answers or stored_model.parts:
         st.caption("This is measured for models that read one text and predict something at its tokens.")
         return
     explanation(
@@ -86,11 +86,11 @@ def section(session: PageSession[AttentionState], stored_model: InspectableModel
     fragment(session, _PART, lambda: _draw_part(session, stored_model))
 
 
-def _draw_part(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
+def _draw_part(session: PageSession[AttentionState], stored_model: Model) -> None:
     """Draw what depends on the selected state: the maps, and the answer with that state."""
     state = session.state
     key, make = _patching_request(stored_model, state)
-    pool: Pool = "quick" if stored_model.attention.layers <= MAX_QUICK_LAYERS else "patient"
+    pool: Pool = "quick" if stored_model.layout.layers <= MAX_QUICK_LAYERS else "patient"
 
     def requests() -> Mapping[str, Request[PatchedTexts]]:
         if _apply_click(session, submit(key, make, pool)):
@@ -127,7 +127,7 @@ def selected_state(state: AttentionState, found: Patching) -> PatchedState:
     return PatchedState("head", layer, head)
 
 
-def _draw_texts(session: PageSession[AttentionState], stored_model: InspectableModel) -> None:
+def _draw_texts(session: PageSession[AttentionState], stored_model: Model) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         bind_widget(
             session,
@@ -168,7 +168,7 @@ def describe_pair(first: str, changed: str) -> str:
     return " ".join(one if one == other else f"{one} → {other}" for one, other in words)
 
 
-def _patching_request(stored_model: InspectableModel, state: AttentionState) -> Request[PatchedTexts]:
+def _patching_request(stored_model: Model, state: AttentionState) -> Request[PatchedTexts]:
     changed = changed_text(state, stored_model)
     key: tuple[Hashable, ...] = (
         *cache_key(stored_model, state, "patching"),
@@ -180,7 +180,7 @@ def _patching_request(stored_model: InspectableModel, state: AttentionState) -> 
     return key, partial(compute_patching, stored_model, replace(state, off=(), flat=(), patch=""), changed)
 
 
-def compute_patching(stored_model: InspectableModel, state: AttentionState, changed: str) -> PatchedTexts:
+def compute_patching(stored_model: Model, state: AttentionState, changed: str) -> PatchedTexts:
     """Patch every state of the model without ablations. Raises LineageError."""
     from explorer.inspection.attention.attention_model import attention_model
     from explorer.inspection.attention.outcomes import answer_logits
@@ -189,7 +189,7 @@ def compute_patching(stored_model: InspectableModel, state: AttentionState, chan
     first, other = (tokenize_text(stored_model, each) for each in (state, replace(state, say=changed)))
     check_texts(first.ids, other.ids)
     position = query_position(stored_model, state.at, first.tokens)
-    model = attention_model(stored_model.model(state.seed, state.step))
+    model = attention_model(stored_model.module(state.seed, state.step))
     outcomes = chosen_outcomes(stored_model, state, answer_logits(model, first.ids, position))
     return PatchedTexts(first, other, patch_states(model, first.ids, other.ids, position, *outcomes))
 
@@ -238,7 +238,7 @@ def find_cell(found: Patching, state: PatchedState) -> tuple[str, int, int] | No
 
 
 def _draw_maps(
-    stored_model: InspectableModel,
+    stored_model: Model,
     state: AttentionState,
     document: Document,
     results: Mapping[str, PatchedTexts],
@@ -287,11 +287,12 @@ def _draw_maps(
     )
 
 
-def _outcome_text(stored_model: InspectableModel, texts: PatchedTexts, outcome: int) -> str:
-    return stored_model.outcome_text(outcome, texts.first.ids[: texts.patching.position + 1])
+def _outcome_text(stored_model: Model, texts: PatchedTexts, outcome: int) -> str:
+    before = texts.first.ids[: texts.patching.position + 1]
+    return visible_whitespace(stored_model.outcome_text(outcome, before))
 
 
-def _draw_state(session: PageSession[AttentionState], stored_model: InspectableModel, texts: PatchedTexts) -> None:
+def _draw_state(session: PageSession[AttentionState], stored_model: Model, texts: PatchedTexts) -> None:
     """Draw the selection of a state, and the answer with this state from the first text."""
     found = texts.patching
     state = selected_state(session.state, found)
@@ -319,7 +320,7 @@ def _draw_state(session: PageSession[AttentionState], stored_model: InspectableM
 
 
 def _draw_selection(
-    session: PageSession[AttentionState], stored_model: InspectableModel, texts: PatchedTexts, state: PatchedState
+    session: PageSession[AttentionState], stored_model: Model, texts: PatchedTexts, state: PatchedState
 ) -> None:
     """Draw the menus of the state that is taken from the first text: a keyboard can select what a click does."""
     found, of_stream = texts.patching, state.kind == "stream"

@@ -15,6 +15,7 @@ from explorer.labs.attention.measurements import reading_request
 from explorer.labs.attention.model_titles import attention_model_titles
 from explorer.labs.attention.results import AttentionReading
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
+from explorer.model.model import Model
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, show_problems
@@ -22,7 +23,6 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
-from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.training.model_input import parse_head_event
 
 _KEY = "heads_beside"
@@ -39,7 +39,7 @@ def model_choice(session: PageSession[AttentionState]) -> None:
     )
 
 
-def find_second_model(session: PageSession[AttentionState]) -> InspectableModel | None:
+def find_second_model(session: PageSession[AttentionState]) -> Model | None:
     """Return the second model that the URL names; if it cannot be shown, say why and return None."""
     name = session.state.beside
     if name == session.state.model:
@@ -49,16 +49,14 @@ def find_second_model(session: PageSession[AttentionState]) -> InspectableModel 
         return None
     try:
         found = stored_models.find_model(name)
-        found.attention  # noqa: B018  # raises for a model without attention
+        found.layout  # noqa: B018  # raises for a model without attention
     except LineageError as error:
         session.problems += (f"The second model cannot be shown: {error}",)
         return None
     return found
 
 
-def heads_of_both(
-    session: PageSession[AttentionState], first: InspectableModel, second: InspectableModel | None
-) -> None:
+def heads_of_both(session: PageSession[AttentionState], first: Model, second: Model | None) -> None:
     """Draw the heads of the model, and below them those of the second one, if there is one."""
     head_explorer.section(session, first)
     if second is not None:
@@ -66,7 +64,7 @@ def heads_of_both(
         st.caption(f"The sections below are about the first model, {escape_markdown(first.title)}.")
 
 
-def section(session: PageSession[AttentionState], first: InspectableModel, second: InspectableModel) -> None:
+def section(session: PageSession[AttentionState], first: Model, second: Model) -> None:
     """Draw the heads of the second model, and what it predicts."""
     state = second_state(session.state, first)
     show_problems(second.describe_unread(state.say))
@@ -87,7 +85,7 @@ def section(session: PageSession[AttentionState], first: InspectableModel, secon
     )
 
 
-def second_state(state: AttentionState, first: InspectableModel) -> AttentionState:
+def second_state(state: AttentionState, first: Model) -> AttentionState:
     """Return the state of the second model: the text, the score and the view of the first, with its own open head."""
     return replace(
         AttentionState(),
@@ -102,9 +100,7 @@ def second_state(state: AttentionState, first: InspectableModel) -> AttentionSta
     )
 
 
-def _draw(
-    second: InspectableModel, state: AttentionState, document: Document, results: Mapping[str, AttentionReading]
-) -> None:
+def _draw(second: Model, state: AttentionState, document: Document, results: Mapping[str, AttentionReading]) -> None:
     reading = results["reading"]
     if notes := [second.summary] * bool(second.summary) + input_notes(second, reading):
         document.caption(" ".join(notes))
@@ -113,13 +109,13 @@ def _draw(
     document.component("attention_heads", data, _KEY)
 
 
-def _apply_events(session: PageSession[AttentionState], second: InspectableModel) -> bool:
+def _apply_events(session: PageSession[AttentionState], second: Model) -> bool:
     """Apply the events of the component to the state; return whether anything has changed.
 
     Every value is checked: a browser can send anything.
     """
     before = state = session.state
-    if head := parse_head_event(pop_event(_KEY, "open"), (second.attention.layers, second.attention.heads)):
+    if head := parse_head_event(pop_event(_KEY, "open"), (second.layout.layers, second.layout.heads)):
         state = replace(state, beside_layer=head[0], beside_head=head[1])
     if type(value := pop_event(_KEY, "asked")) is int and 0 <= value < MAX_TOKENS:
         state = replace(state, beside_at=value)

@@ -8,8 +8,8 @@ from typing import Literal
 
 from explorer.labs.attention.changed_texts import COUNTERPARTS
 from explorer.labs.attention.patched_state import check_patched_state
+from explorer.model.model import Part
 from explorer.ui.state.fields import PageState, setting
-from explorer.ui.training.inspectable_model import Part
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection, check_heads, clamp_heads
 
 MAX_TOKENS = 1_024  # the longest context there is

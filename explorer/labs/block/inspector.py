@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 from numpy import ndarray
 
-from explorer.catalogue import page_title, task_row
+from explorer.catalogue import model_row, page_title, task_row
 from explorer.errors import InvalidSetting, LineageError
 from explorer.inspection.attention import alignment
 from explorer.inspection.transformer import block
@@ -18,6 +18,7 @@ from explorer.labs.block import findings
 from explorer.labs.block.findings import PART_NAMES, Contribution
 from explorer.labs.block.formulas import NormExample, norm_example_text
 from explorer.labs.block.state import KINDS, MAX_TOKENS, TASKS_AND_MODELS, BlockState
+from explorer.model.run_model import RunModel
 from explorer.tasks.negation import CLASSES
 from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
 from explorer.ui.document import Document
@@ -25,8 +26,7 @@ from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, apply_component_event
 from explorer.ui.state.widgets import bind_widget, reset_button
-from explorer.ui.training import stored_models
-from explorer.ui.training.stored_model import StoredModel
+from explorer.ui.training import model_input, stored_models
 from explorer.ui.wording import visible_whitespace
 from explorer.web.results import pack, register_arrays
 
@@ -46,12 +46,12 @@ class BlockView:
     observations: tuple[str, ...]
 
 
-def select_model(session: PageSession[BlockState]) -> StoredModel | None:
+def select_model(session: PageSession[BlockState]) -> RunModel | None:
     """Return the selected run, or None with a message if there is no run of this kind and name."""
     state = session.state
     try:
         stored = stored_models.find_run(state.run)
-        task, model = task_row(stored.config.task), stored.row.name
+        task, model = task_row(stored.config.task), model_row(stored.config.model).name
         tasks, models = TASKS_AND_MODELS[state.kind]
         if task.name not in tasks or model not in models:
             raise InvalidSetting(
@@ -77,12 +77,12 @@ def _block_count(count: int) -> str:
     return "one block" if count == 1 else f"{count} blocks"
 
 
-def layer_count(stored: StoredModel) -> int:
+def layer_count(stored: RunModel) -> int:
     """Return the number of blocks of a model."""
     return int(getattr(stored.config.model, "layers", 1))
 
 
-def controls(session: PageSession[BlockState], stored: StoredModel | None) -> None:
+def controls(session: PageSession[BlockState], stored: RunModel | None) -> None:
     """Draw the text, the kind of model, and the settings: model, seed and block."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -103,7 +103,7 @@ def controls(session: PageSession[BlockState], stored: StoredModel | None) -> No
     show_problems(stored.describe_unread(state.say or None) if stored else [])
 
 
-def _settings(session: PageSession[BlockState], stored: StoredModel | None) -> None:
+def _settings(session: PageSession[BlockState], stored: RunModel | None) -> None:
     state = session.state
     titles = stored_models.model_titles(*TASKS_AND_MODELS[state.kind], selected=(state.run,))
     bind_widget(
@@ -116,7 +116,7 @@ def _settings(session: PageSession[BlockState], stored: StoredModel | None) -> N
         bind_widget(session, "layer", st.number_input, label=f"Block, 1 to {count}", high=count, width=120)
 
 
-def block_section(session: PageSession[BlockState], stored: StoredModel) -> None:
+def block_section(session: PageSession[BlockState], stored: RunModel) -> None:
     """Draw the diagram, the finding above it, and the observations below."""
     state = session.state
     text = stored.text_or_example(state.say or None)
@@ -137,10 +137,10 @@ def block_section(session: PageSession[BlockState], stored: StoredModel) -> None
     )
 
 
-def open_view(stored: StoredModel, seed: int, text: str, layer: int) -> BlockView:
+def open_view(stored: RunModel, seed: int, text: str, layer: int) -> BlockView:
     """Run the model on a text and collect the tensors of one block. Raises LineageError."""
     ids, target, names, notes = _tokenize(stored, seed, text)
-    opened = block.block_diagram(stored.model(seed), ids, layer - 1, target)
+    opened = block.block_diagram(stored.module(seed), ids, layer - 1, target)
     arrays = {f"flow:{name}": flow.values for name, flow in opened.flows.items()}
     closed = {name for box in opened.boxes if box.kind == "blocks" for name in box.parameters}
     arrays |= {f"weight:{name}": values for name, values in opened.parameters.items() if name not in closed}
@@ -162,13 +162,13 @@ def open_view(stored: StoredModel, seed: int, text: str, layer: int) -> BlockVie
 
 
 def _tokenize(
-    stored: StoredModel, seed: int, text: str
+    stored: RunModel, seed: int, text: str
 ) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, list[str]], tuple[str, ...]]:
     """Return the source ids, the target ids (decoder input), token names by axis, and what was left out."""
     if task_row(stored.config.task).name in TASKS_AND_MODELS["both"][0]:
         task = stored.config.task
         ids = source_ids(task, text)  # type: ignore[arg-type]  # its task translates
-        bos, model = len(target_vocabulary(task)) - 2, stored.model(seed)  # type: ignore[arg-type]
+        bos, model = len(target_vocabulary(task)) - 2, stored.module(seed)  # type: ignore[arg-type]
         target = (bos, *alignment.align(model, task, ids).target[:-1])  # type: ignore[arg-type]
         sources, targets = source_vocabulary(task), target_vocabulary(task)  # type: ignore[arg-type]
         names = {
@@ -187,7 +187,7 @@ def _tokenize(
     )
     tokens = [visible_whitespace(token) for token in opened.tokens[:MAX_TOKENS]]
     names = {"text": tokens, "first": tokens[:1], "answers": answers}
-    return ids, (), names, (*stored.input_notes(opened), *([room] if left_out else []))
+    return ids, (), names, (*model_input.input_notes(stored, opened), *([room] if left_out else []))
 
 
 # ---- observations
@@ -259,7 +259,7 @@ def _parameter_counts(opened: block.BlockDiagram) -> dict[str, int]:
     }
 
 
-def _draw(state: BlockState, stored: StoredModel, document: Document, results: Mapping[str, BlockView]) -> None:
+def _draw(state: BlockState, stored: RunModel, document: Document, results: Mapping[str, BlockView]) -> None:
     block_view = results["view"]
     opened = block_view.opened
     default_flow = next(box.flows[-1] for box in opened.boxes if box.name.endswith("embedding"))
@@ -284,9 +284,7 @@ def _component_state(state: BlockState) -> dict[str, object]:
     return {name: getattr(state, name) for name in ("open", "token", "unit", "head")}
 
 
-def _component_data(
-    block_view: BlockView, stored: StoredModel, state: BlockState, default_flow: str
-) -> dict[str, object]:
+def _component_data(block_view: BlockView, stored: RunModel, state: BlockState, default_flow: str) -> dict[str, object]:
     opened = block_view.opened
     flow_fields = ("title", "made", "ins", "parameters", "tap", "rows", "columns", "offset", "same")
     return {

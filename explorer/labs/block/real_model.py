@@ -6,18 +6,18 @@ from collections.abc import Mapping
 
 from explorer.figures.transformer.structure import attention_detail, diagram_height, feedforward_detail, stack_diagram
 from explorer.labs.block import findings
+from explorer.model.real_model import COLOUR, RealModel
 from explorer.models.structure import ModelStructure
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.result_section import result_section
 from explorer.ui.training.compared_structures import ComparedStructures, structure_requests
-from explorer.ui.training.pretrained_models import COLOUR, PretrainedModel
 
 _OWN_COLOUR = "--m-transformer"
 _HEIGHT = 900
 
 
-def real_model_blocks(model: PretrainedModel) -> None:
+def real_model_blocks(model: RealModel) -> None:
     """Draw the diagrams of both models and the finding above them."""
     result_section("block-real", structure_requests(model), _draw, f"{model.title} is being loaded …", _HEIGHT)
 

@@ -11,9 +11,9 @@ from explorer import ui
 from explorer.errors import LineageError
 from explorer.inspection.language import bits_per_byte
 from explorer.labs.compare.comparison import ComparedRun
+from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import can_compare_bits, comparability
-from explorer.ui import visitor_text
 from explorer.web.background import submit
 
 PENDING = "…"
@@ -51,7 +51,7 @@ def runs_bits_per_byte(runs: Sequence[ComparedRun]) -> BitsPerByte | None:
 def _text(run: ComparedRun) -> str:
     """Return the mean over the seeds of the last evaluation on the whole held-out text."""
     task, last = run.config.task_as(TextConfig), run.last("val_loss")
-    if last is None or not np.isfinite(last).all() or not visitor_text.is_available(task):
+    if last is None or not np.isfinite(last).all() or not corpora.is_available(task):
         return "–"
     call = ui.Call(bits_per_byte.count_held_out_text, task)
     future = submit(call.key, call)

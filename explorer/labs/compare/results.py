@@ -208,7 +208,7 @@ def compare_final_values(first: ComparedRun, second: ComparedRun, state: Compari
         return None
     solved, other_solved = one > 1 - 1e-6, other > 1 - 1e-6
     if state.rising and min(len(one), len(other)) > 1 and (solved.any() or other_solved.any()):
-        return solved_difference(solved, other_solved, paired=False)
+        return solved_difference(solved, other_solved)
     return mean_difference(np.asarray(one, float), np.asarray(other, float), is_paired(first.config, second.config))
 
 

@@ -22,8 +22,8 @@ from explorer.labs.cost import growth_findings as findings
 from explorer.labs.cost.growth_findings import Results
 from explorer.labs.cost.state import ALL_MODELS, CostState
 from explorer.number_format import format_count
+from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig
-from explorer.ui import visitor_text
 from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation, show_problems
@@ -70,7 +70,7 @@ def _draw_training(session: PageSession[CostState], request: TrainRequest, confi
     state = session.state
     if state.architecture == ALL_MODELS:
         st.caption("Choose one architecture to see all of its sizes and shares, and to train it again.")
-    elif not visitor_text.is_corpus_available(state.corpus):
+    elif not corpora.is_corpus_available(state.corpus):
         draw_missing_corpus(session, "The text is not on this machine. Download it, or choose the text Repeats.")
     else:
         draw_train_controls(request, configs, label="Train again")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from explorer.figures.transformer.cost import ROW_HEIGHT, parameter_bars
 from explorer.labs.cost import findings
+from explorer.model.real_model import COLOUR, RealModel
 from explorer.models.structure import PARTS, ModelStructure, Part
 from explorer.number_format import format_count, format_percent
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
@@ -13,13 +14,12 @@ from explorer.ui.components.table import add_table, column
 from explorer.ui.document import Document
 from explorer.ui.result_section import result_section
 from explorer.ui.training.compared_structures import ComparedStructures, structure_requests
-from explorer.ui.training.pretrained_models import COLOUR, PretrainedModel
 
 _CONTEXTS = (128, 1_024, 8_192)  # tokens
 _OWN_COLOUR = "--m-transformer"
 
 
-def real_model_costs(model: PretrainedModel) -> None:
+def real_model_costs(model: RealModel) -> None:
     """Draw where the parameters of both models are, and what a token costs."""
     result_section("cost-real", structure_requests(model), _draw, f"{model.title} is being loaded …", 640)
 

@@ -211,7 +211,7 @@ def warmup_claim_text(after: LossCurves | None, gentle: LossCurves | None) -> st
     )
     if learned_default == learned_low_rate == count:
         return f"{sentence} Here it learns without one: {summary}."
-    difference = solved_difference(np.isfinite(after.steps_to_solve), np.isfinite(gentle.steps_to_solve), paired=False)
+    difference = solved_difference(np.isfinite(after.steps_to_solve), np.isfinite(gentle.steps_to_solve))
     return f"{sentence} Here {summary}: {verdict_words(judge([difference])[0])}."
 
 

@@ -19,6 +19,7 @@ from explorer.figures.transformer.depth import HeadMeasure, measure_by_heads
 from explorer.inspection.transformer import multi_head
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import HEAD_COUNTS, MAX_CHARACTERS, UNTRAINED_SEEDS, DepthState
+from explorer.model.run_model import RunModel
 from explorer.models.configs import TransformerTextConfig
 from explorer.training import model_factory
 from explorer.training.config import RunConfig
@@ -29,7 +30,6 @@ from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, apply_component_event
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
-from explorer.ui.training.stored_model import StoredModel
 from explorer.ui.wording import count_seeds, quote_first
 from explorer.web.results import pack, register_arrays
 
@@ -101,7 +101,7 @@ def head_measures_section(session: PageSession[DepthState]) -> None:
     )
 
 
-def _find_model() -> StoredModel | None:
+def _find_model() -> RunModel | None:
     """Return the language model whose layer is shown; without it show why."""
     try:
         return stored_models.find_run(RUN)
@@ -110,12 +110,12 @@ def _find_model() -> StoredModel | None:
         return None
 
 
-def _reading_request(state: DepthState, stored: StoredModel) -> Mapping[str, Request[AttentionReading]]:
+def _reading_request(state: DepthState, stored: RunModel) -> Mapping[str, Request[AttentionReading]]:
     key = ("depth-heads", *stored.cache_key, state.text_read, state.block)
     return {"reading": (key, partial(read_text, stored, state.text_read, state.block - 1))}
 
 
-def _controls(session: PageSession[DepthState], stored: StoredModel) -> None:
+def _controls(session: PageSession[DepthState], stored: RunModel) -> None:
     state = session.state
     with st.container(horizontal=True, vertical_alignment="top"):
         bind_widget(session, "say", st.text_input, max_chars=MAX_CHARACTERS, width=250)
@@ -134,7 +134,7 @@ def _untrained_models(config: RunConfig, vocabulary: int) -> list[TransformerDec
     return [replica(stack, seed) for seed in range(UNTRAINED_SEEDS)]  # type: ignore[misc]  # the run is of that model
 
 
-def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading:
+def read_text(stored: RunModel, text: str, layer: int) -> AttentionReading:
     """Run all trained and untrained seeds on a text; on an example if the model knows too little of it."""
     assert stored.tokenizer is not None  # the run was trained on text
     tokenized = stored.tokenize(text)
@@ -146,7 +146,7 @@ def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading:
         )
         tokenized = stored.tokenize(DepthState.say)
     models: dict[str, Sequence[Any]] = {
-        "trained": [stored.model(seed) for seed in range(stored.config.replicas)],
+        "trained": [stored.module(seed) for seed in range(stored.config.replicas)],
         "untrained": _untrained_models(stored.config, len(stored.tokenizer.tokens)),
     }
     splits = {
@@ -156,7 +156,7 @@ def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading:
     return AttentionReading(tokenized.tokens, (*tokenized.dropped, *tokenized.unknown), splits, problem)
 
 
-def _draw(state: DepthState, stored: StoredModel, document: Document, results: Mapping[str, AttentionReading]) -> None:
+def _draw(state: DepthState, stored: RunModel, document: Document, results: Mapping[str, AttentionReading]) -> None:
     reading = results["reading"]
     document.problems(filter(None, [reading.problem]))
     selected, width = reading.selected_heads(state), stored.config.model.width  # type: ignore[attr-defined]
@@ -200,7 +200,7 @@ def _draw(state: DepthState, stored: StoredModel, document: Document, results: M
     )
 
 
-def _draw_measures(stored: StoredModel, document: Document, results: Mapping[str, AttentionReading]) -> None:
+def _draw_measures(stored: RunModel, document: Document, results: Mapping[str, AttentionReading]) -> None:
     reading = results["reading"]
     if isinstance(reading, str):
         document.problems([reading])
@@ -215,7 +215,7 @@ def _draw_measures(stored: StoredModel, document: Document, results: Mapping[str
     )
 
 
-def _trained_head_count(stored: StoredModel) -> int:
+def _trained_head_count(stored: RunModel) -> int:
     """Return the number of heads that the included run was trained with."""
     model = stored.config.model
     assert isinstance(model, TransformerTextConfig)

@@ -6,14 +6,17 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.errors import LineageError
+from explorer.catalogue import task_row
+from explorer.errors import InvalidSetting, LineageError
 from explorer.labs.generation.state import MAX_MODELS, GenerationState
+from explorer.model.model import Model
+from explorer.model.run_model import RunModel
+from explorer.tasks.text.config import TextConfig
 from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget, draw_examples, reset_button
 from explorer.ui.training import stored_models
-from explorer.ui.training.inspectable_model import InspectableModel
-from explorer.ui.training.pretrained_models import pretrained_titles
+from explorer.ui.training.stored_models import real_model_titles
 
 PROMPTS = ("Romeo", "ROMEO:", "To be, or not to be", "The king ", "")
 
@@ -35,7 +38,7 @@ def with_prompt(state: GenerationState, prompt: str) -> GenerationState:
 
 def model_picker(session: PageSession[GenerationState]) -> None:
     """Draw the choice of models."""
-    titles = stored_models.model_titles(("text",), selected=session.state.models) | pretrained_titles("decoder")
+    titles = stored_models.model_titles(("text",), selected=session.state.models) | real_model_titles("decoder")
     bind_widget(session, "models", st.multiselect, options=titles, max_selections=MAX_MODELS, width=420)
 
 
@@ -54,13 +57,13 @@ def sampling_row(session: PageSession[GenerationState]) -> None:
                 reset_button(session)
 
 
-def selected_models(session: PageSession[GenerationState]) -> dict[str, InspectableModel]:
+def selected_models(session: PageSession[GenerationState]) -> dict[str, Model]:
     """Return the selected models that can generate, by name; show why others cannot."""
     found, messages = {}, []
     for name in session.state.models:
         try:
             stored_model = stored_models.find_model(name)
-            stored_model.check_generates_text()
+            check_generates_text(stored_model)
             found[name] = stored_model
         except LineageError as error:
             messages.append(str(error))
@@ -69,3 +72,13 @@ def selected_models(session: PageSession[GenerationState]) -> dict[str, Inspecta
         if stored_model.summary:
             st.caption(escape_markdown(stored_model.summary))
     return found
+
+
+def check_generates_text(stored_model: Model) -> None:
+    """Raise InvalidSetting for a model that generates no text; a run of another task may be linked to this page."""
+    if isinstance(stored_model, RunModel) and not isinstance(stored_model.config.task, TextConfig):
+        task = task_row(stored_model.config.task).title.lower()
+        raise InvalidSetting(
+            f"The run “{stored_model.name}” learned {task}, it cannot write. Choose a language model above."
+        )
+    stored_model.check_generates_text()

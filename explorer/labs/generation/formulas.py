@@ -11,13 +11,13 @@ import streamlit as st
 from explorer.labs.generation.models import focused_model, limit_length, tokenizer_of
 from explorer.labs.generation.state import GenerationState
 from explorer.labs.generation.temperature_slider import GeneratedTexts, cache_key, generate_texts
+from explorer.model.model import Model
 from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.result_section import show_when_ready
-from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.wording import visible_whitespace
 
 
-def section(state: GenerationState, models: Mapping[str, InspectableModel]) -> None:
+def section(state: GenerationState, models: Mapping[str, Model]) -> None:
     """Draw the formulas of temperature and of the Gumbel-max trick, with the logits of the selected position."""
     explanation(
         "A model gives every token a number, its logit. The softmax of the logits divided by the temperature τ gives "
@@ -45,7 +45,7 @@ def section(state: GenerationState, models: Mapping[str, InspectableModel]) -> N
     )
 
 
-def _draw_example(state: GenerationState, stored_model: InspectableModel, texts: GeneratedTexts) -> None:
+def _draw_example(state: GenerationState, stored_model: Model, texts: GeneratedTexts) -> None:
     """Draw the formulas with the numbers of the selected position."""
     first, second = likeliest_tokens(stored_model, state, texts)
     named = escape_markdown(f"“{first}” and “{second}”")
@@ -55,7 +55,7 @@ def _draw_example(state: GenerationState, stored_model: InspectableModel, texts:
         st.latex(line)
 
 
-def likeliest_tokens(stored_model: InspectableModel, state: GenerationState, texts: GeneratedTexts) -> tuple[str, str]:
+def likeliest_tokens(stored_model: Model, state: GenerationState, texts: GeneratedTexts) -> tuple[str, str]:
     """Return the texts of the two most probable tokens at the selected position."""
     names = tokenizer_of(stored_model).tokens
     first, second = (visible_whitespace(names[id]) for id in texts.likeliest[state.of, state.at].tolist())

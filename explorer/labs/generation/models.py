@@ -11,7 +11,7 @@ from jaxtyping import Int
 from explorer.generation import generate, sampling
 from explorer.labs.generation.state import GenerationState
 from explorer.lazy_libraries import torch
-from explorer.ui.training.inspectable_model import InspectableModel
+from explorer.model.model import Model
 from explorer.ui.wording import quote_first
 
 if TYPE_CHECKING:
@@ -37,13 +37,12 @@ def sampling_settings(state: GenerationState) -> sampling.Sampling:
     return sampling.Sampling(float(state.t), top_k, float(state.top_p), float(state.min_p), state.seed)
 
 
-def encode_prompt(stored_model: InspectableModel, prompt: str) -> EncodedPrompt:
+def encode_prompt(stored_model: Model, prompt: str) -> EncodedPrompt:
     """Encode a prompt for a stored model. Raises DamagedRun or TextError."""
     tokenizer = tokenizer_of(stored_model)
     lowered = prompt.lower() if stored_model.lowercase else prompt
-    given, unseen = generate.prompt_ids(tokenizer, lowered)
-    ids = [*stored_model.prompt_start, *given.tolist()]
-    text = tokenizer.decode(given.tolist())
+    ids, unseen = stored_model.read_prompt(prompt)
+    text = tokenizer.decode(ids[len(stored_model.prompt_start) :])
     notes = []
     if not tokenizer.encode(lowered).tolist():
         notes.append(generate.FROM_NOTHING if prompt.strip() else "")
@@ -61,19 +60,19 @@ def encode_prompt(stored_model: InspectableModel, prompt: str) -> EncodedPrompt:
     return EncodedPrompt(tuple(ids), text, " ".join(filter(None, notes)))
 
 
-def limit_length(state: GenerationState, models: Mapping[str, InspectableModel]) -> GenerationState:
+def limit_length(state: GenerationState, models: Mapping[str, Model]) -> GenerationState:
     """Return the state with texts that all models can generate in a few seconds, so that they have the same length."""
     return replace(state, tokens=min([state.tokens, *(each.most_generated for each in models.values())]))
 
 
-def tokenizer_of(stored_model: InspectableModel) -> Tokenizer:
+def tokenizer_of(stored_model: Model) -> Tokenizer:
     """Return the tokenizer of a language model."""
     tokenizer = stored_model.tokenizer
     assert tokenizer, "a language model has one"
     return tokenizer
 
 
-def focused_model(models: Mapping[str, InspectableModel], state: GenerationState) -> str:
+def focused_model(models: Mapping[str, Model], state: GenerationState) -> str:
     """Return the name of the model whose distribution is shown, among those that can generate."""
     return state.focused_model if state.focused_model in models else list(models)[-1]
 

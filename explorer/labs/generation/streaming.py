@@ -18,19 +18,19 @@ from explorer.labs.generation.models import (
     tokenizer_of,
 )
 from explorer.labs.generation.state import GenerationState
+from explorer.model.model import Model
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section, tab_token
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.web.results import register as register_answer
 from explorer.web.token_streams import StreamAnswer
 
 _KEY = "writing"
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> None:
+def section(session: PageSession[GenerationState], models: Mapping[str, Model]) -> None:
     """Draw a long text of every model, from the same prompt and with the same random numbers."""
     state = session.state
     explanation("The random numbers are those of above, so at the same temperature each text begins in the same way.")
@@ -53,7 +53,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, Inspecta
 
 
 def _draw_streams(
-    models: Mapping[str, InspectableModel],
+    models: Mapping[str, Model],
     addresses: Mapping[str, str],
     state: GenerationState,
     document: Document,
@@ -83,7 +83,7 @@ def _draw_streams(
     document.component("text_stream", data, _KEY)
 
 
-def stream_text(stored_model: InspectableModel, state: GenerationState) -> Iterator[streaming.Chunk]:
+def stream_text(stored_model: Model, state: GenerationState) -> Iterator[streaming.Chunk]:
     """Generate the text of a model chunk by chunk. Raises LineageError."""
     prompt = id_tensor(encode_prompt(stored_model, state.prompt).ids)
     return streaming.stream_chunks(

@@ -25,11 +25,11 @@ from explorer.labs.generation.models import (
 )
 from explorer.labs.generation.state import GenerationState
 from explorer.labs.generation.token_tree import sample_tokens
+from explorer.model.model import Model
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
-from explorer.ui.training.inspectable_model import InspectableModel
 from explorer.ui.wording import join_words
 from explorer.web import background
 from explorer.web.results import is_ready, pack, register_arrays
@@ -53,12 +53,12 @@ class GeneratedTexts:
     content: bytes  # every array that the browser needs
 
 
-def cache_key(stored_model: InspectableModel, state: GenerationState) -> tuple[Hashable, ...]:
+def cache_key(stored_model: Model, state: GenerationState) -> tuple[Hashable, ...]:
     """Return the cache key of a model's texts. The key of a model trained on a visitor's text contains its SHA-256."""
     return ("studio-texts", *stored_model.cache_key, state.prompt, state.tokens, *sampling_key(state))
 
 
-def generate_texts(stored_model: InspectableModel, state: GenerationState) -> GeneratedTexts:
+def generate_texts(stored_model: Model, state: GenerationState) -> GeneratedTexts:
     """Generate the texts of a model at all temperatures. Raises LineageError.
 
     It takes a second at most, with a large real model about ten.
@@ -81,7 +81,7 @@ class SelectedPosition:
     content: bytes  # logits and noise, for the browser
 
 
-def inspect_position(stored_model: InspectableModel, state: GenerationState) -> SelectedPosition:
+def inspect_position(stored_model: Model, state: GenerationState) -> SelectedPosition:
     """Compute the logits of the selected position. Raises LineageError."""
     prompt, preceding = encode_prompt(stored_model, state.prompt), _preceding_ids(stored_model, state)
     found = temperature_grid.sampling_inputs(
@@ -91,7 +91,7 @@ def inspect_position(stored_model: InspectableModel, state: GenerationState) -> 
     return SelectedPosition(text_end(tokenizer_of(stored_model).decode([*prompt.ids, *preceding])), content)
 
 
-def _preceding_ids(stored_model: InspectableModel, state: GenerationState) -> tuple[int, ...]:
+def _preceding_ids(stored_model: Model, state: GenerationState) -> tuple[int, ...]:
     """Return the tokens before the selected position: of the text if it is computed, otherwise generated again.
 
     It does not wait for the text, because work that waits for other work can block all threads.
@@ -103,7 +103,7 @@ def _preceding_ids(stored_model: InspectableModel, state: GenerationState) -> tu
     return sample_tokens(stored_model, replace(state, t=temperatures()[state.of]), (), state.at)
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> None:
+def section(session: PageSession[GenerationState], models: Mapping[str, Model]) -> None:
     """Draw the slider, the texts and the distribution."""
     state = limit_length(session.state, models)
     if state.tokens < session.state.tokens:
@@ -130,7 +130,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, Inspecta
 
 
 def required_results(
-    models: Mapping[str, InspectableModel], state: GenerationState
+    models: Mapping[str, Model], state: GenerationState
 ) -> dict[str, Request[GeneratedTexts | SelectedPosition]]:
     """Return what the component needs: every model's texts, then the selected position of the focused one."""
     results: dict[str, Request[GeneratedTexts | SelectedPosition]] = {
@@ -145,7 +145,7 @@ def required_results(
 
 
 def draw_slider(
-    models: Mapping[str, InspectableModel],
+    models: Mapping[str, Model],
     state: GenerationState,
     document: Document,
     found: Mapping[str, GeneratedTexts | SelectedPosition],
@@ -202,7 +202,7 @@ def draw_slider(
     document.component("temperature", data, _KEY)
 
 
-def _token_names(stored_model: InspectableModel) -> dict[str, object]:
+def _token_names(stored_model: Model) -> dict[str, object]:
     """Return the texts of all tokens by id, or the address of a long list, which the browser fetches once."""
     names = tokenizer_of(stored_model).tokens
     if len(names) <= MAX_NAMES:
@@ -211,13 +211,13 @@ def _token_names(stored_model: InspectableModel) -> dict[str, object]:
     return {"tokens": [], "names": register_arrays(pack({"names": content}), stored_model.cache_key)}
 
 
-def _is_generating(stored_model: InspectableModel, state: GenerationState) -> bool:
+def _is_generating(stored_model: Model, state: GenerationState) -> bool:
     """Return whether the texts of a model are not computed yet; those that failed are."""
     future = background.results().get(cache_key(stored_model, state))
     return future is None or not is_ready(future)
 
 
-def apply_events(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> bool:
+def apply_events(session: PageSession[GenerationState], models: Mapping[str, Model]) -> bool:
     """Apply the component's events to the state, temperature and selected position; return whether it has changed."""
     state = session.state
     if isinstance(event := pop_event(_KEY, "temperature"), int | float) and 0 <= event <= 2:

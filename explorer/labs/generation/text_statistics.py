@@ -12,18 +12,18 @@ from explorer.labs.generation import findings
 from explorer.labs.generation.findings import MeasuredTexts
 from explorer.labs.generation.models import encode_prompt, id_tensor, limit_length, sampling_key, sampling_settings
 from explorer.labs.generation.state import GenerationState
+from explorer.model.model import Model
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
-from explorer.ui.training.inspectable_model import InspectableModel
 
 SEEDS = 8  # texts of a model at each temperature
 HEIGHT = 300
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> None:
+def section(session: PageSession[GenerationState], models: Mapping[str, Model]) -> None:
     """Draw three statistics of eight texts at every temperature."""
     explanation(
         "**Distinct-4** is the share of sequences of four tokens that are distinct. **Repetition** is the share of "
@@ -41,7 +41,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, Inspecta
 
 
 def _draw_statistics(
-    models: Mapping[str, InspectableModel],
+    models: Mapping[str, Model],
     state: GenerationState,
     document: Document,
     measured: Mapping[str, MeasuredTexts],
@@ -55,11 +55,11 @@ def _draw_statistics(
     document.caption(findings.statistics_caption(named, state))
 
 
-def _cache_key(stored_model: InspectableModel, state: GenerationState) -> tuple[Hashable, ...]:
+def _cache_key(stored_model: Model, state: GenerationState) -> tuple[Hashable, ...]:
     return ("studio-measures", *stored_model.cache_key, state.prompt, state.tokens, *sampling_key(state))
 
 
-def measure(stored_model: InspectableModel, state: GenerationState) -> MeasuredTexts:
+def measure(stored_model: Model, state: GenerationState) -> MeasuredTexts:
     """Compute the statistics of a model's texts and of its corpus, in a second or two. Raises LineageError."""
     from explorer.generation.text_statistics import compute_statistics
     from explorer.generation.text_statistics import compute_statistics_by_temperature as over_temperatures
@@ -80,9 +80,7 @@ def measure(stored_model: InspectableModel, state: GenerationState) -> MeasuredT
     return MeasuredTexts(written, np.mean(rows, axis=0) if rows else None, held_out)
 
 
-def _panel(
-    which: int, models: Mapping[str, InspectableModel], measured: Mapping[str, MeasuredTexts], here: float
-) -> Panel:
+def _panel(which: int, models: Mapping[str, Model], measured: Mapping[str, MeasuredTexts], here: float) -> Panel:
     """Return the panel of one statistic, with a line for each model."""
     title, name = (("distinct-4", "distinct4"), ("repetition", "repetition8"), ("log-probability", "log_probability"))[
         which
@@ -118,7 +116,7 @@ def _panel(
 
 
 def _corpus_values(
-    which: int, models: Mapping[str, InspectableModel], measured: Mapping[str, MeasuredTexts]
+    which: int, models: Mapping[str, Model], measured: Mapping[str, MeasuredTexts]
 ) -> list[tuple[str, float]]:
     """Return the statistic of the corpus: one line in ink if it is the same for all models, else one in each model's
     colour.

@@ -19,12 +19,12 @@ from explorer.labs.generation.models import (
     tokenizer_of,
 )
 from explorer.labs.generation.state import MAX_PATH_LENGTH, GenerationState
+from explorer.model.model import Model
 from explorer.ui.components.base import pop_event
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section, show_when_ready
 from explorer.ui.state.session import PageSession, write_url
-from explorer.ui.training.inspectable_model import InspectableModel
 
 if TYPE_CHECKING:
     from explorer.generation.temperature_grid import Candidate
@@ -34,7 +34,7 @@ _KEY = "tree"
 _MORE = "lineage.tree.more"  # a path, and how many tokens the visitor wants to be sampled after it
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, InspectableModel]) -> None:
+def section(session: PageSession[GenerationState], models: Mapping[str, Model]) -> None:
     """Draw the candidates at every position of a path through the tokens."""
     state = session.state
     stored_model = models[focused_model(models, state)]
@@ -82,7 +82,7 @@ def _store_path(session: PageSession[GenerationState], path: tuple[int, ...], tr
         write_url(session)
 
 
-def _validate(session: PageSession[GenerationState], stored_model: InspectableModel) -> GenerationState:
+def _validate(session: PageSession[GenerationState], stored_model: Model) -> GenerationState:
     """Return the state without a path that contains token ids outside of the model's vocabulary."""
     state, count = session.state, stored_model.vocabulary_size
     unknown_ids = [id for id in state.path or () if id >= count]
@@ -95,9 +95,7 @@ def _validate(session: PageSession[GenerationState], stored_model: InspectableMo
     return state
 
 
-def tree_data(
-    stored_model: InspectableModel, state: GenerationState, path: tuple[int, ...], more: int
-) -> dict[str, Any]:
+def tree_data(stored_model: Model, state: GenerationState, path: tuple[int, ...], more: int) -> dict[str, Any]:
     """Return the data of the component: a path, `more` tokens sampled after it, and the candidates at every position.
 
     Raises LineageError.
@@ -165,9 +163,7 @@ def _apply_events(session: PageSession[GenerationState], vocabulary: int) -> boo
     return True
 
 
-def sample_tokens(
-    stored_model: InspectableModel, state: GenerationState, path: tuple[int, ...], tokens: int
-) -> tuple[int, ...]:
+def sample_tokens(stored_model: Model, state: GenerationState, path: tuple[int, ...], tokens: int) -> tuple[int, ...]:
     """Sample `tokens` more tokens after a path. Raises LineageError."""
     from explorer.generation.temperature_grid import continue_path
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.ui.state.fields import PageState, setting
-from explorer.ui.training.model_input import ENGLISH_EXAMPLES
 
 FIRST_SENTENCE = ENGLISH_EXAMPLES[0]
 

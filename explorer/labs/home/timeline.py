@@ -12,6 +12,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.errors import LineageError
+from explorer.inspection import load_model
 from explorer.models.configs import NgramTextConfig
 from explorer.number_format import format_signed, superscript
 from explorer.run_store import store
@@ -19,7 +20,6 @@ from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import VOCABULARY
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request
-from explorer.ui.training.run_view import load_run_model
 
 SENTENCE = ("human", "not", "preserve", "nature")
 SOURCE = (3, 1, 4, 1, 5, 9, 2, 6, 8)  # digits that the model with attention reverses
@@ -120,16 +120,16 @@ def _word_weights(run: StoredRun) -> Figure:
 
 def _gradients_reaching_back(*runs: StoredRun) -> Figure:
     """Return how much of the gradient arrives at each symbol before training; the station is about the last run."""
-    from explorer.inspection.load_model import load_model, to_array
     from explorer.inspection.recurrent.input_gradients import gradient_norms
-    from explorer.tasks.recall import RecallConfig
-    from explorer.tasks.recall_rows import evaluation_sequences
+    from explorer.tasks.recall import RecallConfig, evaluation_sequences
 
     lines, parts = [], []
     for run in runs:
         task = run.config.task_as(RecallConfig)
         ids = evaluation_sequences(task, task.length, SEQUENCES)
-        norms = to_array(gradient_norms(load_model(run, run.snapshot_steps()[0]).stack, ids, run.config.replicas))
+        norms = load_model.to_array(
+            gradient_norms(load_model.load_model(run, run.snapshot_steps()[0]).stack, ids, run.config.replicas)
+        )
         powers = _relative_powers(norms)
         lines.append({"label": _short_title(run), "colour": f"--m-{run.config.model_name}", "values": powers.tolist()})
         parts.append(f"{_short_title(run)} 10 to the power {powers[0]:.0f}")
@@ -210,11 +210,10 @@ def _gates_compared(lstm: StoredRun, gru: StoredRun) -> Figure:
 def _alignment(run: StoredRun) -> Figure | None:
     """Return which input digit each output digit attends to; None if the model does not reverse the source."""
     from explorer.inspection.attention.alignment import align
-    from explorer.inspection.load_model import load_model
     from explorer.models.translation import Translator
     from explorer.tasks.seq2seq.digits import ReverseConfig
 
-    model = load_model(run).single_replica(0)
+    model = load_model.load_model(run).single_replica(0)
     assert isinstance(model, Translator)
     aligned = align(model, run.config.task_as(ReverseConfig), SOURCE)
     if aligned.weights is None or aligned.target[:-1] != SOURCE[::-1]:
@@ -239,7 +238,7 @@ def _attention_to_not(run: StoredRun) -> Figure | None:
 
     if run.curves.last("exact_accuracy")[0] < 1 - 1e-6:
         return None
-    view = negation_sentences.sentence_attention(load_run_model(run), SENTENCE, 0)
+    view = negation_sentences.sentence_attention(load_model.shared_model(run), SENTENCE, 0)
     head = find_attending_head(view.tokens, view.weights[-1])
     row = view.weights[-1, head, 0]
     numbers = ", ".join(f"{token} {weight:.2f}" for token, weight in zip(view.tokens, row, strict=True))

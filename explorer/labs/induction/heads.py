@@ -18,6 +18,7 @@ from explorer.inspection.words import labelling
 from explorer.labs.induction import findings
 from explorer.labs.induction.row_input import Views, head_scores, loaded_model, select_finished
 from explorer.labs.induction.state import MAX_CHARACTERS, InductionState
+from explorer.model.run_model import RunModel
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.tasks.sequence_labelling.induction import LETTERS, InductionConfig
 from explorer.ui.components.base import pop_event
@@ -28,7 +29,6 @@ from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.model_input import clamp_heads, parse_head_event, parse_heads, parse_heads_event
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.stored_model import StoredModel
 from explorer.web.background import submit
 from explorer.web.results import Content, Section, pack, register, register_arrays
 
@@ -91,7 +91,7 @@ def heads_section(session: PageSession[InductionState], views: Views) -> None:
             width=120,
         )
     assert view.stored is not None
-    stored_model = StoredModel(view.stored.key, f"{titles[name]}, seed {view.config.seeds[replica]}", view.stored)
+    stored_model = RunModel(view.stored, view.stored.key, f"{titles[name]}, seed {view.config.seeds[replica]}")
 
     def requests() -> Mapping[str, Request[HeadReading | HeadScores]]:
         if _apply_events(session, stored_model):
@@ -114,20 +114,20 @@ def heads_section(session: PageSession[InductionState], views: Views) -> None:
     )
 
 
-def _size(stored_model: StoredModel) -> tuple[int, int]:
+def _size(stored_model: RunModel) -> tuple[int, int]:
     model = stored_model.config.model
     assert isinstance(model, TransformerTaggerConfig)
     return model.layers, model.heads
 
 
-def _normalize(state: InductionState, stored_model: StoredModel, replica: int) -> InductionState:
+def _normalize(state: InductionState, stored_model: RunModel, replica: int) -> InductionState:
     """Return the state with heads, a step and a seed that the model has."""
     layers, heads = _size(stored_model)
     fits = state.layer is not None and state.head is not None and state.layer < layers and state.head < heads
     return replace(
         state,
         replica=replica,
-        step=state.step if state.step in _snapshot_steps(stored_model) else None,
+        step=state.step if state.step in stored_model.steps else None,
         layer=state.layer if fits else None,
         head=state.head if fits else None,
         off=clamp_heads(state.off, layers, heads),
@@ -136,19 +136,11 @@ def _normalize(state: InductionState, stored_model: StoredModel, replica: int) -
     )
 
 
-def _has_positions(stored_model: StoredModel) -> bool:
+def _has_positions(stored_model: RunModel) -> bool:
     return getattr(stored_model.config.model, "positions", "none") != "none"
 
 
-def _is_causal(stored_model: StoredModel) -> bool:
-    return bool(getattr(stored_model.config.model, "causal", False))
-
-
-def _snapshot_steps(stored_model: StoredModel) -> list[int]:
-    return stored_model.run.snapshot_steps()  # type: ignore[union-attr]  # a stored run
-
-
-def _parse_row(stored_model: StoredModel, text: str) -> labelling.TypedRow:
+def _parse_row(stored_model: RunModel, text: str) -> labelling.TypedRow:
     return labelling.parse_row(stored_model.config.task_as(InductionConfig), text)
 
 
@@ -161,10 +153,10 @@ def _score_heads(view: RunView) -> HeadScores:
     return HeadScores(scores, find_roles(scores), rise)
 
 
-def _read_heads(stored_model: StoredModel, state: InductionState) -> HeadReading:
+def _read_heads(stored_model: RunModel, state: InductionState) -> HeadReading:
     """Run one seed on the row. Raises LineageError."""
     row = _parse_row(stored_model, state.text)
-    model = stored_model.model(state.replica, state.step)
+    model = stored_model.module(state.replica, state.step)
     ablation = attend.Ablation(parse_heads(state.off), parse_heads(state.flat), no_positions=state.unplaced)
     unchanged = attend.attend(model, row.ids)
     changed = attend.attend(model, row.ids, ablation) if state.is_ablated else unchanged
@@ -176,7 +168,7 @@ def _read_heads(stored_model: StoredModel, state: InductionState) -> HeadReading
     return HeadReading(
         row.ids,
         "".join(LETTERS[id] for id in row.ids),
-        pack({"weights": attend.pack_weights(changed.weights, _is_causal(stored_model))}),
+        pack({"weights": attend.pack_weights(changed.weights, stored_model.is_causal)}),
         (changed_mean, unchanged_mean),
         len(known),
     )
@@ -184,7 +176,7 @@ def _read_heads(stored_model: StoredModel, state: InductionState) -> HeadReading
 
 def _draw(
     state: InductionState,
-    stored_model: StoredModel,
+    stored_model: RunModel,
     token: str,
     document: Document,
     results: Results,
@@ -217,10 +209,10 @@ def _only(scores: Float[ndarray, "layers heads"], head: attend.Head) -> Float[nd
 
 
 def _component_data(
-    state: InductionState, stored_model: StoredModel, token: str, reading: HeadReading, measured: HeadScores
+    state: InductionState, stored_model: RunModel, token: str, reading: HeadReading, measured: HeadScores
 ) -> dict[str, object]:
     layers, heads = _size(stored_model)
-    steps, count = _snapshot_steps(stored_model), len(reading.ids)
+    steps, count = stored_model.steps, len(reading.ids)
     opened = (
         measured.roles[state.replica].get("induction", (0, 0)) if state.layer is None else (state.layer, state.head)
     )
@@ -229,7 +221,7 @@ def _component_data(
         "ids": list(reading.ids),
         "layers": layers,
         "heads": heads,
-        "causal": _is_causal(stored_model),
+        "causal": stored_model.is_causal,
         "masked": [],
         "address": register_arrays(reading.content, stored_model.cache_key),
         "open": list(opened),
@@ -250,15 +242,15 @@ def _component_data(
         "worth_error": None,
         "worth_of": "the second copy",
         "unit": "symbol",
-        "colour": stored_model.row.colour,
+        "colour": stored_model.colour,
         "title": stored_model.title,
         "file": f"induction-{stored_model.name}",
     }
 
 
-def _snapshot_data(state: InductionState, stored_model: StoredModel, token: str) -> dict[str, object] | None:
+def _snapshot_data(state: InductionState, stored_model: RunModel, token: str) -> dict[str, object] | None:
     """Return the steps of the training slider; None if the run has too few snapshots."""
-    steps = _snapshot_steps(stored_model)
+    steps = stored_model.steps
     if len(steps) < _MIN_SNAPSHOTS:
         return None
     key = ("induction-snapshots", *stored_model.cache_key, state.replica, state.text)
@@ -275,17 +267,17 @@ def _snapshot_data(state: InductionState, stored_model: StoredModel, token: str)
     return {"steps": steps, "curve": curve, "unit": "nats", "address": address}
 
 
-def _read_snapshots(stored_model: StoredModel, replica: int, text: str) -> bytes:
+def _read_snapshots(stored_model: RunModel, replica: int, text: str) -> bytes:
     """Return the packed attention weights of one seed at every snapshot. Raises LineageError."""
     ids = _parse_row(stored_model, text).ids
     weights = [
-        attend.pack_weights(attend.attend(stored_model.model(replica, step), ids).weights, _is_causal(stored_model))
-        for step in _snapshot_steps(stored_model)
+        attend.pack_weights(attend.attend(stored_model.module(replica, step), ids).weights, stored_model.is_causal)
+        for step in stored_model.steps
     ]
     return pack({"weights": np.stack(weights)})
 
 
-def _apply_events(session: PageSession[InductionState], stored_model: StoredModel) -> bool:
+def _apply_events(session: PageSession[InductionState], stored_model: RunModel) -> bool:
     """Apply the component's events to the state; return whether other parts of the section have changed.
 
     Every value is checked: a browser can send anything.
@@ -299,7 +291,7 @@ def _apply_events(session: PageSession[InductionState], stored_model: StoredMode
     for name, options in _OPTIONS.items():
         if (value := pop_event(_KEY, name)) in options:
             state = replace(state, **{name: value})
-    steps = _snapshot_steps(stored_model)
+    steps = stored_model.steps
     if type(value := pop_event(_KEY, "step")) is int and value in steps:
         state = replace(state, step=None if value == steps[-1] else value)
     if isinstance(value := pop_event(_KEY, "touch"), dict):

@@ -21,7 +21,7 @@ from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget, reset_button
-from explorer.ui.training.run_view import RunView, load_run_model
+from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds
 
@@ -56,7 +56,7 @@ def select_finished(views: Views) -> dict[str, RunView]:
 def loaded_model(view: RunView) -> load_model.LoadedModel:
     """Return the model of a finished run. Raises DamagedRun."""
     assert view.stored is not None
-    return load_run_model(view.stored)
+    return load_model.shared_model(view.stored)
 
 
 @cached(key=lambda view: view.cache_key)

@@ -20,6 +20,7 @@ from explorer.labs.negation.answers import answers_section
 from explorer.labs.negation.english_state import MAX_TYPED, EnglishLab, EnglishSession
 from explorer.labs.negation.model_internals import internals_section, learned_weights_section
 from explorer.labs.negation.sentence_input import draw_file_form, draw_sentence_input
+from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.number_format import format_duration
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.sentiment.config import TESTED
@@ -31,7 +32,6 @@ from explorer.ui.page_sections import lead
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import fragment
 from explorer.ui.state.widgets import draw_choice, setting_widget
-from explorer.ui.training.model_input import ENGLISH_EXAMPLES
 from explorer.ui.training.run_view import run_views
 from explorer.ui.training.save_offer import save_offer
 from explorer.ui.wording import join_words

@@ -12,12 +12,12 @@ from explorer.catalogue import MODELS, models_of, task_row
 from explorer.errors import LineageError
 from explorer.experiments.default_runs import ENGLISH_MODELS, SENTIMENT_SEEDS
 from explorer.labs.negation.state import MAX_URL_TEXT
+from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.ui.state.fields import setting
 from explorer.ui.state.open_experiment import OpenExperiment
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.state.session import ExperimentSession, focused_run, has_just_arrived, unread_url
 from explorer.ui.state.visitor import current_visitor
-from explorer.ui.training.model_input import ENGLISH_EXAMPLES
 
 MAX_TYPED = 10_000  # characters of the sentence; a longer one than MAX_URL_TEXT is not in the address
 # A training of some seconds, in which the models learn from fewer sentences.

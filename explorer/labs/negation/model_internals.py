@@ -14,6 +14,7 @@ from numpy import ndarray
 from explorer import charts, ui
 from explorer.catalogue import MODELS
 from explorer.charts.style import INK, SOFT, css_colour, escape_markup, horizontal_line, labelled_ticks, round_values
+from explorer.inspection import load_model
 from explorer.inspection.words import negation_sentences
 from explorer.inspection.words.attending_head import find_attending_head
 from explorer.labs.negation import findings
@@ -22,7 +23,6 @@ from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import NegationLab
 from explorer.number_format import format_percent, format_signed
 from explorer.tasks.negation import NegationConfig
-from explorer.ui.training.run_view import load_run_model
 from explorer.ui.wording import join_words
 
 _COLUMNS = 3  # panels side by side
@@ -203,10 +203,10 @@ def sentence_panels(
     row, classes, task = MODELS[model], classes_of(run), run.config.task
     of_grammar = isinstance(task, NegationConfig) and task.corpus == "grammar"
     if model in _SUMS:
-        contributions = negation_sentences.CONTRIBUTIONS[model](load_run_model(run), words, look)
+        contributions = negation_sentences.CONTRIBUTIONS[model](load_model.shared_model(run), words, look)
         return [_sum_panel(_SUMS[model], row.title, contributions, classes)]
     if model in ("rnn", "lstm", "gru"):
-        reading = negation_sentences.sustain_by_token(load_run_model(run), words, look)
+        reading = negation_sentences.sustain_by_token(load_model.shared_model(run), words, look)
         name = classes[reading.towards]
         others = classes[0] if len(classes) == 2 else f"not {name}"
         finding = findings.reading_finding(reading.tokens, reading.sustain, name)
@@ -223,7 +223,7 @@ def sentence_panels(
         ]
     if model == "transformer":
         window = getattr(run.config.model, "window", 0) if of_grammar else 0  # other sentences may be long
-        attention = negation_sentences.sentence_attention(load_run_model(run), words, look, window)
+        attention = negation_sentences.sentence_attention(load_model.shared_model(run), words, look, window)
         layer = min(layer, len(attention.weights) - 1)
         heads = attention.weights[layer]
         chosen = find_attending_head(attention.tokens, heads) if head is None else min(head, len(heads) - 1)
@@ -308,7 +308,7 @@ def weights_panel(model: str, run: Run, look: int) -> ui.Panel | None:
     own = not (isinstance(task, NegationConfig) and task.corpus == "grammar")
     if model in ("bag_of_words", "bag_of_bigrams"):
         weights_of = negation_sentences.word_weights if model == "bag_of_words" else negation_sentences.pair_weights
-        view, classes = weights_of(load_run_model(run), look), classes_of(run)
+        view, classes = weights_of(load_model.shared_model(run), look), classes_of(run)
         colours = f"Brown is {classes[0]}, teal is {classes[1]}." if len(classes) == 2 else ""
         which = "words" if model == "bag_of_words" else "pairs"
         kept = (
@@ -324,7 +324,7 @@ def weights_panel(model: str, run: Run, look: int) -> ui.Panel | None:
             title=f"{row.title}: weights",
             caption=f"{colours} {kept}".strip(),
         )
-    plane = negation_sentences.embedding_map(load_run_model(run), look)
+    plane = negation_sentences.embedding_map(load_model.shared_model(run), look)
     if plane is None:
         return None
     share = format_percent(plane.share, 0)

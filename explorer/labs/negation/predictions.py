@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection import load_model
 from explorer.inspection.words import negation_sentences
 from explorer.inspection.words import word_effects as effects
 from explorer.labs.negation.state import negation_task
@@ -19,7 +20,6 @@ from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import Language
 from explorer.training.record import Record
-from explorer.ui.training.run_view import load_run_model
 
 Run: TypeAlias = StoredRun | Record  # the record of a private run is in memory only
 
@@ -38,7 +38,7 @@ def class_probabilities(
         if recorded is not None:  # the run recorded its answer to this sentence: no model has to be loaded
             sustain = np.asarray(run.curves.answers["sustain"][-1][:, recorded])
             return np.stack([1 - sustain, sustain], axis=1)
-    return negation_sentences.class_probabilities(load_run_model(run), words, length)
+    return negation_sentences.class_probabilities(load_model.shared_model(run), words, length)
 
 
 def classes_of(run: Run) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def classes_of(run: Run) -> tuple[str, ...]:
 
 def word_effects(run: Run, words: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
     """Return each word of an English sentence with what it contributes; see `inspection.words.word_effects`."""
-    found = effects.word_effects(load_run_model(run), words)
+    found = effects.word_effects(load_model.shared_model(run), words)
     return tuple(zip(found.words, found.values.tolist(), strict=True))
 
 
@@ -56,4 +56,4 @@ def probabilities_of_sentences(
     run: Run, sentences: tuple[tuple[str, ...], ...]
 ) -> Float[ndarray, "sentences replicas classes"]:
     """Return the probability of each class of many sentences for every seed."""
-    return negation_sentences.probabilities_of_sentences(load_run_model(run), sentences)
+    return negation_sentences.probabilities_of_sentences(load_model.shared_model(run), sentences)

@@ -17,7 +17,7 @@ from explorer.inspection.language import perplexity
 from explorer.labs.perplexity import findings
 from explorer.labs.perplexity.state import CONTEXTS, STRIDES, PerplexityState
 from explorer.run_store import store
-from explorer.ui import visitor_text
+from explorer.tasks.text import corpora
 from explorer.ui.wording import count_seeds
 
 RUN = "text-best-seeds"
@@ -28,7 +28,7 @@ _DASHES = {1: "solid", 2: "10px,4px", 4: "2px,4px"}
 
 def window_section(session: ui.PageSession[PerplexityState]) -> None:
     """Draw the loss of an included run by the context and the stride with which the text is read."""
-    if not visitor_text.is_corpus_available("tinyshakespeare"):
+    if not corpora.is_corpus_available("tinyshakespeare"):
         ui.empty_panel("Tiny Shakespeare, which these networks predict, is not on this machine.", 120)
         return
     try:

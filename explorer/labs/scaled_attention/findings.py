@@ -78,7 +78,7 @@ def training_text(divided: LossCurves | None, raw: LossCurves | None) -> str:
     if scaled_learned.all() and raw_learned.all():
         parts.append(_ratio_of_steps(scaled_steps, raw_steps))
     else:
-        difference = solved_difference(scaled_learned, raw_learned, paired=False)
+        difference = solved_difference(scaled_learned, raw_learned)
         parts.append(f"Number of seeds that learn it: {describe_judgement(judge([difference])[0])}.")
     return " ".join(parts)
 

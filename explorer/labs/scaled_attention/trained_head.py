@@ -15,6 +15,7 @@ from explorer.errors import LineageError
 from explorer.inspection.attention import logit_lens
 from explorer.labs.scaled_attention import component
 from explorer.labs.scaled_attention.state import ScaledAttentionState
+from explorer.model.model import Model
 from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems
 from explorer.ui.result_section import Request, result_section
@@ -22,7 +23,6 @@ from explorer.ui.state import url_codec
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
-from explorer.ui.training.inspectable_model import InspectableModel
 
 MAX_TOKENS = 12  # the tables have room for
 HEIGHT = 900
@@ -40,7 +40,7 @@ class HeadActivations:
 class SelectedModel:
     """The selected model, or the reason why it has no attention to show."""
 
-    stored: InspectableModel | None
+    stored: Model | None
     layers: int = 1
     heads: int = 1
     error: str = ""
@@ -51,7 +51,7 @@ def select_model(session: PageSession[ScaledAttentionState]) -> SelectedModel:
     state = session.state
     try:
         stored = stored_models.find_model(state.model)
-        layers, heads = stored.attention.layers, stored.attention.heads
+        layers, heads = stored.layout.layers, stored.layout.heads
     except LineageError as error:
         return SelectedModel(None, error=str(error))
     if state.layer >= layers or state.head >= heads:
@@ -104,11 +104,11 @@ def _draw(state: ScaledAttentionState, document: Document, results: Mapping[str,
         )
 
 
-def read_head(stored: InspectableModel, state: ScaledAttentionState) -> HeadActivations:
+def read_head(stored: Model, state: ScaledAttentionState) -> HeadActivations:
     """Run the model on the first tokens of a text and return the tensors of the selected head. Raises LineageError."""
     text = stored.tokenize(stored.text_or_example(state.say))
     ids = text.ids[:MAX_TOKENS]
-    activations = logit_lens.head_activations(stored.model(), ids, state.layer, state.head)
+    activations = logit_lens.head_activations(stored.module(), ids, state.layer, state.head)
     id_text = " ".join(map(str, ids))
     head = {
         "name": f"{stored.cache_key} {state.layer} {state.head} {id_text}",

@@ -19,8 +19,8 @@ from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
-from explorer.ui.training.pretrained_models import find_pretrained
 from explorer.ui.training.real_model_choice import card_key, choose_real_model
+from explorer.ui.training.stored_models import find_real_model
 
 Result: TypeAlias = Union["senses.SenseNeighbours", "coreference.Coreference"]
 _RANDOM = 4  # networks
@@ -53,7 +53,7 @@ def real_senses_section(session: PageSession[SentenceEncoderState]) -> None:
         pool="patient",
         partly=True,
     )
-    real_word_section(session, find_pretrained(card.name))
+    real_word_section(session, find_real_model(card.name))
 
 
 def _neighbours(card: ModelCard, seed: int | None) -> senses.SenseNeighbours:

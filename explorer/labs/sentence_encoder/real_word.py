@@ -14,18 +14,18 @@ from explorer.figures.words.sense_similarity import SimilarityLine, similarity_t
 from explorer.inspection.pretrained import word_similarity
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES, MIN_REAL_SENTENCES, SentenceEncoderState
+from explorer.model.real_model import COLOUR, RealModel
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.pretrained_models import COLOUR, PretrainedModel
 
 HEIGHT = 320
 
 
-def real_word_section(session: PageSession[SentenceEncoderState], model: PretrainedModel) -> None:
+def real_word_section(session: PageSession[SentenceEncoderState], model: RealModel) -> None:
     """Draw the fields for the sentences and the word, and the similarities."""
     state = session.state
     st.subheader("One word in your sentences", anchor=False)
@@ -65,12 +65,12 @@ def real_word_section(session: PageSession[SentenceEncoderState], model: Pretrai
     result_section("real-word", requests, draw, "The sentences are being read …", HEIGHT + 130, partly=True)
 
 
-def _similarity(model: PretrainedModel, sentences: tuple[str, ...], word: str) -> ndarray:
-    return word_similarity.word_similarity(model.model(), model.tokenizer, sentences, word)
+def _similarity(model: RealModel, sentences: tuple[str, ...], word: str) -> ndarray:
+    return word_similarity.word_similarity(model.module(), model.tokenizer, sentences, word)
 
 
-def _random_similarity(model: PretrainedModel, sentences: tuple[str, ...], word: str) -> ndarray:
-    return word_similarity.random_word_similarity(model.model(), model.tokenizer, sentences, word)
+def _random_similarity(model: RealModel, sentences: tuple[str, ...], word: str) -> ndarray:
+    return word_similarity.random_word_similarity(model.module(), model.tokenizer, sentences, word)
 
 
 def _draw(title: str, word: str, reference: int, document: Document, results: Mapping[str, ndarray]) -> None:

@@ -71,7 +71,7 @@ def clipping_verdict(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> st
 
 def clipping_caption(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> str:
     """Return whether the differences between the runs with and without clipping are certain."""
-    learned = solved_difference(unclipped.accuracy >= LEARNED, clipped.accuracy >= LEARNED, paired=False)
+    learned = solved_difference(unclipped.accuracy >= LEARNED, clipped.accuracy >= LEARNED)
     ratio = _ratio_difference(clipped, unclipped)
     judgements = judge([learned, *([ratio] if ratio else [])])
     first, second = (format_significant(_median_ratio(each)) for each in (clipped, unclipped))

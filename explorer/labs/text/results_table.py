@@ -13,9 +13,9 @@ from explorer.labs.text import findings
 from explorer.labs.text.standings import Standing, compute_standing, convert_loss, unit_name
 from explorer.labs.text.state import UNITS, TextLab
 from explorer.number_format import format_duration
+from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
-from explorer.ui import visitor_text
 from explorer.ui.page_sections import perplexity_link
 from explorer.ui.wording import percentage
 
@@ -43,7 +43,7 @@ def _results_table(task: TextConfig, views: Mapping[str, ui.RunView], standings:
     low, high = charts.span_of(losses, 0.0)
     edge = max(0.1 * (high - low), 0.01)
     calls: dict[str, ui.Call[Any]] = {"table": ui.Call(dict)}  # is there at once, so that the others are not waited for
-    if visitor_text.is_available(task):
+    if corpora.is_available(task):
         calls["text"] = ui.Call(bits_per_byte.count_held_out_text, task)
         runs = {model: run for model in standings if task.test and (run := views[model].loaded_run)}
         calls |= {model: ui.Call(final_losses.final_test_loss, run) for model, run in runs.items()}

@@ -36,7 +36,7 @@ def text_section(session: ExperimentSession[TextLab]) -> None:
             options={name: TOKENS[name] for name in lab.tokenizers},
         )
     st.caption(ui.escape_markdown(visitor_text.CORPUS_DESCRIPTIONS[lab.corpus]))
-    if not visitor_text.is_corpus_available(lab.corpus):
+    if not corpora.is_corpus_available(lab.corpus):
         draw_missing_corpus(session, "The text itself is not on this machine yet. What is shown was trained elsewhere.")
     elif lab.awaiting_text:
         st.caption("The previous text is shown until you paste or upload a text; training on it takes some minutes.")
@@ -49,7 +49,7 @@ def text_section(session: ExperimentSession[TextLab]) -> None:
 
 def lines_section(task: TextConfig) -> None:
     """Draw how many held-out lines also occur in the training part, if the text is available."""
-    if visitor_text.is_available(task):
+    if corpora.is_available(task):
         ui.show("text-lines", ui.Call(_measure_lines, task), lines_view, waiting="", height=24, pool="quick")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from explorer.labs.text.state import TextLab
-from explorer.ui import visitor_text
+from explorer.tasks.text import corpora
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.training import train_controls
 from explorer.ui.training.run_view import RunView
@@ -38,4 +38,4 @@ def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunV
 
 def text_is_available(lab: TextLab) -> bool:
     """Return whether the chosen text can be read now."""
-    return not lab.awaiting_text and visitor_text.is_available(lab.task)
+    return not lab.awaiting_text and corpora.is_available(lab.task)

@@ -10,13 +10,13 @@ from explorer.inspection.language.tokenizers import TrainedTokenizer, truncate_t
 from explorer.labs.tokens import findings
 from explorer.labs.tokens.state import TokensState, truncate_typed
 from explorer.labs.tokens.tokenizers import tokenizer_requests
+from explorer.model.real_model import COLOUR, RealModel
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.text import Tokenizer
 from explorer.ui.document import Document
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, fragment
-from explorer.ui.training.pretrained_models import COLOUR, PretrainedModel
 
 MOST_SHOWN = 120  # tokens of a tokenizer
 FRAGMENT = "tokens-real"  # it is redrawn when the typed text changes
@@ -48,7 +48,7 @@ def _split(title: str, colour: str, tokenizer: Tokenizer, text: str) -> _Split:
     )
 
 
-def real_tokenizer_section(session: PageSession[TokensState], config: TextConfig, model: PretrainedModel) -> None:
+def real_tokenizer_section(session: PageSession[TokensState], config: TextConfig, model: RealModel) -> None:
     """Draw the tokens and ids of both tokenizers."""
 
     def draw() -> None:
@@ -64,7 +64,7 @@ def real_tokenizer_section(session: PageSession[TokensState], config: TextConfig
     fragment(session, FRAGMENT, draw)
 
 
-def _split_real(model: PretrainedModel, text: str) -> _Split:
+def _split_real(model: RealModel, text: str) -> _Split:
     """Split a text with the tokenizer of a real model. Raises LineageError."""
     return _split(model.title, COLOUR, model.tokenizer, text)
 

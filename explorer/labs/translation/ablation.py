@@ -14,6 +14,7 @@ from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.comparison import Line
 from explorer.figures.seq2seq.translation import copy_accuracy_by_step, exact_match_by_ablation
+from explorer.inspection import load_model
 from explorer.inspection.attention import alignment
 from explorer.inspection.compare import median_and_range
 from explorer.inspection.seq2seq import copy_control
@@ -23,7 +24,6 @@ from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_track
 from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
 from explorer.ui.result_section import Request, result_section
-from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds, join_words
 
@@ -72,7 +72,7 @@ def _draw_ablations(
 def _exact_by_ablation(view: RunView) -> Float[ndarray, "ablations replicas"]:
     """Return the exact match over the trained lengths or formats; NaN where an ablation is impossible."""
     assert view.stored is not None
-    model = run_view.load_run_model(view.stored).stack
+    model = load_model.shared_model(view.stored).stack
     return alignment.exact_match_by_intervention(model, view.config.task, list(ABLATIONS), SOURCES)  # type: ignore[arg-type]  # a translator and its task
 
 

@@ -18,7 +18,6 @@ from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.model_picker import loaded_views
 from explorer.labs.translation.state import Task, TranslationState
 from explorer.number_format import format_probability
-from explorer.run_store.store import StoredRun
 from explorer.tasks.seq2seq import dates
 from explorer.tasks.seq2seq.config import (
     EOS,
@@ -37,7 +36,6 @@ from explorer.ui.page_sections import show_problems
 from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget, draw_examples
-from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView, untrained_panel
 
 _ROW = 62  # pixels of a model
@@ -105,11 +103,7 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
 def load_view_model(view: RunView) -> load_model.LoadedModel:
     """Return the model of a run view that has weights. Raises DamagedRun."""
     assert view.loaded_run is not None
-    return (
-        run_view.load_run_model(view.loaded_run)
-        if isinstance(view.loaded_run, StoredRun)
-        else load_model.load_model(view.loaded_run)
-    )
+    return load_model.shared_model(view.loaded_run)
 
 
 def compute_answers(view: RunView, task: TranslationConfig, source: tuple[int, ...]) -> SeedAnswers:

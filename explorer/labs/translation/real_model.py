@@ -14,13 +14,13 @@ from explorer.hub.files import CONFIG, read_json
 from explorer.inspection.pretrained import translation
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.state import TranslationState
+from explorer.model.real_model import RealModel
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget, draw_examples
-from explorer.ui.training.pretrained_models import PretrainedModel
 from explorer.ui.wording import join_words, visible_whitespace
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 36  # tokens that are drawn
@@ -29,7 +29,7 @@ _PLACEHOLDER = 420
 _LONGEST_PREFIX = 60  # characters
 
 
-def real_translation(session: PageSession[TranslationState], model: PretrainedModel) -> None:
+def real_translation(session: PageSession[TranslationState], model: RealModel) -> None:
     """Draw the field for the text, the translation and its alignment."""
     state, examples = session.state, model.example_texts
     text = state.read or examples[0]
@@ -63,7 +63,7 @@ def real_translation(session: PageSession[TranslationState], model: PretrainedMo
             query_params={"model": model.name, "say": text},
         )
     requests: dict[str, Request[translation.PretrainedTranslation]] = {
-        "translation": ((*model.cache_key, "translation", text), lambda: translation.translate_and_align(model, text))
+        "translation": ((*model.cache_key, "translation", text), lambda: model.align_translation(text))
     }
     if prefixes := _task_prefixes(model):
         quoted = join_words([f"“{each}”" for each in prefixes])
@@ -72,7 +72,7 @@ def real_translation(session: PageSession[TranslationState], model: PretrainedMo
     result_section("translation-real", requests, draw, f"{model.title} translates the text …", _PLACEHOLDER)
 
 
-def _task_prefixes(model: PretrainedModel) -> tuple[str, ...]:
+def _task_prefixes(model: RealModel) -> tuple[str, ...]:
     """Return the beginnings of texts with which a model was trained, from its config.json."""
     try:
         tasks = read_json(Path(model.card.folder) / CONFIG).get("task_specific_params")

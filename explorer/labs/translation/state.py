@@ -11,6 +11,7 @@ from explorer.catalogue import TASKS, task_row
 from explorer.errors import InvalidSetting, LineageError, shorten
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.translation import VARIANTS, variant_of
+from explorer.model.example_texts import TASK_EXAMPLES
 from explorer.tasks.seq2seq.config import TranslationConfig, read_source
 from explorer.tasks.seq2seq.own_pairs import own_pairs_task, pair_table
 from explorer.tasks.seq2seq.pairs import PairsConfig, PairTable
@@ -18,7 +19,6 @@ from explorer.training.config import RunConfig, validate
 from explorer.ui.state.experiment_state import VariantComparison
 from explorer.ui.state.fields import check_fingerprint, missing_text_message, setting
 from explorer.ui.state.run_lookup import find_config
-from explorer.ui.training.model_input import TASK_EXAMPLES
 
 Task = Literal["reverse", "copy", "dates", "pairs"]
 Look = Literal["source", "encoder", "decoder"]

@@ -22,8 +22,8 @@ from explorer.inspection.words.word_vectors import (
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.questions import Views, select_finished, table_of
 from explorer.labs.word_vectors.state import WordVectorsState
+from explorer.tasks.text import corpora
 from explorer.tasks.word_vectors_grammar import ANTONYMS, HOMOGRAPH, PROFESSIONS, SENSES
-from explorer.ui import visitor_text
 from explorer.ui.components.plot_frame import Panel, add_plot_frame
 from explorer.ui.components.table import add_table, column, strip_cell
 from explorer.ui.document import Document
@@ -41,7 +41,7 @@ def frequency_section(state: WordVectorsState, views: Views) -> None:
     For the grammar, whose frequencies are made up, they are those of the included run on Tiny Shakespeare.
     """
     trained, name = select_finished(views), ""
-    if state.read_corpus == "grammar" and visitor_text.is_corpus_available("tinyshakespeare"):
+    if state.read_corpus == "grammar" and corpora.is_corpus_available("tinyshakespeare"):
         config = word_vectors.config("skip_gram", "tinyshakespeare")
         trained, name = select_finished(run_views({"skip_gram": config})) or trained, " on Tiny Shakespeare"
     if not trained:

@@ -45,7 +45,7 @@ def controls(session: PageSession[WordVectorsState]) -> None:
 def _check_text(session: PageSession[WordVectorsState]) -> None:
     """Say so if the text cannot be read; stored vectors can be looked at all the same."""
     state = session.state
-    if not visitor_text.is_corpus_available(state.corpus):
+    if not corpora.is_corpus_available(state.corpus):
         draw_missing_corpus(session, "Tiny Shakespeare is not on this server yet, so nothing can be trained on it.")
     elif state.read_corpus == "own":
         try:

@@ -8,12 +8,17 @@ vocabulary, are the same for every configuration with the same size of the vocab
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from jaxtyping import Int
+
 from explorer.errors import TextError
+from explorer.lazy_libraries import torch
+from explorer.seeds import generator
+from explorer.tasks.negation import SentenceRows
 from explorer.tasks.once import Once
 from explorer.tasks.own_tables import read_labelled
 from explorer.tasks.sentiment import grammar
@@ -161,3 +166,42 @@ def read_own_sentences(sha: str) -> tuple[Rated, ...]:
         )
     labels = [known[names[label]] for label in table.labels]
     return tuple(Rated(split_english(" ".join(words)), label) for words, label in zip(table.words, labels, strict=True))
+
+
+_SORTED_TOGETHER = 50  # batches whose sentences are sorted by their length
+
+
+def example_rows(examples: Sequence[Example], padding: int) -> SentenceRows:
+    """Return sentences as rows, padded to the longest one; in 16 bits, because there are many."""
+    lengths = torch.tensor([len(each.ids) for each in examples])
+    longest = int(lengths.max())
+    ids = torch.full((len(examples), longest), padding, dtype=torch.int16)
+    ids[torch.arange(longest) < lengths[:, None]] = torch.tensor(
+        [id for each in examples for id in each.ids], dtype=torch.int16
+    )
+    return SentenceRows(ids, torch.tensor([each.label for each in examples]), lengths)
+
+
+def batches(
+    lengths: Int[torch.Tensor, " sentences"], seeds: Sequence[int], order: int, batch_size: int, steps: int
+) -> Iterator[Int[torch.Tensor, "replicas batch"]]:
+    """Yield the indices of the sentences of each step. In a round each seed reads every sentence, in its own order.
+
+    Sentences of about the same length are together in a batch, so that little of it is padding. At a step, all seeds
+    read about the same length.
+    """
+    purpose = f"order/{order}" if order else "order"
+    generators = [generator(seed, purpose) for seed in seeds]
+    shared = generator(0, purpose)  # decides at which step which length is read
+    size = _SORTED_TOGETHER * batch_size
+    step = 0
+    while True:
+        rounds = torch.stack([torch.randperm(len(lengths), generator=each) for each in generators])
+        for part in torch.split(rounds, size, dim=-1):
+            by_length = part.gather(-1, lengths[part].argsort(dim=-1, stable=True))
+            parts = torch.split(by_length, batch_size, dim=-1)
+            for i in torch.randperm(len(parts), generator=shared).tolist():
+                if step == steps:
+                    return
+                yield parts[i]
+                step += 1

@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+
+from explorer.lazy_libraries import torch
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Token ids, the target label at every position, and the loss mask (True: in the loss)."""
 
-    ids: Int[Tensor, "*replicas batch time"]
-    targets: Int[Tensor, "*replicas batch time"]
-    mask: Bool[Tensor, "*replicas batch time"]
+    ids: Int[torch.Tensor, "*replicas batch time"]
+    targets: Int[torch.Tensor, "*replicas batch time"]
+    mask: Bool[torch.Tensor, "*replicas batch time"]
 
 
-def unmasked_rows(ids: Int[Tensor, "batch time"], targets: Int[Tensor, "batch time"]) -> Rows:
+def unmasked_rows(ids: Int[torch.Tensor, "batch time"], targets: Int[torch.Tensor, "batch time"]) -> Rows:
     """Return rows whose every position is in the loss."""
     return Rows(ids, targets, torch.ones_like(ids, dtype=torch.bool))
 
@@ -34,37 +33,39 @@ def stack_replicas(parts: Sequence[Rows], padding: int) -> Rows:
     return Rows(ids, pad_and_stack(targets, 0), pad_and_stack(masks, 0))
 
 
-def pad_rows(rows: Iterable[Sequence[int]], fill: int) -> Int[Tensor, "rows longest"]:
+def pad_rows(rows: Iterable[Sequence[int]], fill: int) -> Int[torch.Tensor, "rows longest"]:
     """Return rows of numbers as one tensor; shorter rows are padded at the end."""
     rows = list(rows)
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows])
 
 
-def pad_and_stack(parts: Sequence[Tensor], fill: int) -> Tensor:
+def pad_and_stack(parts: Sequence[torch.Tensor], fill: int) -> torch.Tensor:
     """Return tensors stacked on a new first axis, each padded on its last axis to the longest."""
     longest = max(part.shape[-1] for part in parts)
-    return torch.stack([F.pad(part, (0, longest - part.shape[-1]), value=fill) for part in parts])
+    return torch.stack([torch.nn.functional.pad(part, (0, longest - part.shape[-1]), value=fill) for part in parts])
 
 
 def position_losses(
-    logits: Float[Tensor, "*batch time labels"], targets: Int[Tensor, "*batch time"]
-) -> Float[Tensor, "*batch time"]:
+    logits: Float[torch.Tensor, "*batch time labels"], targets: Int[torch.Tensor, "*batch time"]
+) -> Float[torch.Tensor, "*batch time"]:
     """Return the cross-entropy at every position, in nats."""
-    return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none").view(targets.shape)
+    return torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none").view(
+        targets.shape
+    )
 
 
 def logits_per_replica(
-    model: nn.Module, ids: Int[Tensor, "batch time"], replicas: int
-) -> Float[Tensor, "replicas batch time labels"]:
+    model: torch.nn.Module, ids: Int[torch.Tensor, "batch time"], replicas: int
+) -> Float[torch.Tensor, "replicas batch time labels"]:
     """Return the logits of every replica for the same rows; a single replica also has a replica axis."""
-    logits: Tensor = model(ids.expand(replicas, *ids.shape) if replicas > 1 else ids)
+    logits: torch.Tensor = model(ids.expand(replicas, *ids.shape) if replicas > 1 else ids)
     return logits.view(replicas, *ids.shape, -1)
 
 
 def score(
-    model: nn.Module, rows: Rows, replicas: int
-) -> tuple[Bool[Tensor, "replicas batch time"], Float[Tensor, "replicas batch time"]]:
+    model: torch.nn.Module, rows: Rows, replicas: int
+) -> tuple[Bool[torch.Tensor, "replicas batch time"], Float[torch.Tensor, "replicas batch time"]]:
     """Return whether each prediction is correct and its loss in nats, at all positions, also masked ones."""
     logits = logits_per_replica(model, rows.ids, replicas)
     return logits.argmax(dim=-1) == rows.targets, position_losses(
@@ -73,13 +74,13 @@ def score(
 
 
 def masked_mean(
-    values: Float[Tensor, "replicas batch time"], mask: Bool[Tensor, "batch time"]
-) -> Float[Tensor, " replicas"]:
+    values: Float[torch.Tensor, "replicas batch time"], mask: Bool[torch.Tensor, "batch time"]
+) -> Float[torch.Tensor, " replicas"]:
     """Return the mean over the positions in the mask."""
     return (values * mask).sum(dim=(-2, -1)) / mask.sum()
 
 
-def prefix_losses(model: nn.Module, rows: Rows, replicas: int) -> dict[str, Float[Tensor, "replicas ..."]]:
+def prefix_losses(model: torch.nn.Module, rows: Rows, replicas: int) -> dict[str, Float[torch.Tensor, "replicas ..."]]:
     """Return the losses of next-symbol rows by position, for whole rows and for prefixes.
 
     A whole row is read at once, as in training. A prefix ends at the predicting position, as in generation. Both losses
@@ -97,7 +98,9 @@ def prefix_losses(model: nn.Module, rows: Rows, replicas: int) -> dict[str, Floa
     }
 
 
-def _prefix_losses_by_position(model: nn.Module, rows: Rows, replicas: int) -> Float[Tensor, "replicas time"]:
+def _prefix_losses_by_position(
+    model: torch.nn.Module, rows: Rows, replicas: int
+) -> Float[torch.Tensor, "replicas time"]:
     means = []
     for length in range(1, rows.ids.shape[-1] + 1):
         last = logits_per_replica(model, rows.ids[:, :length], replicas)[..., -1:, :]

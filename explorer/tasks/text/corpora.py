@@ -23,7 +23,7 @@ from typing import NamedTuple
 from cachetools import LRUCache
 
 from explorer.environment import environment
-from explorer.errors import CorpusMissing, NeedsText, TextError, shorten
+from explorer.errors import CorpusMissing, LineageError, NeedsText, TextError, shorten
 from explorer.tasks.text.config import TextConfig
 
 TINYSHAKESPEARE = "tinyshakespeare.txt"
@@ -129,6 +129,24 @@ def text_length(config: TextConfig) -> int:
         return len(load_text(config))
     except (NeedsText, CorpusMissing):
         return 0
+
+
+def is_corpus_available(corpus: str) -> bool:
+    """Return whether a corpus is on this machine, without a download."""
+    if corpus != "tinyshakespeare":
+        return True
+    settings = environment()
+    return any(folder and (folder / TINYSHAKESPEARE).exists() for folder in (settings.data_dir, settings.cache))
+
+
+def is_available(task: TextConfig) -> bool:
+    """Return whether the text of a task is available without a download; an own text must still be in memory."""
+    if task.corpus != "own":
+        return is_corpus_available(task.corpus)
+    try:
+        return bool(load_text(task))
+    except LineageError:
+        return False
 
 
 def reset() -> None:

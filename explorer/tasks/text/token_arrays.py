@@ -31,6 +31,7 @@ from numpy import ndarray
 
 from explorer.environment import environment
 from explorer.errors import DamagedRun, TextError
+from explorer.lazy_libraries import torch
 from explorer.tasks.once import Once
 from explorer.tasks.text.config import VERSION, TextConfig
 from explorer.tokenization.text import Tokenizer, from_json, train
@@ -139,9 +140,7 @@ def split_at_random(count: int, held_out: float, test: float, split_seed: int) -
     They are shuffled with `split_seed`, as in the assignment; the first are for training, the last for tests. At least
     one is for training and one for validation, so that a test split of few lines may be empty.
     """
-    from torch import Generator, randperm  # here, because most tokens need no torch
-
-    shuffled = randperm(count, generator=Generator().manual_seed(split_seed)).numpy()
+    shuffled = torch.randperm(count, generator=torch.Generator().manual_seed(split_seed)).numpy()
     training = min(max(1, int((1 - held_out) * count)), count - 1)
     validation = max(1, int((1 - test) * (count - training)))
     parts = np.full(count, TEST)

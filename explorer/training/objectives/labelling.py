@@ -1,6 +1,6 @@
 """The objective of sequence labelling: mean cross-entropy over all positions in the loss mask.
 
-The task defines its evaluation, in its `…_rows.py`.
+The module of the task draws the batches and evaluates a model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class LabellingObjective(Objective):
 
     def __init__(self, config: RunConfig, model: nn.Module) -> None:
         self.config, self.model, self.task = config, model, labelling_task(config)
-        self.rows: Any = import_module(f"{type(self.task).__module__}_rows")
+        self.rows: Any = import_module(type(self.task).__module__)
 
     @staticmethod
     def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:

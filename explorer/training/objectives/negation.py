@@ -1,6 +1,6 @@
 """The objective of the negation task: the distinct sentences, weighted by how often each was drawn.
 
-See `tasks/distinct_rows.py`. An evaluation needs no forward pass of its own, because every step reads every row.
+See `tasks/negation.py`. An evaluation needs no forward pass of its own, because every step reads every row.
 """
 
 from __future__ import annotations
@@ -16,10 +16,18 @@ from torch import Tensor, nn
 
 from explorer.catalogue import TaskConfig
 from explorer.seeds import generator
-from explorer.tasks.distinct_rows import batch_weights, row_ids, row_labels, row_lookup
-from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfig
-from explorer.tasks.own_sentences import Language, language_of, negation_data
-from explorer.tasks.own_sentences_rows import SentenceRows, batch_rows, sentence_rows
+from explorer.tasks.negation import (
+    CLASSES,
+    VOCABULARY,
+    Negation,
+    NegationConfig,
+    SentenceRows,
+    batch_weights,
+    row_ids,
+    row_labels,
+    row_lookup,
+)
+from explorer.tasks.own_sentences import Language, batch_rows, language_of, negation_data, sentence_rows
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch, on_processor
 from explorer.training.objective import Measurements, Objective, RecordLayout

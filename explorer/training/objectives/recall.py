@@ -15,8 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from explorer.models.recurrence import RecurrentClassifier
-from explorer.tasks.recall import RecallConfig, evaluation_lengths
-from explorer.tasks.recall_rows import batch, evaluation_sequences, fixed_sequences
+from explorer.tasks.recall import RecallConfig, batch, evaluation_lengths, evaluation_sequences, fixed_sequences
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch
 from explorer.training.objective import Objective, RecordLayout

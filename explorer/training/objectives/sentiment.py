@@ -17,11 +17,10 @@ from torch import Tensor, nn
 from explorer.errors import DamagedRun
 from explorer.models.layers import learning
 from explorer.seeds import generator
+from explorer.tasks.negation import SentenceRows
 from explorer.tasks.own_sentences import Language
-from explorer.tasks.own_sentences_rows import SentenceRows
 from explorer.tasks.sentiment.config import CLASSES, TESTED, SentimentConfig
-from explorer.tasks.sentiment.data import sentiment_data
-from explorer.tasks.sentiment.rows import batches, example_rows
+from explorer.tasks.sentiment.data import batches, example_rows, sentiment_data
 from explorer.tokenization.english import Pieces
 from explorer.training.config import RunConfig
 from explorer.training.objective import RecordLayout

@@ -16,8 +16,7 @@ from torch import Tensor, nn
 
 from explorer.models.word_vectors import WordVectors, negative_sampling_loss
 from explorer.tasks.word_similarity import analogy_hits, purity, questions_of, unit_vectors
-from explorer.tasks.word_vectors import WordVectorsConfig
-from explorer.tasks.word_vectors_rows import Batch, draw_batch, stack_batches, word_data
+from explorer.tasks.word_vectors import Batch, WordVectorsConfig, draw_batch, stack_batches, word_data
 from explorer.tokenization.word_level import WordLevel
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch

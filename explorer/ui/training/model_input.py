@@ -1,4 +1,4 @@
-"""What pages share that run a model on a text: example texts, and the head that is shown."""
+"""The text that a model reads and its heads, as URLs and events of components name them."""
 
 from __future__ import annotations
 
@@ -8,33 +8,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from explorer.errors import InvalidSetting, shorten
+from explorer.generation import generate
+from explorer.inspection.attention import attend
+from explorer.model.model import Model
 from explorer.ui.state.fields import setting
+from explorer.ui.wording import quote_first
 
 MAX_TEXT_LENGTH = 2_000  # characters of a text
 HEAD_PATTERN = re.compile(r"(\d{1,2})\.(\d{1,2})")
 Head: TypeAlias = tuple[int, int]  # layer and head, both counted from 0
-ENGLISH_EXAMPLES = (
-    "The film is not good",
-    "Not bad at all",
-    "Nobody liked the soup",
-    "I don't think the new teacher is rude",
-    "The plot is weak but the acting is great",
-    "The hotel could not be better",
-)
-TASK_EXAMPLES: dict[str, tuple[str, ...]] = {  # by task
-    "reverse": ("2718281828", "314159", "00000000", "12345678901234567890", "9876543210987654321098765"),
-    "copy": ("2718281828", "314159", "00000000", "12345678901234567890", "9876543210987654321098765"),
-    "dates": ("3rd of march 1997", "12/10/2003", "tuesday 4 july 2028", "31 february 1999", "5-nov-55"),
-    "sentiment": ENGLISH_EXAMPLES,
-}
-SENTENCE_EXAMPLES = ("human not preserve nature", "human preserve nature", "human not destroy nature")
-AGREEMENT_EXAMPLES = (
-    "the king near the queens behind the aunts is proud of",
-    "the queen near the kings behind the uncles is proud of",
-    "the kings near the queen are proud of",
-    "the king near the queens",
-)
-TEXT_EXAMPLES = ("the night and the day", "the night and no day", "Romeo, Romeo, O Romeo", "xqz vrk xqz vrk xqz v")
 
 
 @dataclass(frozen=True)
@@ -48,6 +30,24 @@ class HeadSelection:
     say: str | None = setting(None, longest=MAX_TEXT_LENGTH)  # None: the first of the model's examples
     layer: int = setting(1, low=0, high=63)
     head: int = setting(2, low=0, high=63)
+
+
+def input_notes(model: Model, text: attend.TokenizedInput) -> list[str]:
+    """Return what of a text was changed or left out for a model, in sentences."""
+    notes = list[str]()
+    if text.empty:
+        notes.append(generate.FROM_NOTHING)
+    if text.truncated:
+        where = "The beginning" if text.truncated_at == "start" else "The end"
+        limit = "The model reads" if len(text.ids) == model.context_length else "There is room for"
+        count = f"{len(text.ids)} {model.unit}s"
+        notes.append(f"{limit} {count} at once. {where} was left out: “{shorten(text.truncated)}”.")
+    if text.lowercased:
+        notes.append("The model was trained on lower-case letters, so the text is read in lower case.")
+    for unseen, become in ((text.dropped, "left out"), (text.unknown, "read as <unk>")):
+        if unseen:
+            notes.append(f"The training text has no {quote_first(unseen)}: {become}.")
+    return notes
 
 
 def check_heads(given: object) -> None:

@@ -12,7 +12,7 @@ from explorer.hub.suitable import Need, how_to_get, suitable_models
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.pretrained_models import find_pretrained, pretrained_titles
+from explorer.ui.training.stored_models import find_real_model, real_model_titles
 
 
 def choose_real_model(session: PageSession[Any], need: Need) -> ModelCard | None:
@@ -28,9 +28,9 @@ def choose_real_model(session: PageSession[Any], need: Need) -> ModelCard | None
     if name not in names:
         show_problems([f"“{name}” is no real {need} that is open on this machine; another one is shown."])
         name = names[0]
-    model = find_pretrained(name)
+    model = find_real_model(name)
     if len(names) > 1:
-        titles = pretrained_titles(model.card.kind)
+        titles = real_model_titles(model.card.kind)
         options = {each: titles[each] for each in names}
         bind_widget(session, "real", st.selectbox, shown=name, options=options, width=330)
     st.caption(escape_markdown(model.summary))

@@ -9,11 +9,12 @@ import streamlit as st
 
 from explorer.errors import InvalidSetting, LineageError
 from explorer.hub.architectures import Kind
+from explorer.model.real_model import RealModel
 from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.sections import page_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.pretrained_models import PretrainedModel, find_pretrained, pretrained_titles
+from explorer.ui.training.stored_models import find_real_model, real_model_titles
 
 
 def real_model_section(
@@ -21,19 +22,19 @@ def real_model_section(
     name: str,
     title: str,
     kinds: tuple[Kind, ...],
-    draw: Callable[[PretrainedModel], object],
+    draw: Callable[[RealModel], object],
 ) -> None:
     """Draw a section about a real model, and what its card says; nothing if no model of these kinds is open.
 
     The state of the page has the field `real`: the name of the model in a URL, or "" for the first one of the menu.
     """
-    titles = {each: title for kind in kinds for each, title in pretrained_titles(kind).items()}
+    titles = {each: title for kind in kinds for each, title in real_model_titles(kind).items()}
     selected = session.state.real or next(iter(titles), "")
     if not selected:
         return
     with page_section(name, title):
         try:
-            model = find_pretrained(selected)
+            model = find_real_model(selected)
             if model.card.kind not in kinds:
                 article = "a" if model.card.kind == "decoder" else "an"
                 raise InvalidSetting(f"{model.title} is {article} {model.card.kind}, which this section does not show.")

@@ -1,8 +1,4 @@
-"""The runs that a page shows: stored, stopped or being trained, with their models loaded once for all visitors.
-
-Cached models are shared by all visitors and must not be changed. Torch is imported only when a model is first used,
-because the first page must not wait for it.
-"""
+"""The runs that a page shows: stored, stopped or being trained."""
 
 from __future__ import annotations
 
@@ -13,10 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.byte_cache import cached
 from explorer.catalogue import ModelRow, model_row
-from explorer.errors import DamagedRun
-from explorer.inspection import load_model
 from explorer.jobs.job import JobView
 from explorer.jobs.service import service
 from explorer.run_store import store
@@ -106,7 +99,7 @@ def run_views(
     views = {}
     for model, config in configs.items():
         run_key = key(config)
-        stored = store.find_by_config(config, excluded=_broken, visitor=visitor_id)
+        stored = store.find_by_config(config, excluded=store.damaged, visitor=visitor_id)
         view = stopped = None
         if job := service.find(run_key, visitor_id):
             view = job.view()
@@ -117,32 +110,10 @@ def run_views(
             elif not view.done:
                 service.add_watcher(run_key, visitor_id)
         if stored is None and view is None:
-            stopped = store.find_by_config(config, excluded=_broken, unfinished=True, visitor=visitor_id)
+            stopped = store.find_by_config(config, excluded=store.damaged, unfinished=True, visitor=visitor_id)
         private = job.record if job and view and view.private else None
         views[model] = RunView(config, stored, view, stopped, private)
     return views
-
-
-@cached(key=lambda run: run.cache_key)
-def _load_run_model(run: StoredRun) -> load_model.LoadedModel:
-    return load_model.load_model(run)
-
-
-_broken: set[tuple[str, str]] = set()  # cache keys of runs whose weights could not be loaded
-
-
-def load_run_model(run: StoredRun | Record) -> load_model.LoadedModel:
-    """Return the model of a stored run, loaded once, or of one in memory.
-
-    Raises DamagedRun; `run_views` then skips that run.
-    """
-    if isinstance(run, Record):
-        return load_model.load_model(run)
-    try:
-        return _load_run_model(run)
-    except DamagedRun:
-        _broken.add(run.cache_key)
-        raise
 
 
 def untrained_panel(views: Mapping[str, RunView], sentence: str, height: int) -> None:

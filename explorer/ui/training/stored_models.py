@@ -1,15 +1,21 @@
-"""The models that a visitor can inspect: of included runs, of stored runs, and of runs on the visitor's own text.
+"""The models that a visitor can inspect: runs (included, stored, or on the visitor's own text), and real models.
 
-A run is named as in a URL: by its key, or by its name if it is included.
+A run is named as in a URL: by its key, or by its name if it is included. The name of a real model begins with “hub:”.
 """
 
 from __future__ import annotations
 
 from explorer.catalogue import MODELS, model_row, task_row
 from explorer.errors import InvalidSetting, LineageError, StoreError, UnknownRun, shorten
+from explorer.hub import opened
+from explorer.hub.architectures import Kind
 from explorer.hub.opened import PREFIX
+from explorer.hub.packages import MISSING, is_installed
 from explorer.jobs.job import JobView
 from explorer.jobs.service import service
+from explorer.model.model import Model
+from explorer.model.real_model import RealModel
+from explorer.model.run_model import RunModel
 from explorer.run_store import index, store
 from explorer.run_store.index import Query
 from explorer.tasks.own_sentences import SentenceConfig
@@ -17,9 +23,6 @@ from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.state.session import focused_run, has_just_arrived, page_url_params
 from explorer.ui.state.visitor import current_visitor
-from explorer.ui.training.inspectable_model import InspectableModel
-from explorer.ui.training.pretrained_models import find_pretrained
-from explorer.ui.training.stored_model import StoredModel
 
 TITLES = {  # of included runs that share their architecture with others
     "text-best": "Larger Transformer",
@@ -41,12 +44,24 @@ _FIRST = (
 )
 
 
-def find_model(name: str) -> InspectableModel:
+def find_model(name: str) -> Model:
     """Return the model that a URL names. Raises UnknownRun, DamagedRun or InvalidSetting."""
-    return find_pretrained(name) if name.startswith(PREFIX) else find_run(name)
+    return find_real_model(name) if name.startswith(PREFIX) else find_run(name)
 
 
-def find_run(name: str) -> StoredModel:
+def find_real_model(name: str) -> RealModel:
+    """Return the opened model that a URL names, as in “hub:gpt2”. Raises InvalidSetting if it is not open here."""
+    short = name.removeprefix(PREFIX)
+    try:
+        return RealModel(opened.find_card(name))
+    except InvalidSetting:
+        how = f"The operator opens it with “lineage open {shorten(short)}”."
+        raise InvalidSetting(
+            f"The real model “{shorten(short)}” is not open on this machine. {how if is_installed() else MISSING}"
+        ) from None
+
+
+def find_run(name: str) -> RunModel:
     """Return the run that a URL names. Raises UnknownRun, DamagedRun or InvalidSetting."""
     if name.startswith(PREFIX):
         raise InvalidSetting(
@@ -63,11 +78,11 @@ def find_run(name: str) -> StoredModel:
     return found
 
 
-def _find_run(name: str) -> StoredModel:
+def _find_run(name: str) -> RunModel:
     try:
         run = store.find(name)
         name = run.folder.name if run.shipped else run.key
-        return StoredModel(name, run.card.name or _default_title(run.config.title, name, run.shipped), run)
+        return RunModel(run, name, run.card.name or _default_title(run.config.title, name, run.shipped))
     except UnknownRun:
         job = service.find(name, current_visitor().id)
         if job is None or job.record is None:
@@ -75,7 +90,7 @@ def _find_run(name: str) -> StoredModel:
                 f"There is no model “{shorten(name)}” to ask: its run was deleted, or is on another machine. Choose "
                 "another one, or train it here."
             ) from None
-        return StoredModel(job.key, f"{model_row(job.record.config.model).title} on your text", job.record)
+        return RunModel(job.record, job.key, f"{model_row(job.record.config.model).title} on your text")
 
 
 def model_from_previous_page(tasks: tuple[str, ...], models: tuple[str, ...] = ()) -> str:
@@ -87,8 +102,15 @@ def model_from_previous_page(tasks: tuple[str, ...], models: tuple[str, ...] = (
         stored_model = find_run(name)
     except LineageError:
         return ""  # the previous page has shown the problem
-    fits = task_row(stored_model.config.task).name in tasks and (not models or stored_model.row.name in models)
+    config = stored_model.config
+    fits = task_row(config.task).name in tasks and (not models or model_row(config.model).name in models)
     return stored_model.name if fits else ""
+
+
+def real_model_titles(*kinds: Kind) -> dict[str, str]:
+    """Return the titles of the opened real models of these kinds, by the name in a URL, for a menu."""
+    models = [RealModel(card) for card in opened.opened_models() if card.kind in kinds]
+    return {model.name: f"{model.title} (real, {model.layout.size})" for model in models}
 
 
 def model_titles(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from explorer.csv_files import to_csv_file
+from explorer.lazy_libraries import pd
 from explorer.lessons.lesson import Question
 from explorer.web.classes.classroom import AnsweredQuestion
 
@@ -13,8 +14,6 @@ COLUMNS = ("question number", "question", "student", "vote 1", "vote 2")
 
 def format_answers(answered: Iterable[AnsweredQuestion]) -> bytes:
     """Return the answers as UTF-8 with the byte order mark that spreadsheets need to recognise it."""
-    import pandas as pd
-
     rows = [
         (each.number, _format_question(each.question), record.student, *(_cell(each.question, v) for v in record.votes))
         for each in answered

@@ -35,7 +35,10 @@ def read_facts() -> dict[str, object]:
         "workers": _read_workers(),
         "memory": dict(zip(("server", "workers"), read_memory(), strict=True)),
         "disk": {"free": shutil.disk_usage(home).free if home.is_dir() else 0},
-        "errors": _read_errors(),
+        "errors": [
+            {"time": error.time.isoformat(timespec="seconds"), "source": error.source, "exception": error.exception}
+            for error in server_log.last_errors()[:_SHOWN_ERRORS]
+        ],
     }
 
 
@@ -75,10 +78,3 @@ def read_memory() -> tuple[int, int]:
         except psutil.Error:  # it has ended meanwhile
             continue
     return this.memory_info().rss, workers
-
-
-def _read_errors() -> list[dict[str, str]]:
-    return [
-        {"time": error.time.isoformat(timespec="seconds"), "source": error.source, "exception": error.exception}
-        for error in server_log.last_errors()[:_SHOWN_ERRORS]
-    ]

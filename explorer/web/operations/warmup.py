@@ -8,6 +8,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from explorer.jobs.machine_speed import machine_speed
+from explorer.jobs.service import service
+from explorer.lazy_libraries import torch
+from explorer.run_store import index, operations, storage
+from explorer.training import recorder
+from explorer.training.config import default_config, with_settings
 
 log = logging.getLogger(__name__)
 FIRST_VISIT = 4.0  # seconds after the imports that are left to a first visitor, who needs the processor
@@ -47,40 +55,26 @@ def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
 
 def import_libraries() -> None:
     """Import what pages need and what takes seconds."""
-    import plotly.graph_objects  # noqa: F401
-    import scipy.optimize
-    import scipy.special  # noqa: F401
-    import torch
-
     torch.set_num_threads(1)  # on a server there is always other work for the second core
-    import explorer.inspection.words.negation_sentences
-    import explorer.training.recorder  # noqa: F401
+    for name in ("plotly.graph_objects", "scipy.optimize", "scipy.special", "explorer.training.recorder"):
+        import_module(name)
+    import_module("explorer.inspection.words.negation_sentences")
 
 
 def _prepare_for_first_visitor() -> None:
     import_libraries()
-    import plotly.graph_objects as go
-
-    from explorer.jobs.machine_speed import machine_speed
-    from explorer.run_store import operations, storage
-
     machine_speed()  # measured while nothing else runs
     storage.current().recover()
     operations.empty_trash()  # no browser tab is left that could restore a deleted run
-    go.Figure()  # the first figure loads plotly's validators
+    import_module("plotly.graph_objects").Figure()  # the first figure loads plotly's validators
     gc.freeze()  # loaded modules stay: exclude them from later collections
 
 
 def _prepare_for_later_visitors(prefetch: Sequence[Callable[[], object]]) -> None:
-    from explorer.jobs.service import service
-    from explorer.run_store import index
-    from explorer.training.config import default_config, with_settings
-    from explorer.training.recorder import record_run
-
     index.refresh()
     service.prepare()
     # The first training step of a process imports the compiler of torch.
-    record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2}))
+    recorder.record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2}))
     gc.collect()
     gc.freeze()
     for start_measuring in prefetch:

@@ -22,8 +22,13 @@ from explorer.inspection.load_model import load_model
 from explorer.models.taps import intervene
 from explorer.run_store import store
 from explorer.tasks.negation import Negation, NegationConfig
-from explorer.tasks.sequence_labelling.agreement import AgreementConfig
-from explorer.tasks.sequence_labelling.agreement_rows import answer_position, build_rows, evaluation_clauses, is_correct
+from explorer.tasks.sequence_labelling.agreement import (
+    AgreementConfig,
+    answer_position,
+    build_rows,
+    evaluation_clauses,
+    is_correct,
+)
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import default_config, with_settings

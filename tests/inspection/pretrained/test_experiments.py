@@ -23,7 +23,6 @@ from explorer.inspection.pretrained.random_network import random_network
 from explorer.inspection.pretrained.repeated_tokens import losses_without, repeated_tokens
 from explorer.inspection.pretrained.senses import ambiguous_occurrences, find_occurrence
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS
-from explorer.inspection.pretrained.translation import translate_and_align
 from explorer.inspection.pretrained.word_similarity import random_word_similarity, share_of_halvings, word_similarity
 from explorer.models.taps import intervene
 from tests import needs
@@ -160,12 +159,12 @@ def test_the_share_of_halvings_is_that_of_an_exact_permutation_test() -> None:
 
 @pytest.mark.parametrize("name", ["marian", "t5"])
 def test_translation_and_alignment_equal_those_of_transformers(name: str, tmp_path: Path, home: Path) -> None:
-    from explorer.inspection.pretrained.reader import find_reader
+    from explorer.model.real_model import find_real_model
     from tests.hub.tiny_models import random_model
     from tests.hub.tiny_tokenizers import open_tiny
 
-    model = find_reader(open_tiny(name, tmp_path))
-    found = translate_and_align(model, "a cat sat")
+    model = find_real_model(open_tiny(name, tmp_path))
+    found = model.align_translation("a cat sat")
     ids = model.tokenize("a cat sat").ids
     written = model.translate(ids)
     assert len(found.source) == len(ids) and len(found.target) == len(written) - 1
@@ -176,4 +175,4 @@ def test_translation_and_alignment_equal_those_of_transformers(name: str, tmp_pa
         expected = eager(**given, use_cache=False, output_attentions=True).cross_attentions
     np.testing.assert_allclose(found.weights, torch.cat(expected).numpy(), atol=1e-4)
     with pytest.raises(InvalidSetting, match="no text"):
-        translate_and_align(model, "  ")
+        model.align_translation("  ")

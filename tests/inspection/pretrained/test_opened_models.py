@@ -1,4 +1,4 @@
-"""How opened models read and translate texts, and the experiments as they are shown, on tiny models of letters."""
+"""The experiments with real models as they are shown, on tiny models of letters."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from explorer.errors import InvalidSetting
+from explorer.hub.card import ModelCard
+from explorer.hub.opened import find_card
 from explorer.inspection.attention.attend import attend
 from explorer.inspection.pretrained import opened_model as module
 from explorer.inspection.pretrained.coreference import coreference
 from explorer.inspection.pretrained.first_token import first_token_attention
-from explorer.inspection.pretrained.reader import PretrainedReader, find_reader
 from explorer.inspection.pretrained.repeated_tokens import RepeatScores
 from explorer.inspection.pretrained.senses import find_occurrence
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, SENTENCES, PronounPair
@@ -23,53 +24,15 @@ from tests import needs
 pytestmark = needs.transformers
 
 
-def reader(name: str, folder: Path) -> PretrainedReader:
+def card_of(name: str, folder: Path) -> ModelCard:
     from tests.hub.tiny_tokenizers import open_tiny
 
-    return find_reader(open_tiny(name, folder))
-
-
-def test_a_language_model_reads_the_end_of_a_text_and_generates(tmp_path: Path, home: Path) -> None:
-    model = reader("gpt2", tmp_path)
-    texts = (("A cat", None), ("a cat", 3), ("x" * 60, 99), ("", None))
-    whole, end, long, empty = (model.tokenize(text, most) for text, most in texts)
-    assert (whole.ids, whole.unknown, whole.lowercased) == ((3, 2, 3, 6, 4, 23), ("A",), True)
-    assert (end.tokens, end.truncated, end.truncated_at, end.lowercased) == (("c", "a", "t"), "a ", "start", False)
-    assert (long.tokens, long.truncated) == (("x",) * 40, "x" * 20)
-    assert (empty.ids, empty.tokens, empty.empty, whole.empty) == ((3, 2), (" ", "<unk>"), True, False)
-    assert model.token_texts([4, 2, 1], [3]) == ["a", "<unk>", "</s>"]
-    assert (model.parts, model.steps, model.prompt_start, model.default_query(["a", "b"])) == ((), (), (), 1)
-    assert [model.count_truncated(tokens) for tokens in (39, 40, 41)] == [0, 0, 20]
-    assert model.attention_part("cross", [3, 4])[1] == (3, 4) and model.check_step(None) is None
-    with pytest.raises(InvalidSetting, match=r"No weights of step 5 of tiny-gpt2 are on this machine\. Leave the step"):
-        model.check_step(5)
-    generator = model.text_generator()
-    assert (generator.context, generator.start, generator.model) == (40, (), model.module())
-
-
-def test_an_encoder_reads_the_beginning_and_an_encoder_decoder_translates_first(tmp_path: Path, home: Path) -> None:
-    model = reader("bert", tmp_path)
-    whole, begin = (model.tokenize("a cat", most) for most in (None, 4))
-    assert (whole.ids, whole.tokens) == ((2, 5, 7, 31, 50, 3), ("[CLS]", "a", " c", "a", "t", "[SEP]"))
-    assert (begin.ids, begin.truncated, begin.truncated_at) == ((2, 5, 7, 3), "##at", "end")
-    assert model.tokenize("", 1).ids == (2, 3) and model.tokenize("a cat", 1).ids == (2, 5, 3)
-    queries = (["a", "b", "[MASK]"], ["<mask>", "b"], ["a", "b", "c"], ["a"])
-    assert [model.default_query(tokens) for tokens in queries] == [2, 0, 1, 0]
-    both = reader("t5", tmp_path)
-    ids = both.tokenize("a cat").ids
-    target = both.translate(ids)
-    assert ids == (3, 4, 3, 6, 4, 23, 1) and target[0] == 0 and len(target) <= 65
-    assert both.parts == ("encoder", "decoder", "cross")
-    seen = {part: both.attention_part(part, ids)[1] for part in ("encoder", "decoder", "cross", "")}  # type: ignore[arg-type]
-    assert seen == {"encoder": ids, "decoder": target[:-1], "cross": target[:-1], "": target[:-1]}
-    for each, what in ((model, "an encoder"), (both, "an encoder-decoder")):
-        with pytest.raises(InvalidSetting, match=f"is {what}, it does not continue texts"):
-            each.text_generator()
+    return find_card(open_tiny(name, folder))
 
 
 def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    card, encoder = reader("gpt2", tmp_path).card, module.opened_model(reader("bert", tmp_path).card)
-    opened = module.opened_model(card)
+    card, bert = card_of("gpt2", tmp_path), card_of("bert", tmp_path)
+    opened, encoder = module.opened_model(card), module.opened_model(bert)
     assert opened.pool == tuple(range(3, 30)) and encoder.pool[0] == 5
     assert (opened.period, encoder.period) == (20, 19), "two copies, and the token before them, in a context of 40"
     assert opened.ids("a c") == (3, 4, 3, 6) and encoder.ids("a") == (2, 5, 3)
@@ -95,9 +58,9 @@ def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypa
         module.loss_without_group(card, "previous-token head", 3)
     others = module.first_token_of_others(card, 5)
     assert len(others.shares) == 20 and others.uniform == pytest.approx(np.mean([1 / n for n in (2, 3, 4, 5)]))
-    first = first_token_attention(opened.model, [opened._sentences_from(0, 5)])
+    first = first_token_attention(opened.model, [opened.sentences_from(0, 5)])
     np.testing.assert_array_equal(others.shares[0], first.shares[0])
-    assert opened._sentences_from(19, 9) == opened.ids(" ".join((module.SENTENCES[19], *module.SENTENCES[:8])))[:9]
+    assert opened.sentences_from(19, 9) == opened.ids(" ".join((module.SENTENCES[19], *module.SENTENCES[:8])))[:9]
     variants = get_args(module.FirstTokens)
     shares = {variant: module.attention_to_first_token(card, variant).shares for variant in variants}
     counts = {"unchanged": 20, "replaced": 20, "removed": 20, "longer": 5, "random network": 20}
@@ -107,7 +70,7 @@ def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypa
     assert module.lens_after_prompts(card).shape == (4, 3)
     with pytest.raises(InvalidSetting, match="none of the expected answers"):
         module.depth_of_answers(card)
-    found, random = (encoder.sense_neighbours(seed) for seed in (None, 0))
+    found, random = (module.neighbours_by_sense(bert, seed) for seed in (None, 0))
     assert found.same.shape == random.same.shape and (found.same != random.same).any()
     pair = PronounPair("cat and bag, it is {}.", "cat", "bag", ("big", "old"))
     meant = coreference(encoder.model, encoder.tokenizer, [pair])
@@ -119,4 +82,4 @@ def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypa
     assert meant.query == "it" and coreference(opened.model, opened.tokenizer, [pair]).query == "the deciding word"
     monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
     with pytest.raises(InvalidSetting, match="does not fit into the memory for models"):
-        opened.first_token("random network")
+        module.attention_to_first_token.__wrapped__(card, "random network")

@@ -15,8 +15,7 @@ from explorer.inspection.recurrent.exploding_gradients import gradient_norms_by_
 from explorer.inspection.recurrent.input_gradients import gradient_norms, input_gradient_norms, spectral_radii
 from explorer.inspection.recurrent.per_step_gradients import step_gradients
 from explorer.models.taps import Tap
-from explorer.tasks.recall import RecallConfig
-from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.tasks.recall import RecallConfig, evaluation_sequences
 from explorer.training.config import default_config, with_settings
 from explorer.training.model_factory import build_model
 

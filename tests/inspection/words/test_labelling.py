@@ -9,12 +9,12 @@ from explorer.inspection.load_model import load_model
 from explorer.inspection.words.labelling import parse_row, predict_positions, row_activations
 from explorer.run_store.store import find
 from explorer.seeds import generator
-from explorer.tasks.sequence_labelling import agreement_rows, delayed_copy_rows, position_rule_rows, word_sense_rows
+from explorer.tasks.sequence_labelling import delayed_copy, position_rule, word_sense
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
 from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig
-from explorer.tasks.sequence_labelling.homographs_rows import evaluation_sentences
+from explorer.tasks.sequence_labelling.homographs import evaluation_sentences
 from explorer.tasks.sequence_labelling.induction import InductionConfig
 from explorer.tasks.sequence_labelling.masked_word import MaskedWordConfig
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
@@ -25,7 +25,7 @@ from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig
 @pytest.mark.parametrize("again", ["copy", "reverse"])
 def test_typed_digits_become_a_training_row(again: str) -> None:
     task = DelayedCopyConfig(again=again)  # type: ignore[arg-type]
-    batch = delayed_copy_rows.evaluation_rows(task, [5], 1)
+    batch = delayed_copy.evaluation_rows(task, [5], 1)
     row = parse_row(task, " ".join(task.vocabulary[id] for id in batch.ids[0, :5]))
     assert list(row.ids) == batch.ids[0].tolist() and list(row.loss_mask) == batch.mask[0].tolist()
     assert list(row.targets[5:]) == batch.targets[0, 5:].tolist() and row.targets[:5] == (None,) * 5
@@ -33,15 +33,15 @@ def test_typed_digits_become_a_training_row(again: str) -> None:
 
 def test_typed_rows_of_the_other_tasks_equal_training_rows() -> None:
     place = PositionRuleConfig(period=3)
-    batch = position_rule_rows.evaluation_rows(place, 7)
+    batch = position_rule.evaluation_rows(place, 7)
     row = parse_row(place, "".join(map(str, batch.ids[0].tolist())))
     assert list(row.ids) == batch.ids[0].tolist() and list(row.targets) == batch.targets[0].tolist()
     for sentence in evaluation_sentences(5, ambiguous=True):
-        rows, row = word_sense_rows.build_rows([sentence]), parse_row(WordSenseConfig(), " ".join(sentence.words))
+        rows, row = word_sense.build_rows([sentence]), parse_row(WordSenseConfig(), " ".join(sentence.words))
         assert list(row.ids) == rows.ids[0].tolist() and list(row.targets) == rows.targets[0].tolist()
     agreement = AgreementConfig()
-    for clause in agreement_rows.draw_clauses(generator(3, "asked"), 5):
-        rows, row = agreement_rows.build_rows(agreement, [clause]), parse_row(agreement, " ".join(clause.words))
+    for clause in agreement.draw_clauses(generator(3, "asked"), 5):
+        rows, row = agreement.build_rows(agreement, [clause]), parse_row(agreement, " ".join(clause.words))
         ids, wanted, mask = (part[0, : len(clause.words)] for part in (rows.ids, rows.targets, rows.mask))
         assert (list(row.ids), list(row.loss_mask)) == (ids.tolist(), mask.tolist())
         assert [target for target in row.targets if target is not None] == wanted[mask].tolist()

@@ -13,8 +13,7 @@ from explorer.inspection.load_model import load_model
 from explorer.inspection.words import sense_vectors, word_vectors
 from explorer.models.taps import record
 from explorer.run_store import store
-from explorer.tasks.sequence_labelling.homographs import HOMOGRAPHS, SENSES, word_ids
-from explorer.tasks.sequence_labelling.homographs_rows import evaluation_sentences
+from explorer.tasks.sequence_labelling.homographs import HOMOGRAPHS, SENSES, evaluation_sentences, word_ids
 from explorer.tasks.word_similarity import unit_vectors
 from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.config import default_config, with_settings

@@ -35,7 +35,7 @@ def test_an_answer_is_one_token_or_a_class() -> None:
     for model, answers in classes.items():
         stored_model = find_model(model)
         for answer, names in answers.items():
-            assert [stored_model.outcome_names[outcome] for outcome in find_outcomes(stored_model, answer)] == names
+            assert [stored_model.outcomes[outcome] for outcome in find_outcomes(stored_model, answer)] == names
 
 
 def test_another_text_is_refused_with_what_is_possible(snapshot: SnapshotAssertion) -> None:
@@ -65,7 +65,7 @@ def test_what_the_model_does_not_have_becomes_automatic(snapshot: SnapshotAssert
 def test_answers_stay_while_a_model_is_shown_for_which_nothing_is_patched(monkeypatch: pytest.MonkeyPatch) -> None:
     state, stored_model = AttentionState(answer="Paris"), find_model(LETTERS)
     assert len(keep_possible_answers(state, stored_model)[1]) == 1
-    changes = {"parts": ("encoder", "decoder", "cross"), "attention": replace(stored_model.attention, answers=False)}
+    changes = {"parts": ("encoder", "decoder", "cross"), "layout": replace(stored_model.layout, answers=False)}
     for part, value in changes.items():
         with monkeypatch.context() as patch:
             patch.setattr(type(stored_model), part, value)
@@ -87,7 +87,7 @@ def test_patching_and_attribution_measure_the_chosen_answers() -> None:
 
 
 def test_a_word_stands_for_its_more_probable_token_with_or_without_a_space() -> None:
-    model: Any = SimpleNamespace(outcome_names=("Mary", *"abcdefghijkl", " Mary", " "), tokenizer=None, unit="token")
+    model: Any = SimpleNamespace(outcomes=("Mary", *"abcdefghijkl", " Mary", " "), tokenizer=None, unit="token")
     assert sorted(find_outcomes(model, "Mary")) == [0, 13] and find_outcomes(model, "␣") == [14]
     for likely in (0, 13):
         logits = torch.zeros(15)

@@ -27,8 +27,17 @@ from explorer.tasks.sequence_labelling.agreement import PLURAL_NOUNS, AgreementC
 from explorer.tasks.sequence_labelling.config import PAD
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
 from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig
-from explorer.tasks.sequence_labelling.homographs import HIDDEN, NOUNS, TRAINED_CUES, VOCABULARY, WORDS, build_sentence
-from explorer.tasks.sequence_labelling.homographs_rows import PADDING, evaluation_sentences, training_sentences
+from explorer.tasks.sequence_labelling.homographs import (
+    HIDDEN,
+    NOUNS,
+    PADDING,
+    TRAINED_CUES,
+    VOCABULARY,
+    WORDS,
+    build_sentence,
+    evaluation_sentences,
+    training_sentences,
+)
 from explorer.tasks.sequence_labelling.induction import InductionConfig
 from explorer.tasks.sequence_labelling.masked_word import MaskedWordConfig
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig

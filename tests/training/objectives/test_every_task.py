@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from explorer.tasks.sequence_labelling import grammar_text_rows, masked_word_rows, random_symbols_rows, word_sense_rows
+from explorer.tasks.sequence_labelling import grammar_text, masked_word, random_symbols, word_sense
 from explorer.training.config import default_config, with_settings
 from explorer.training.objective import objective_class
 from explorer.training.recorder import record_run
@@ -42,12 +42,12 @@ CASES: list[tuple[str, str, dict[str, object], list[float], float, list[float]]]
 
 @pytest.fixture(autouse=True)
 def few_sentences(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for module in (word_sense_rows, masked_word_rows, random_symbols_rows):
+    for module in (word_sense, masked_word, random_symbols):
         monkeypatch.setattr(module, "EVALUATION_ROWS", 128)
-    monkeypatch.setattr(grammar_text_rows, "SENTENCES_PER_TEXT", 200)
-    grammar_text_rows.generate_text.cache_clear()
+    monkeypatch.setattr(grammar_text, "SENTENCES_PER_TEXT", 200)
+    grammar_text.generate_text.cache_clear()
     yield
-    grammar_text_rows.generate_text.cache_clear()
+    grammar_text.generate_text.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from explorer.inspection.load_model import load_model
-from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig, evaluation_lengths
-from explorer.tasks.sequence_labelling.delayed_copy_rows import evaluation_rows
+from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig, evaluation_lengths, evaluation_rows
 from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 

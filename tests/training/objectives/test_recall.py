@@ -10,8 +10,7 @@ import torch
 
 from explorer.experiments.recall import VARIANTS
 from explorer.inspection.load_model import load_model
-from explorer.tasks.recall import RecallConfig, evaluation_lengths
-from explorer.tasks.recall_rows import evaluation_sequences, fixed_sequences
+from explorer.tasks.recall import RecallConfig, evaluation_lengths, evaluation_sequences, fixed_sequences
 from explorer.training.config import RunConfig
 from explorer.training.objectives.recall import EVALUATION_SEQUENCES
 from explorer.training.recorder import record_run

@@ -12,8 +12,7 @@ from explorer.inspection.load_model import load_model
 from explorer.inspection.words.negation_sentences import class_probabilities
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.sentiment.config import TESTED, SentimentConfig
-from explorer.tasks.sentiment.data import sentiment_data
-from explorer.tasks.sentiment.rows import batches
+from explorer.tasks.sentiment.data import batches, sentiment_data
 from explorer.training.config import default_config, with_settings
 from explorer.training.objectives.sentiment import SentimentObjective
 from explorer.training.recorder import record_run

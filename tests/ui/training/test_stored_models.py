@@ -39,10 +39,10 @@ def test_a_shipped_run_has_its_name_whether_found_by_name_or_key() -> None:
 
 def test_a_model_is_loaded_once_per_step() -> None:
     stored_model = stored_models.find_run("text-through-training")
-    assert stored_model.model() is stored_models.find_run("text-through-training").model()
-    assert stored_model.model(step=8) is not stored_model.model(step=16)
+    assert stored_model.module() is stored_models.find_run("text-through-training").module()
+    assert stored_model.module(step=8) is not stored_model.module(step=16)
     with pytest.raises(DamagedRun, match="no weights of step 7"):
-        stored_model.model(step=7)
+        stored_model.module(step=7)
 
 
 def test_a_stored_run_is_listed_until_it_is_deleted() -> None:
@@ -57,7 +57,7 @@ def test_a_stored_run_is_listed_until_it_is_deleted() -> None:
     included = {name for name, config in shipped_configs().items() if isinstance(config.task, TextConfig)}
     assert {"text-rnn", "tuned-text-rnn"} < names.keys() - {run.key} <= included
     assert run.key not in stored_models.model_titles(("negation",), ("transformer",))
-    assert stored_models.find_run(run.key).model() is not None
+    assert stored_models.find_run(run.key).module() is not None
     shutil.rmtree(run.folder)
     with pytest.raises(UnknownRun, match=f"There is no model “{run.key}” to ask: its run was deleted"):
         stored_models.find_run(run.key)
@@ -83,7 +83,7 @@ def test_a_run_on_a_visitors_text_is_private_and_not_cached() -> None:
     assert stored_models.model_titles(("text",))[key(config)] == "RNN on your text"
     stored_model = stored_models.find_run(key(config))
     assert sha in stored_model.cache_key
-    assert stored_model.model() is not stored_model.model()
+    assert stored_model.module() is not stored_model.module()
     st.session_state["lineage.visitor"] = "eve"
     assert key(config) not in stored_models.model_titles(("text",))
     with pytest.raises(UnknownRun, match="There is no model"):
