@@ -46,7 +46,7 @@ else:
 
 # `from explorer.generation import generate` imports the module when it is first used, and so in all these packages.
 import_lazily(
-    *("explorer.api", "explorer.experiments", "explorer.export", "explorer.figures", "explorer.figures.runs"),
+    *("explorer.api", "explorer.experiments", "explorer.export"),
     *("explorer.generation", "explorer.hub", "explorer.lessons", "explorer.model", "explorer.models"),
     *("explorer.run_store", "explorer.run_store.archive", "explorer.sweeps", "explorer.tasks"),
     *("explorer.tasks.sentiment", "explorer.tasks.seq2seq", "explorer.tasks.text", "explorer.tokenization"),

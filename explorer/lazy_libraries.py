@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from explorer.lazy_exports import LazyModule
 
-__all__ = ["fsspec", "httpx2", "huggingface_hub", "np", "optimize", "pd", "ray", "sparse", "special", "torch"]
+__all__ = ["fsspec", "go", "httpx2", "huggingface_hub", "np", "optimize", "pd", "ray", "sparse", "special", "torch"]
 
 if TYPE_CHECKING:
     import fsspec
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import huggingface_hub
     import numpy as np
     import pandas as pd
+    import plotly.graph_objects as go
     import ray
     import torch
     from scipy import optimize, sparse, special
@@ -23,3 +24,4 @@ else:
     )
     np, pd = LazyModule("numpy"), LazyModule("pandas")
     optimize, sparse, special = map(LazyModule, ("scipy.optimize", "scipy.sparse", "scipy.special"))
+    go = LazyModule("plotly.graph_objects")

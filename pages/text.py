@@ -10,11 +10,10 @@ import streamlit as st
 from explorer.errors import DamagedRun
 from explorer.labs.text import equal_budget, findings
 from explorer.labs.text.bracket_accuracy import bracket_section, is_bracket_task
-from explorer.labs.text.current_standings import current_standings
 from explorer.labs.text.experiments import experiments_section
 from explorer.labs.text.loss_explanation import loss_section
 from explorer.labs.text.model_settings import models_row
-from explorer.labs.text.results_table import results_section
+from explorer.labs.text.results_table import current_standings, results_section
 from explorer.labs.text.state import DEFAULT_SETUP, TextLab
 from explorer.labs.text.text_choice import lines_section, text_section
 from explorer.labs.text.training_chart import model_curves_section, samples_section, training_section

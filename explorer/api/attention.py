@@ -11,11 +11,11 @@ import pandas as pd
 from jaxtyping import Float32
 from numpy import ndarray
 
+from explorer import charts
 from explorer.api.arguments import as_whole_number, require_flag, require_text, require_whole_number, warn
 from explorer.api.components import NotebookComponent
 from explorer.api.embedding import arrays_address, json_address
 from explorer.errors import InvalidSetting, shorten
-from explorer.figures import notebook
 from explorer.hub.allowed import PREFIX
 from explorer.inspection.attention.alignment import align
 from explorer.inspection.attention.attend import (
@@ -103,7 +103,19 @@ class Attention:
             )
         weights = self.weights[at].mean(axis=0) if one is None else self.weights[at, one]
         which = "mean over the heads" if one is None else f"head {one % heads}"
-        return notebook.attention_map(weights, self.tokens, self.keys, f"{self.title}: layer {at % layers}, {which}")
+        rows, columns = (list(map(charts.show_whitespace, tokens)) for tokens in (self.tokens, self.keys))
+        hover = [[f"{row} attends to {column}" for column in columns] for row in rows]
+        chart = charts.HeatMap(
+            "Attention weights",
+            "weight",
+            rows,
+            columns,
+            weights,
+            columns_title="key token",
+            rows_title="query token",
+            hover=hover,
+        )
+        return charts.notebook_figure(chart, f"{self.title}: layer {at % layers}, {which}")
 
     def show(self, layer: int = 0, head: int = 0, *, live: bool = False) -> NotebookComponent:
         """Return the grid of heads of the app for a notebook, with this head open; see `NotebookComponent`.

@@ -12,10 +12,10 @@ import pandas as pd
 from jaxtyping import Float64
 from numpy import ndarray
 
+from explorer import charts
 from explorer.api.arguments import require_text, require_whole_number
 from explorer.api.attention import Read
 from explorer.errors import InvalidSetting, shorten
-from explorer.figures import notebook
 from explorer.inspection.attention.logit_attribution import LogitAttribution, attribute_logit
 from explorer.inspection.attention.outcomes import answer_logits, matching_outcomes
 from explorer.inspection.attention.patching import LAYER_PARTS, Patching, patch_states
@@ -110,15 +110,19 @@ class PatchedAnswers:
             raise InvalidSetting(f"There are no states {shorten(states)}. Give one of {', '.join(get_args(States))}.")
         shares: ndarray = getattr(self, states)
         rows = [f"layer {i}" for i in range(len(self.heads))]
-        columns: list[tuple[str, ...]] = [(name,) for name in LAYER_PARTS]
+        columns = list(LAYER_PARTS)
         if states == "residual":
             rows = ["embedding", *rows]
             pairs = [(self.clean[i], self.changed[i]) for i in self.positions]
-            columns = [(one,) if one == other else (one, other) for one, other in pairs]
+            columns = [" / ".join(map(charts.show_whitespace, dict.fromkeys(pair))) for pair in pairs]
         elif states == "heads":
-            columns = [(str(i),) for i in range(shares.shape[1])]
+            columns = [str(i) for i in range(shares.shape[1])]
         title = f"{self.title}, {states}: share of “{self.answer}” against “{self.contrast}” that is restored"
-        return notebook.share_map(shares, rows, columns, title)
+        legend = ("−1", "0 changed text", "1 clean text")
+        chart = charts.HeatMap(
+            title, "share", rows, columns, shares, signed=True, upward=True, columns_on_top=False, legend=legend
+        )
+        return charts.notebook_figure(chart, title)
 
     def __repr__(self) -> str:
         layer, head = divmod(int(self.heads.argmax()), self.heads.shape[1])
@@ -172,7 +176,8 @@ class AnswerParts:
             names, values = [*names, f"{len(others)} other parts"], [*values, float(others.added.sum())]
         against = f" − logit of “{self.contrast}”" if self.contrast else ""
         title = f"{self.title}: logit of “{self.outcome}”{against} = {self.logit:.2f}"
-        return notebook.part_bars(names, values, title)
+        bars = charts.Bars("added", np.array(values), "--sign-5", below="--sign-1")
+        return charts.notebook_figure(charts.BarChart(title, names, [bars], charts.Axis("added to the logit")), title)
 
     def __repr__(self) -> str:
         against = f" against “{self.contrast}”" if self.contrast else ""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from explorer import charts
 from explorer.api import arguments, attention, outputs, patching, temperature_component, traces
 from explorer.api.arguments import (
     as_whole_number,
@@ -27,7 +28,6 @@ from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, StoreError, shorten
 from explorer.experiments.run_names import describe_seeds, names_side_by_side, run_name
 from explorer.export import notebook as exported_notebook
-from explorer.figures import notebook
 from explorer.inspection.words.word_vectors import analogy, load_table, neighbours
 from explorer.lazy_libraries import pd
 from explorer.model.run_model import RunModel
@@ -49,6 +49,16 @@ if TYPE_CHECKING:
     from explorer.api.patching import AnswerParts, PatchedAnswers
 
 _T = TypeVar("_T")
+_COLOURS = (
+    "transformer",
+    "rnn",
+    "gru",
+    "additive",
+    "feedforward",
+    "counts-hidden",
+    "lstm",
+    "ngram",
+)  # of compared runs
 
 
 class Run:
@@ -607,9 +617,14 @@ def plot_runs(runs: Sequence[Run], names: Sequence[str], metric: str | None) -> 
         raise InvalidSetting("These runs have no metric in common. Give the name of one.")
     chosen = shared[0] if metric is None else metric
     require_metric(chosen, dict.fromkeys(name for run in runs for name in run.metric_names))
-    lines = []
+    lines: list[charts.Line] = []
     for name, run in zip(names, runs, strict=True):
         if chosen in run.metric_names:
             values = run.curves(chosen).groupby("step").value.agg(["mean", "min", "max"])
-            lines.append((name, values.index.to_numpy(), values.to_numpy().T))
-    return notebook.metric_figure(lines, chosen.replace("_", " "))
+            colour = f"--m-{_COLOURS[len(lines) % len(_COLOURS)]}"
+            lines.append(
+                charts.Line(name, name, colour, "", values.index.to_numpy(), values.to_numpy(float), statistic="mean")
+            )
+    metric_words = chosen.replace("_", " ")
+    chart = charts.LineChart(metric_words, lines, charts.Axis("step"), charts.Axis(metric_words), labels="none")
+    return charts.notebook_figure(chart)

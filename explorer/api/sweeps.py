@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from explorer import charts
 from explorer.api.arguments import require_settings, require_text, require_whole_number
 from explorer.api.progress import progress_bar
 from explorer.api.run import Run
 from explorer.api.trainer import base_config, corpus_settings, data_settings
 from explorer.environment import check_executor
 from explorer.errors import InvalidSetting, UnknownRun, shorten
-from explorer.figures.runs import sweeps as sweep_figures
 from explorer.run_store import store
 from explorer.sweeps import picture
 from explorer.sweeps.controller import Plan
@@ -154,7 +154,7 @@ class SweepResults:
 
     def plot(self) -> go.Figure:
         """Return a plotly figure: lines for one searched setting, a map for two, otherwise parallel coordinates."""
-        return picture.sweep_figure(self.definition, self._plan, sweep_figures.NOTEBOOK)
+        return charts.notebook_figure(picture.sweep_chart(self.definition, self._plan))
 
     def __len__(self) -> int:
         return len(trials(self.definition))

@@ -23,11 +23,13 @@ from explorer.charts.heat_map import HeatMap as HeatMap
 from explorer.charts.heat_map import tile_texts as tile_texts
 from explorer.charts.lines import Line as Line
 from explorer.charts.lines import LineChart as LineChart
+from explorer.charts.notebook import notebook_figure as notebook_figure
 from explorer.charts.points import PointChart as PointChart
 from explorer.charts.rules import Rule as Rule
 from explorer.charts.rules import level as level
 from explorer.charts.rules import limit as limit
 from explorer.charts.rules import selection as selection
+from explorer.charts.style import show_whitespace as show_whitespace
 from explorer.charts.table import Cell as Cell
 from explorer.charts.table import Column as Column
 from explorer.charts.table import Row as Row

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
 
-import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
@@ -24,6 +23,7 @@ from explorer.charts.style import (
     round_significant,
     vertical_line,
 )
+from explorer.lazy_libraries import go
 
 
 @dataclass(frozen=True, eq=False)

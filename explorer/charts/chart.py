@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-import plotly.graph_objects as go
-
 from explorer.charts.style import figure
+from explorer.lazy_libraries import go
 
 Trace: TypeAlias = dict[str, Any]  # as plotly's JSON has it
 Readout: TypeAlias = dict[str, object]  # trace, title, colour, digits and, with a band, low and high

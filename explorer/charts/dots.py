@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -13,6 +12,7 @@ from explorer.charts.axis import PLAIN, Axis, span_of
 from explorer.charts.chart import Readout, Trace
 from explorer.charts.rules import Rule
 from explorer.charts.style import PAGE, css_colour, escape_markup, figure, labelled_ticks, round_significant
+from explorer.lazy_libraries import go
 
 _GROUP_GAP = 0.8  # rows between groups
 

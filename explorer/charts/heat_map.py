@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.charts.chart import Readout, Trace
 from explorer.charts.rules import Rule
 from explorer.charts.style import INK, SOFT, escape_markup, figure, labelled_ticks
+from explorer.lazy_libraries import go
 
 _CROWDED = 10  # rows or columns from which on tiles stand closer
 _MOST_SPOKEN = 60  # tiles whose texts are in the text alternative

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
-import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
@@ -24,6 +23,7 @@ from explorer.charts.style import (
     line_trace,
     round_significant,
 )
+from explorer.lazy_libraries import go
 
 _LONGEST = 22  # characters on a line of a name in the figure
 _ROOM_BELOW = 0.09  # share of the height that a text needs below a line

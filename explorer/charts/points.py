@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.charts.axis import PLAIN, Axis, span_of
 from explorer.charts.chart import Readout, Trace
 from explorer.charts.style import INK, css_colour, escape_markup, figure, round_values
+from explorer.lazy_libraries import go
 
 _CHARACTER, _LINE = 0.016, 0.05  # size of a letter, as a share of the figure
 _LARGE, _USUAL, _SMALL = 13, 8, 4  # px
@@ -60,7 +60,7 @@ class PointChart:
         names = {
             "mode": "markers+text",
             "text": [escape_markup(name) for name in self.names],
-            "textposition": label_sides(self.points, self.names),
+            "textposition": label_sides(self.points, self.names, self.same_unit),
             "textfont": {"size": 14, "color": INK},
             "marker": {"size": sizes, "color": css_colour(self.colour)},
             "cliponaxis": False,
@@ -68,7 +68,7 @@ class PointChart:
         return [common | names]
 
     def figure(self) -> go.Figure:
-        room = 0.16 if self.names else 0.04
+        room = (0.3 if self.same_unit else 0.16) if self.names else 0.04
         axes = []
         for axis, values in ((self.x, self.points[:, 0]), (self.y, self.points[:, 1])):
             span = axis.span or span_of([values], room, log=axis.log)
@@ -81,19 +81,24 @@ class PointChart:
         return figure(*self.traces(), xaxis=x, yaxis=y, margin=margin)
 
 
-def label_sides(points: Float[ndarray, "points 2"], names: Sequence[str]) -> list[str]:
-    """Return on which side of its point each name stands, so that names overlap as little as possible."""
+def label_sides(points: Float[ndarray, "points 2"], names: Sequence[str], same_unit: bool = False) -> list[str]:
+    """Return on which side of its point each name stands, so that names overlap as little as possible.
+
+    In a chart whose axes have the same unit, points are closer together, and so a name covers more of them.
+    """
     low, high = points.min(axis=0), points.max(axis=0)
-    places = (points - low) / np.where(high > low, high - low, 1)
+    size = np.full(2, (high - low).max()) if same_unit else high - low
+    places = (points - low) / np.where(size > 0, size, 1)
+    character, line = (2 * _CHARACTER, 2 * _LINE) if same_unit else (_CHARACTER, _LINE)
     taken: list[tuple[float, float, float, float]] = [(x, y, 0.012, 0.02) for x, y in places.tolist()]
     chosen = []
     for (x, y), name in zip(places.tolist(), names, strict=True):
-        half = _CHARACTER * len(name) / 2
+        half = character * len(name) / 2
         boxes = {
-            "top center": (x, y + _LINE, half, _LINE / 2),
-            "bottom center": (x, y - _LINE, half, _LINE / 2),
-            "middle right": (x + half + 0.015, y, half, _LINE / 2),
-            "middle left": (x - half - 0.015, y, half, _LINE / 2),
+            "top center": (x, y + line, half, line / 2),
+            "bottom center": (x, y - line, half, line / 2),
+            "middle right": (x + half + 0.015, y, half, line / 2),
+            "middle left": (x - half - 0.015, y, half, line / 2),
         }
         side = min(boxes, key=lambda each: sum(_overlap(boxes[each], other) for other in taken))
         taken.append(boxes[side])

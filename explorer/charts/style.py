@@ -9,8 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, SupportsFloat, TypeAlias
 
-import plotly.graph_objects as go
-
+from explorer.lazy_libraries import go
 from explorer.number_format import superscript
 
 INK, SOFT, RULE, PAGE = "var(--ink)", "var(--soft)", "var(--rule)", "var(--page)"
@@ -163,6 +162,11 @@ def heatmap(shares: Iterable[Iterable[SupportsFloat]], name: str) -> dict[str, A
         "autocolorscale": True,
         "name": name,
     }
+
+
+def show_whitespace(token: str) -> str:
+    """Return a token whose spaces and line ends can be seen."""
+    return token.replace(" ", "␣").replace("\n", "↵")
 
 
 def escape_markup(text: str) -> str:

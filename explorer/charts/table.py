@@ -13,6 +13,7 @@ class Column:
 
     label: str
     kind: Literal["text", "number", "model", "strip", "verdict", "mono", "open", "tags", "brief"] = "text"
+    colour: str = ""  # of a dot before the label, a CSS variable
     range: tuple[float, float] | None = None  # of a strip
     each: str = ""  # what a dot of a strip stands for, if it is not a seed
     wrap: bool = False  # its words may stand below each other
@@ -32,7 +33,7 @@ class Cell:
     text: str
     colour: str = ""  # a CSS variable
     values: Sequence[float] | None = None  # dots of a strip; None: it has none
-    marked: bool = True  # whether the strip marks the number of the text
+    mark: float | None = None  # a value that the strip marks
     detail: str = ""
     tone: str = ""
     wrong: bool = False
@@ -42,9 +43,7 @@ class Cell:
     @property
     def data(self) -> dict[str, object]:
         """The cell as the browser takes it."""
-        return {k: v for k, v in _filled_fields(self).items() if k != "marked"} | (
-            {} if self.marked else {"mark": None}
-        )
+        return _filled_fields(self)
 
 
 Row: TypeAlias = Mapping[str, Cell | str]
@@ -55,21 +54,22 @@ class Table:
     """Rows of cells by the keys of the columns.
 
     label: what it shows, for readers who do not see it
+    keys: names of the rows in events, if rows can be opened or chosen
+    ruled: the indices of rows with a line above them
     """
 
     columns: Mapping[str, Column]
     rows: Sequence[Row]
     label: str
     caption: str = ""
+    keys: Sequence[str] = ()
+    ruled: Sequence[int] = ()
 
     def data(self, key: str) -> dict[str, object]:
         """Return the data of the component `table`; `key` names the saved file."""
         return {
             "columns": [{"key": name, **column.data} for name, column in self.columns.items()],
-            "rows": [
-                {"cells": {n: {"text": cell} if isinstance(cell, str) else cell.data for n, cell in row.items()}}
-                for row in self.rows
-            ],
+            "rows": [self._row_data(i, row) for i, row in enumerate(self.rows)],
             "select": None,
             "sort": None,
             "caption": self.caption or None,
@@ -77,10 +77,15 @@ class Table:
             "label": self.label,
         }
 
+    def _row_data(self, i: int, row: Row) -> dict[str, object]:
+        cells = {name: {"text": cell} if isinstance(cell, str) else cell.data for name, cell in row.items()}
+        key = {"key": self.keys[i]} if self.keys else {}
+        return {"cells": cells} | key | ({"rule": True} if i in self.ruled else {})
 
-def strip(text: str, values: Iterable[SupportsFloat], *, marked: bool = True) -> Cell:
+
+def strip(text: str, values: Iterable[SupportsFloat], mark: float | None = None) -> Cell:
     """Return a cell with a dot for each value, as of a seed."""
-    return Cell(text, values=[round(float(value), 4) for value in values], marked=marked)
+    return Cell(text, values=[round(float(value), 4) for value in values], mark=mark)
 
 
 def _filled_fields(part: Column | Cell) -> dict[str, object]:

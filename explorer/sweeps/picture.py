@@ -1,16 +1,22 @@
-"""The picture of a sweep as a plotly figure: a map, lines or parallel coordinates, whichever fits its settings."""
+"""The picture of a sweep as a chart: a map, lines or parallel coordinates, whichever fits its settings.
+
+Trials that were given up were measured earlier than the others, so colours show ranks and not values: a trial that went
+further is ranked before one that was given up.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
-from explorer.figures.runs.sweeps import Colours, Level, trial_lines, trial_map, trial_parallel
+from explorer import charts
+from explorer.catalogue import model_row
+from explorer.charts.style import VEIL, annotation, css_colour, escape_markup, labelled_ticks, round_significant
 from explorer.sweeps.controller import Plan, TrialStatus, values_at
-from explorer.sweeps.findings import format_measured
+from explorer.sweeps.findings import format_measured, result_finding
 from explorer.sweeps.results import ranked
 from explorer.sweeps.space import Sweep, Value, format_value
 
@@ -18,13 +24,14 @@ _TICK_GAP = 0.1  # between two labels of the parallel coordinates, as a share of
 _LARGEST_RATIO = 30  # of two positive values of the metric that a linear axis can show
 
 
-def sweep_figure(sweep: Sweep, plan: Plan, colours: Colours) -> go.Figure:
+def sweep_chart(sweep: Sweep, plan: Plan) -> charts.Chart:
     """Return the picture of a sweep: lines for one setting, a map for a grid of two, otherwise parallel coordinates."""
+    words = f"{sweep.base.title}: {result_finding(sweep, plan)}"
     if len(sweep.names) == 1:
-        return _lines(sweep, plan, colours)
+        return _lines(sweep, plan, words)
     if len(sweep.names) == 2 and sweep.search == "grid":
-        return _map(sweep, plan, colours)
-    return _parallel(sweep, plan, colours)
+        return _map(sweep, plan, words)
+    return _parallel(sweep, plan, words)
 
 
 def describe_figure(sweep: Sweep) -> str:
@@ -60,7 +67,7 @@ def picked_trial(sweep: Sweep, plan: Plan, x: float, y: float) -> TrialStatus | 
     return found[0] if len(found) == 1 else None
 
 
-def _map(sweep: Sweep, plan: Plan, colours: Colours) -> go.Figure:
+def _map(sweep: Sweep, plan: Plan, words: str) -> charts.HeatMap:
     columns, rows = _axis_values(plan, 0), _axis_values(plan, 1)
     shares = _rank_shares(sweep, plan)
     ranks = np.full((len(rows), len(columns)), np.nan)
@@ -70,8 +77,20 @@ def _map(sweep: Sweep, plan: Plan, colours: Colours) -> go.Figure:
         at = rows.index(second), columns.index(first)
         ranks[at] = shares[status.trial.number]
         texts[at[0]][at[1]] = _cell_text(status)
-    titles = sweep.names[1].replace("_", " "), sweep.names[0].replace("_", " ")
-    return trial_map(ranks, texts, _labels(rows), _labels(columns), titles, colours)
+    column, row = (name.replace("_", " ") for name in sweep.names)
+    return charts.HeatMap(
+        words,
+        "rank",
+        _labels(rows),
+        _labels(columns),
+        ranks,
+        texts,
+        columns_title=column,
+        rows_title=row,
+        upward=True,
+        columns_on_top=False,
+        words=words,
+    )
 
 
 def _cell_text(status: TrialStatus) -> str:
@@ -81,8 +100,9 @@ def _cell_text(status: TrialStatus) -> str:
     return f"{value}\nstep {status.step:,}" if status.state == "given up" else value
 
 
-def _lines(sweep: Sweep, plan: Plan, colours: Colours) -> go.Figure:
-    values = _axis_values(plan, 0)
+def _lines(sweep: Sweep, plan: Plan, words: str) -> charts.Drawing:
+    """Return a line with a band over the seeds for each step at which trials were compared; the last is strongest."""
+    values, colour = _axis_values(plan, 0), model_row(sweep.base.model).colour
     levels = []
     for step in (*sweep.rungs, 0):
         points = []
@@ -93,30 +113,79 @@ def _lines(sweep: Sweep, plan: Plan, colours: Colours) -> go.Figure:
             if measured is not None and np.isfinite(measured).all():
                 points.append((values.index(status.trial.settings[0][1]), measured))
         if points:
-            table = np.array([(measured.mean(), measured.min(), measured.max()) for _, measured in points])
-            title = f"after {step:,} steps" if step else "at the end"
-            levels.append(Level(title, [at for at, _ in points], *table.T))
-    shown = np.concatenate([level.mean for level in levels]) if levels else np.zeros(0)
-    log_y = bool(len(shown) and shown.min() > 0 and shown.max() > _LARGEST_RATIO * shown.min())
-    titles = sweep.metric.replace("_", " "), sweep.names[0].replace("_", " ")
-    return trial_lines(levels, _labels(values), titles, log_y, colours)
+            levels.append((f"after {step:,} steps" if step else "at the end", points))
+    traces: list[dict[str, Any]] = []
+    for strength, (title, points) in zip(np.linspace(0, 1, len(levels) + 1)[1:], levels, strict=True):
+        low, mean, high = (
+            [round_significant(statistic(measured)) for _, measured in points]
+            for statistic in (np.min, np.mean, np.max)
+        )
+        common = {"type": "scatter", "x": [at for at, _ in points], "legendgroup": title}
+        common |= {"hoverinfo": "none"}  # with "skip" plotly reports no clicks
+        edge = common | {"mode": "lines", "showlegend": False}
+        edge |= {"line": {"width": 0, "color": css_colour(colour, 0.0)}}
+        fill = {"fill": "tonexty", "fillcolor": css_colour(colour, 0.05 + 0.15 * strength)}
+        line = {"width": 1.5 + strength, "color": css_colour(colour, 0.25 + 0.75 * strength)}
+        traces += [
+            edge | {"y": low, "name": f"{title}, lowest seed"},
+            edge | {"y": high, "name": f"{title}, highest seed"} | fill,
+            common | {"y": mean, "mode": "lines+markers", "line": line, "marker": {"size": 8}, "name": title},
+        ]
+    means = [float(measured.mean()) for _, points in levels for _, measured in points]
+    log_y = bool(means) and min(means) > 0 and max(means) > _LARGEST_RATIO * min(means)
+    y_axis = charts.Axis(sweep.metric.replace("_", " "), log=log_y).layout()
+    y_axis |= {"showticklabels": bool(levels)}  # without values, the ticks of plotly mean nothing
+    layout = {
+        "xaxis": _values_axis(_labels(values), sweep.names[0].replace("_", " ")),
+        "yaxis": y_axis,
+        "showlegend": len(levels) > 1,
+        "legend": {"orientation": "h", "y": 1.12},
+    }
+    return charts.Drawing(words, traces, layout)
 
 
-def _parallel(sweep: Sweep, plan: Plan, colours: Colours) -> go.Figure:
-    order = ranked(sweep, plan)
-    heights, ticks = np.zeros((len(order), len(sweep.names) + 1)), []
+def _parallel(sweep: Sweep, plan: Plan, words: str) -> charts.Drawing:
+    """Return a line for each trial through its values, and its rank on the last axis; the best are drawn last."""
+    order, colour = ranked(sweep, plan), model_row(sweep.base.model).colour
+    names = [*(name.replace("_", " ") for name in sweep.names), "rank"]
+    heights, labels = np.zeros((len(order), len(names))), []
     for axis in range(len(sweep.names)):
         values = _axis_values(plan, axis)
         places = _heights(values)
         heights[:, axis] = [places[values.index(status.trial.settings[axis][1])] for status in order]
-        ticks.append([(places[i], format_value(values[i])) for i in _choose_labels(places)])
+        labels += [(axis, places[i], format_value(values[i])) for i in _choose_labels(places)]
+    heights[:, -1] = [1 - place / max(len(order) - 1, 1) for place in range(len(order))]
+    labels += [(len(sweep.names), 1.0, "best"), (len(sweep.names), 0.0, "worst")]
     shares = _rank_shares(sweep, plan)
-    places = [1 - place / max(len(order) - 1, 1) for place in range(len(order))]
-    heights[:, -1] = places
-    ticks.append([(1.0, "best"), (0.0, "worst")])
-    strengths = np.array([0.0 if math.isnan(shares[s.trial.number]) else shares[s.trial.number] ** 3 for s in order])
-    names = [*(name.replace("_", " ") for name in sweep.names), "rank"]
-    return trial_parallel(heights, names, ticks, strengths, [status.trial.label for status in order], colours)
+    strengths = np.nan_to_num(np.array([shares[status.trial.number] for status in order])) ** 3
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "x": list(range(len(names))),
+            "y": [round_significant(height) for height in heights[i]],
+            "line": {"width": 1 + 2 * strengths[i], "color": css_colour(colour, 0.12 + 0.88 * strengths[i])},
+            "marker": {"size": 6},
+            "name": escape_markup(order[i].trial.label),
+            "hoverinfo": "none",
+        }
+        for i in strengths.argsort(kind="stable")
+    ]
+    style = {"xanchor": "left", "xshift": 6, "font": {"size": 13}, "bgcolor": VEIL}
+    line = {"type": "line", "y0": 0, "y1": 1, "line": {"width": 1, "color": css_colour(colour, 0.4)}}
+    layout = {
+        "xaxis": {**_values_axis(names, ""), "range": [-0.15, len(names) - 0.5], "showgrid": False},
+        "yaxis": {"range": [-0.05, 1.05], "visible": False},
+        "showlegend": False,
+        "annotations": [annotation(escape_markup(text), axis, height, **style) for axis, height, text in labels],
+        "shapes": [line | {"x0": axis, "x1": axis} for axis in range(len(names))],
+    }
+    return charts.Drawing(words, traces, layout)
+
+
+def _values_axis(values: Sequence[str], title: str) -> dict[str, Any]:
+    """Return an axis with one tick for each value."""
+    return labelled_ticks(values) | {"range": [-0.5, len(values) - 0.5], "title": {"text": escape_markup(title)}}
 
 
 def _axis_values(plan: Plan, axis: int) -> list[Value]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from explorer.ui.components.base import pop_event as pop_event
     from explorer.ui.components.base import register as register
     from explorer.ui.components.plot_frame import pop_pick as pop_pick
+    from explorer.ui.components.plot_frame import pop_target as pop_target
     from explorer.ui.document import Document as Document
     from explorer.ui.frame import Panel as Panel
     from explorer.ui.frame import Playback as Playback
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from explorer.ui.training.learning_chart import draw_learning_chart as draw_learning_chart
     from explorer.ui.training.learning_chart import last_step as last_step
     from explorer.ui.training.run_view import RunView as RunView
+    from explorer.ui.training.run_view import untrained_panel as untrained_panel
     from explorer.ui.training.train_controls import TrainRequest as TrainRequest
     from explorer.ui.training.train_controls import draw_earlier_note as draw_earlier_note
     from explorer.ui.training.train_controls import draw_missing_runs as draw_missing_runs

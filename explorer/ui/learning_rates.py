@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import streamlit as st
-
+from explorer.charts import Column, Table
 from explorer.experiments.learning_rates import SEEDS, RateSearch, rates_of, read_searches
 from explorer.number_format import format_number
-from explorer.ui.components.table import column, draw_table
-from explorer.ui.page_sections import escape_markdown
+from explorer.ui.document import Document
+from explorer.ui.views import draw_now
 from explorer.ui.wording import count_seeds, join_words, number_word
 
 _NEGLIGIBLE = 0.02  # of the accuracy, which varies by chance
@@ -58,8 +57,7 @@ def draw_learning_rates(comparison: str, titles: Mapping[str, str]) -> None:
     """Draw the search, for the models with these titles by their names; nothing for models that were not searched."""
     searches = {titles[name]: search for name, search in read_searches(comparison).items() if name in titles}
     if searches:
-        st.markdown(escape_markdown(search_description(comparison, searches)))
-        _draw_search_table(searches, comparison)
+        draw_now(_search_view, comparison, searches)
 
 
 def changed_result_finding(comparison: str, titles: Mapping[str, str]) -> str:
@@ -87,24 +85,22 @@ def _has_defaults(searches: Mapping[str, RateSearch]) -> bool:
     return any(search.used != search.best for search in searches.values())
 
 
-def _draw_search_table(searches: Mapping[str, RateSearch], comparison: str) -> None:
+def _search_view(document: Document, comparison: str, searches: Mapping[str, RateSearch]) -> None:
+    document.text(search_description(comparison, searches))
     rates = sorted({rate for search in searches.values() for rate in search.results})
-    defaults = {"used": "default"} if _has_defaults(searches) else {}
-    numbers = {**defaults, "best": "best", **{f"{rate:g}": f"at {rate:g}" for rate in rates}}
-    columns = [column("name", "model")]
-    columns += [column(key, label, "number", minor=label.startswith("at ")) for key, label in numbers.items()]
+    defaults = {"used": Column("default", "number")} if _has_defaults(searches) else {}
+    columns = {"name": Column("model"), **defaults, "best": Column("best", "number")}
+    columns |= {f"{rate:g}": Column(f"at {rate:g}", "number", minor=True) for rate in rates}
     rows = [
-        {name: text for name, text in _row(title, search).items() if name in {"name", *numbers}}
+        {name: text for name, text in _row(title, search).items() if name in columns}
         for title, search in searches.items()
     ]
-    draw_table(
-        columns,
-        rows,
-        key=f"{comparison}-learning-rates",
-        label=f"{_SHOWN[comparison].capitalize()} by learning rate, a row a model",
-        caption=f"{'The default learning rate, the' if defaults else 'The'} best of the search, and the mean "
-        f"{_SHOWN[comparison]} of {count_seeds(len(SEEDS))} at each rate.",
+    label = f"{_SHOWN[comparison].capitalize()} by learning rate, a row a model"
+    caption = (
+        f"{'The default learning rate, the' if defaults else 'The'} best of the search, and the mean "
+        f"{_SHOWN[comparison]} of {count_seeds(len(SEEDS))} at each rate."
     )
+    document.table(f"{comparison}-learning-rates", Table(columns, rows, label, caption))
 
 
 def _row(title: str, search: RateSearch) -> dict[str, str]:

@@ -53,7 +53,7 @@ def show(
 
 def show_each(
     name: str,
-    calls: Mapping[Name, Call[Result]],
+    calls: Mapping[Name, Call[Result]] | Callable[[], Mapping[Name, Call[Result]]],
     view: Callable[[Document, Mapping[Name, Result], *Context], object],
     *context: *Context,
     waiting: str,
@@ -65,7 +65,8 @@ def show_each(
 ) -> None:
     """Show the results of several calls by their names: all of them, or `partly` as soon as there is one.
 
-    The other parameters are those of `show`. Results that raised a LineageError are left out, and their messages shown.
+    `calls` may be a function that returns them whenever the fragment runs, after `on_event`. The other parameters are
+    those of `show`. Results that raised a LineageError are left out, and their messages shown.
     """
     draw = partial(_draw_each, view, context)
     result_section(name, _requests(calls, on_event), draw, waiting, height, pool=pool, partly=partly, events=events)
@@ -80,11 +81,12 @@ def draw_now(view: Callable[[Document, *Context], object], *arguments: *Context)
 
 
 def _requests(
-    calls: Mapping[Name, Call[Result]], on_event: Callable[[], object]
+    calls: Mapping[Name, Call[Result]] | Callable[[], Mapping[Name, Call[Result]]], on_event: Callable[[], object]
 ) -> Callable[[], Mapping[str, Request[Result]]]:
     def requests() -> Mapping[str, Request[Result]]:
         on_event()
-        return {name: (call.key, call) for name, call in calls.items()}
+        current = calls() if callable(calls) else calls
+        return {name: (call.key, call) for name, call in current.items()}
 
     return requests
 

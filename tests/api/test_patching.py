@@ -39,7 +39,7 @@ def test_patching_has_arrays_a_table_and_figures(run: explorer.Run) -> None:
     assert last.share == pytest.approx(1, abs=1e-3) and last.token == "a"
     for states, shares in (("residual", found.residual), ("heads", found.heads), ("layers", found.layers)):
         figure = found.plot(states)  # type: ignore[arg-type]
-        np.testing.assert_array_equal(np.array(figure.data[0].z), shares)
+        np.testing.assert_allclose(np.array(figure.data[0].z, float), shares, atol=1e-4)
     axes = found.plot().layout
     assert axes.xaxis.ticktext[0] == "o / e" and axes.yaxis.ticktext[:2] == ("embedding", "layer 0")
     layer, head = np.unravel_index(found.heads.argmax(), found.heads.shape)
@@ -68,7 +68,7 @@ def test_logit_attribution_adds_up_and_has_bars(run: explorer.Run) -> None:
     assert table.added.sum() == pytest.approx(parts.logit, abs=1e-4) and table.added.is_monotonic_decreasing
     assert parts.logit == pytest.approx(float(run.trace(CLEAN).logits[-1].max()), abs=1e-4)
     bars = parts.plot(most=3).data[0]
-    assert len(bars.x) == 4 and sum(bars.x) == pytest.approx(parts.logit, abs=1e-4)
+    assert len(bars.x) == 4 and sum(bars.x) == pytest.approx(parts.logit, abs=1e-3)
     assert f"logit {parts.logit:.3f}" in repr(parts)
 
 

@@ -139,7 +139,7 @@ def test_attention_has_arrays_a_table_and_a_figure(small: explorer.Run) -> None:
     table = found.table()
     assert len(table) == 36 and table.loc[7, "key_token"] == "human"
     figure = found.plot(0, 0)
-    np.testing.assert_array_equal(np.array(figure.data[0].z), found.weights[0, 0])
+    np.testing.assert_allclose(np.array(figure.data[0].z), found.weights[0, 0], atol=1e-4)
     assert list(figure.layout.xaxis.ticktext)[1] == "human"
     with pytest.raises(InvalidSetting, match="There is no head 4"):
         found.plot(0, 4)

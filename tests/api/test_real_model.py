@@ -64,7 +64,7 @@ def test_attention_of_a_decoder_is_that_of_its_forward_pass(model: Callable[[str
     assert "".join(attention.tokens) == " a cat" and attention.tokens == attention.keys
     assert len(attention.table()) == 3 * 4 * 6 * 7 // 2
     assert repr(attention) == "Attention(tiny-llama, 3 layers × 4 heads, 6 queries × 6 keys)"
-    np.testing.assert_array_equal(np.array(attention.plot(1, 2).data[0].z), attention.weights[1, 2])
+    np.testing.assert_allclose(np.array(attention.plot(1, 2).data[0].z, float), attention.weights[1, 2], atol=1e-4)
     data: Any = attention.show(2, 1).data
     assert data["causal"] and data["can"] == {"mask": True, "positions": False} and data["snapshots"] is None
     best = logits[-1].softmax(-1).max().item()

@@ -44,6 +44,7 @@ CHARTS: dict[str, charts.Chart] = {
         charts.Axis("share", (1e-9, 1), log=True, ticks={1e-9: "0", 0.1: "0.1"}),
         [charts.limit(1e-5, "rounding", left=True)],
     ),
+    "waterfall": charts.waterfall(["not", "<b>"], [-1.25, 2.0], 0.125, "Parts of a sum."),
     "bars": charts.BarChart("Bits", ["A", "<B>"], [bars("bits", 2.5, 1.25)], digits=2, solid=[1]),
     "groups": charts.BarChart(
         "Weights",
@@ -147,24 +148,34 @@ def test_names_of_close_points_stand_on_different_sides() -> None:
     assert first != second
 
 
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_notebook_has_the_colours_of_the_light_theme_and_names_what_a_page_reads(name: str) -> None:
+    chart = CHARTS[name]
+    figure = charts.notebook_figure(chart, "<title>")
+    assert "var(" not in figure.to_json() and figure.layout.title.text == "&lt;title&gt;"
+    if len(titles := [readout["title"] for readout in chart.readouts]) > 1:
+        assert [trace.name for trace in figure.data if trace.showlegend] == titles
+
+
 def test_a_table_sends_only_what_is_given() -> None:
     columns = {
         "name": charts.Column("model", "model", wrap=True),
         "exact": charts.Column("exact", "strip", range=(0.0, 1.0)),
     }
     rows: list[charts.Row] = [
-        {"name": charts.Cell("RNN", "--m-rnn"), "exact": charts.strip("0.5", [0.5], marked=False)},
+        {"name": charts.Cell("RNN", "--m-rnn"), "exact": charts.strip("0.5", [0.5], 0.75)},
         {"name": "–"},
     ]
-    data = charts.Table(columns, rows, "Results").data("file")
+    data = charts.Table(columns, rows, "Results", keys=("a", "b"), ruled=(1,)).data("file")
     assert data["columns"] == [
         {"key": "name", "label": "model", "kind": "model", "wrap": True, "align": "left"},
         {"key": "exact", "label": "exact", "kind": "strip", "range": (0.0, 1.0), "align": "left"},
     ]
     first, second = data["rows"]  # type: ignore[misc]
     assert first["cells"]["name"] == {"text": "RNN", "colour": "--m-rnn"}  # type: ignore[index]
-    assert first["cells"]["exact"] == {"text": "0.5", "values": [0.5], "mark": None}  # type: ignore[index]
-    assert second == {"cells": {"name": {"text": "–"}}} and (data["file"], data["label"]) == ("file", "Results")
+    assert first["cells"]["exact"] == {"text": "0.5", "values": [0.5], "mark": 0.75}  # type: ignore[index]
+    assert first["key"] == "a" and second == {"cells": {"name": {"text": "–"}}, "key": "b", "rule": True}  # type: ignore[index]
+    assert (data["file"], data["label"]) == ("file", "Results")
 
 
 @given(st.floats(1e-9, 1e9), st.floats(1.01, 1e9))

@@ -181,7 +181,8 @@ def table(at: AppTest, file: str) -> list[dict[str, Any]]:
 
 def headings(at: AppTest) -> list[str]:
     """Return the headings of the page, the questions of its folds, and the findings."""
-    parts = [*(heading.value for heading in (*at.header, *at.subheader)), *(fold.label for fold in at.expander)]
+    parts = [heading.value.replace("\\", "") for heading in (*at.header, *at.subheader)]
+    parts += [fold.label for fold in at.expander]
     return [*parts, *(block["text"] for block in blocks(at, "finding"))]
 
 

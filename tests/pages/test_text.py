@@ -93,7 +93,7 @@ def test_curves_are_those_of_the_run_in_every_unit_and_on_every_axis() -> None:
     for unit, convert in (("perplexity", np.exp), ("bits", lambda v: v / np.log(2))):
         at = screen.page("text.py", {"unit": unit, "models": "ngram,gru", "along": "tokens"})
         (figure,) = screen.plot_frame_figures(at, "text-race")
-        mean = next(trace for trace in figure["plot"]["data"] if trace["name"].endswith("mean"))
+        mean = next(trace for trace in figure["plot"]["data"] if trace["name"].endswith("median"))
         expected = np.median(convert(curves.metrics["val_loss_part"]), axis=1)
         assert mean["y"][:-1] == pytest.approx(expected[:-1].tolist(), rel=1e-4)
         whole = np.median(convert(curves.last("val_loss")))

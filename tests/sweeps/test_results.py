@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy import ndarray
 
-from explorer.figures.runs.sweeps import NOTEBOOK, app_colours
+from explorer.charts import notebook_figure
 from explorer.sweeps.controller import Plan
 from explorer.sweeps.findings import format_measured, progress_sentence, result_details, result_finding, rule_sentences
-from explorer.sweeps.picture import describe_figure, picked_trial, sweep_figure
+from explorer.sweeps.picture import describe_figure, picked_trial, sweep_chart
 from explorer.sweeps.results import best_trial, compare_finalists, ranked, results_table, winner
 from explorer.sweeps.space import Sweep, make_sweep, trials
 from explorer.training.config import RunConfig, default_config, setting_value
@@ -145,11 +145,14 @@ def test_the_picture_has_every_trial_and_is_explained(
 ) -> None:
     sweep = make_sweep(BASE, space, **options)  # type: ignore[arg-type]
     assert words in describe_figure(sweep)
-    for colours, plan in (
-        (NOTEBOOK, final_plan(sweep, 1)),
-        (app_colours("--m-rnn"), SimulatedRuns(sweep, lambda config, step: np.ones(config.replicas)).plan()),
+    for plan in (
+        final_plan(sweep, 1),
+        SimulatedRuns(sweep, lambda config, step: np.ones(config.replicas)).plan(),
     ):
-        figure = sweep_figure(sweep, plan, colours)
+        chart = sweep_chart(sweep, plan)
+        assert chart.text == f"RNN: {result_finding(sweep, plan)}"
+        figure = chart.figure()
+        assert "var(" not in notebook_figure(chart).to_json()
         assert all(trace.type == kind for trace in figure.data)
         if kind == "heatmap":
             assert sum(bool(text) for row in figure.data[0].text for text in row) in (0, len(plan.trials))
@@ -160,7 +163,7 @@ def test_the_picture_has_every_trial_and_is_explained(
 def test_labels_of_parallel_coordinates_leave_gaps() -> None:
     sweep = make_sweep(BASE, {"learning_rate": "1e-4:0.1:log", "hidden": "4:40"}, search="random", number=40)
     plan = SimulatedRuns(sweep, lambda config, step: np.ones(config.replicas)).plan()
-    figure = sweep_figure(sweep, plan, NOTEBOOK)
+    figure = sweep_chart(sweep, plan).figure()
     for axis in range(2):
         heights = sorted(label.y for label in figure.layout.annotations if label.x == axis)
         assert (heights[0], heights[-1]) == (0.0, 1.0) and np.diff(heights).min() >= 0.1

@@ -26,6 +26,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from explorer.errors import LineageError
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Part, Sentences, text_data
@@ -70,6 +71,22 @@ class HeldOutText:
     def bits_per_byte(self, loss: Float[ndarray, "*shape"]) -> Float[ndarray, "*shape"]:
         """Convert a mean loss over all held-out targets, in nats per token."""
         return np.asarray(np.asarray(loss) * self.targets / self.bytes / math.log(2) + self.omitted_bits)
+
+
+@dataclass(frozen=True)
+class CountedText:
+    """The held-out text, and the number of tokens that the tokenizer has."""
+
+    held_out: HeldOutText
+    vocabulary: int
+
+
+def count_held_out_text(task: TextConfig) -> CountedText | None:
+    """Return the counted held-out text; None where the rows cannot be made, of which the training itself says why."""
+    try:
+        return CountedText(held_out_text(task), text_data(task).vocabulary)
+    except LineageError:
+        return None
 
 
 def held_out_text(config: TextConfig, part: Part = "validation") -> HeldOutText:

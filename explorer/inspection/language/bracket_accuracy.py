@@ -15,12 +15,15 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
+from explorer.inspection import load_model
 from explorer.models.kneser_ney import Ngram
+from explorer.run_store.store import StoredRun
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.tasks.text.token_arrays import split_text
 from explorer.training.config import RunConfig
+from explorer.training.record import Record
 
 MAX_TOKENS: Final = 200_000  # read by all seeds of one model together
 _WINDOWS_PER_BATCH = 128  # windows
@@ -58,6 +61,11 @@ class BracketAccuracy:
             return float("nan"), float("nan")
         share = float((self.mean * self.counts)[bins].sum() / counts)
         return share, float(np.sqrt(max(share * (1 - share), 0.0) / counts))
+
+
+def run_bracket_accuracy(run: StoredRun | Record) -> BracketAccuracy:
+    """Measure the bracket accuracy of all seeds of a run. Raises DamagedRun."""
+    return measure_bracket_accuracy(load_model.load_model(run).stack, run.config)
 
 
 def measure_bracket_accuracy(model: nn.Module, config: RunConfig) -> BracketAccuracy:

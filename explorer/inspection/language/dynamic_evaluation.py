@@ -28,12 +28,15 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Generator, nn
 
+from explorer.inspection import load_model
 from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
 from explorer.models.language import State
+from explorer.run_store.store import StoredRun
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Batch, text_data
 from explorer.training.optimisers import SGD
+from explorer.training.record import Record
 from explorer.training.scoring import mean_surprisal
 
 CLIP: Final = 1.0  # norm to which gradients are clipped
@@ -122,6 +125,11 @@ def evaluate_dynamically(model: nn.Module, config: TextConfig, rate: float, most
     )
 
 
+def evaluate_run_dynamically(run: StoredRun | Record, rate: float) -> DynamicEvaluation:
+    """Evaluate the first seed of a run statically and dynamically; see `evaluate_dynamically`. Raises DamagedRun."""
+    return evaluate_dynamically(load_model.load_model(run).single_replica(0), run.config.task_as(TextConfig), rate)
+
+
 def evaluate_statically(model: nn.Module, config: TextConfig, most: int = TOKENS) -> RunningLoss:
     """Evaluate a model, also an n-gram without its cache, on the same text without learning.
 
@@ -149,6 +157,13 @@ def evaluate_ngram(ngram: Ngram, config: TextConfig) -> NgramEvaluation:
     segments = _segments(config, TOKENS)
     losses = _ngram_losses(with_cache(ngram, weight), segments, config.batches == "contiguous")
     return NgramEvaluation(evaluate_statically(ngram, config), _running_loss(segments, losses), weight)
+
+
+def evaluate_ngram_run(run: StoredRun | Record, config: TextConfig) -> NgramEvaluation:
+    """Evaluate the n-gram of a run; see `evaluate_ngram`. Raises DamagedRun."""
+    model = load_model.load_model(run).single_replica(0)
+    assert isinstance(model, Ngram)
+    return evaluate_ngram(model, config)
 
 
 def choose_cache_weight(ngram: Ngram, config: TextConfig, most: int = TOKENS) -> float:

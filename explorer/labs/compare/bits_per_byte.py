@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from explorer import ui
 from explorer.errors import LineageError
+from explorer.inspection.language import bits_per_byte
 from explorer.labs.compare.comparison import ComparedRun
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import can_compare_bits, comparability
-from explorer.ui.held_out_text import count_request
 from explorer.web.background import submit
 
 PENDING = "…"
@@ -31,7 +32,7 @@ class BitsPerByte:
         return PENDING in self.texts
 
 
-def bits_per_byte(runs: Sequence[ComparedRun]) -> BitsPerByte | None:
+def runs_bits_per_byte(runs: Sequence[ComparedRun]) -> BitsPerByte | None:
     """Return the bits per byte of language models; None if theirs cannot be compared, or for other runs."""
     configs = [run.config for run in runs]
     if not runs or not all(isinstance(config.task, TextConfig) for config in configs):
@@ -52,7 +53,8 @@ def _text(run: ComparedRun) -> str:
     task, last = run.config.task_as(TextConfig), run.last("val_loss")
     if last is None or not np.isfinite(last).all() or not corpora.is_available(task):
         return "–"
-    future = submit(*count_request(task))
+    call = ui.Call(bits_per_byte.count_held_out_text, task)
+    future = submit(call.key, call)
     if not future.done():
         return PENDING
     try:

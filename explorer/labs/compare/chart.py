@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from explorer import charts, ui
 from explorer.errors import LineageError
-from explorer.figures.comparison import Line, comparison_figure
 from explorer.inspection.compare import MetricCurve, downsample, median_and_range
-from explorer.labs.compare.bits_per_byte import bits_per_byte
+from explorer.labs.compare.bits_per_byte import runs_bits_per_byte
 from explorer.labs.compare.comparison import (
     ComparedRun,
     available_measures,
@@ -22,17 +22,11 @@ from explorer.labs.compare.comparison import (
     load_runs,
     with_available_measure,
 )
-from explorer.labs.compare.results import add_results_table, comparability_note, machines_note, target_finding
+from explorer.labs.compare.results import comparability_note, machines_note, results_table, target_finding
 from explorer.labs.compare.state import AXES, MEASURES, UNITS, Comparison
 from explorer.training.record import Axis
-from explorer.ui.components.plot_frame import Panel, add_plot_frame, pop_target, value_tracks
-from explorer.ui.document import Document
-from explorer.ui.result_section import live_section
-from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import current_visitor
-from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.learning_chart import seconds_to_next
-from explorer.ui.wording import join_words
 
 _COUNTING = 0.5  # seconds until the next request while a held-out text is counted
 _KEY, _HEIGHT = "comparison", 700  # of the section, with its figure and its table
@@ -44,13 +38,13 @@ _AXIS_TITLES: dict[Axis, str] = {
 }
 
 
-def chart_controls(session: PageSession[Comparison]) -> None:
+def chart_controls(session: ui.PageSession[Comparison]) -> None:
     """Draw the choice of the axes, the measure and the smoothing."""
     runs, _ = load_runs(session.state.displayed_runs, current_visitor().id)
     state = with_available_measure(session.state, runs)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "x", st.segmented_control)
-        bind_widget(
+        ui.bind_widget(session, "x", st.segmented_control)
+        ui.bind_widget(
             session,
             "y",
             st.selectbox,
@@ -59,71 +53,59 @@ def chart_controls(session: PageSession[Comparison]) -> None:
             options={name: MEASURES[name] for name in available_measures(runs)},
             width=340,
         )
-        bind_widget(session, "smooth", st.slider, width=180)
-        bind_widget(session, "log_x", st.toggle)
-        bind_widget(session, "log_y", st.toggle)
+        ui.bind_widget(session, "smooth", st.slider, width=180)
+        ui.bind_widget(session, "log_x", st.toggle)
+        ui.bind_widget(session, "log_y", st.toggle)
 
 
-def curves_section(session: PageSession[Comparison]) -> None:
+def curves_section(session: ui.PageSession[Comparison]) -> None:
     """Draw the figure and its results; during training the browser fetches new ones."""
     visitor_id = current_visitor().id
 
     def take_target() -> None:
-        moved = pop_target(_KEY)
+        moved = ui.pop_target(_KEY)
         if moved is not None and moved != session.state.target:
             session.state = replace(session.state, target=moved)
             st.rerun()
 
     draw = partial(_draw_comparison, session.state, visitor_id)
-    live_section(_KEY, draw, _HEIGHT, events={_KEY: ("target",)}, apply_events=take_target)
+    ui.live_section(_KEY, draw, _HEIGHT, events={_KEY: ("target",)}, apply_events=take_target)
 
 
-def _draw_comparison(state: Comparison, visitor_id: str, document: Document) -> float | None:
+def _draw_comparison(state: Comparison, visitor_id: str, document: ui.Document) -> float | None:
     """Write the finding, the curves and the results; return the seconds until the next ones."""
     try:
         runs, _ = load_runs(state.displayed_runs, visitor_id)
         state = with_available_measure(state, runs)
         target = default_target(state, runs) if state.target is None else state.target
         document.finding(target_finding(state, runs, target))
-        bits = bits_per_byte(runs)
+        bits = runs_bits_per_byte(runs)
         if note := comparability_note(state, runs):
             document.text(f"{note} {bits.note}".strip() if bits else note)
         panel = _panel(state, runs, target)
-        add_plot_frame(document, [panel], key=_KEY, height=420, narrow_height=320, columns=1)
-        add_results_table(document, state, runs, target, bits)
-        if where := machines_note(runs):
-            document.caption(where)
+        document.figures(_KEY, [panel], height=420, narrow_height=320, columns=1)
+        document.table("comparison-results", results_table(state, runs, target, bits))
+        document.caption(machines_note(runs))
     except LineageError as error:
         document.problems([str(error)])
         return None
     return seconds_to_next(run.view for run in runs) or (_COUNTING if bits and bits.pending else None)
 
 
-def _panel(state: Comparison, runs: Sequence[ComparedRun], target: float) -> Panel:
+def _panel(state: Comparison, runs: Sequence[ComparedRun], target: float) -> ui.Panel:
     """Return the panel of all curves, with a target that can be dragged."""
-    curves = displayed_curves(state, runs)
-    dashes = _line_styles(runs)
-    lines = [_line(run, curve, dashes[run.key]) for run, curve in zip(runs, curves, strict=True)]
-    tracks = value_tracks([(run.title, run.view.row.colour) for run in runs], 3)
-    y_range = _axis_range(state, curves)
-    return Panel(
+    chart = comparison_chart(state, runs)
+    low, high = _axis_range(state, displayed_curves(state, runs))
+    target_lines = [{name: readout[name] for name in ("trace", "title", "colour")} for readout in chart.readouts]
+    return ui.Panel(
         f"{state.y}-{state.x}",
-        comparison_figure(
-            lines,
-            _AXIS_TITLES[state.x],
-            y_range,
-            log_x=state.log_x,
-            log_y=state.log_y,
-            names_at_ends=True,
-        ),
-        alt=f"{MEASURES[state.y]} {AXES[state.x]}: {join_words([run.title for run in runs])}.",
-        tracks=tracks,
+        chart,
         target={
-            "value": min(max(target, y_range[0]), y_range[1]),
-            "low": y_range[0],
-            "high": y_range[1],
+            "value": min(max(target, low), high),
+            "low": low,
+            "high": high,
             "label": "target",
-            "lines": [{"trace": t["trace"], "title": t["title"], "colour": t["colour"]} for t in tracks],
+            "lines": target_lines,
             "rising": state.rising,
             "unit": UNITS[state.x],
             "digits": 2 if state.x == "seconds" else 0,
@@ -131,15 +113,27 @@ def _panel(state: Comparison, runs: Sequence[ComparedRun], target: float) -> Pan
     )
 
 
-def _line(run: ComparedRun, curve: MetricCurve | None, dash: str) -> Line:
-    none = np.zeros(0)
-    if curve is None or not len(curve.x):
-        return Line(run.label, run.name, run.view.row.colour, dash, none, none, none, none)
-    spread = median_and_range(curve.values)
-    kept = downsample(spread)
-    middle, low, high = spread[kept].T
-    x = curve.x[kept]
-    return Line(run.label, run.name, run.view.row.colour, dash, x, middle, low, high, statistic="median")
+def comparison_chart(state: Comparison, runs: Sequence[ComparedRun]) -> charts.LineChart:
+    """Return the curves of all runs, each with its number and its name at its end."""
+    curves, dashes = displayed_curves(state, runs), _line_styles(runs)
+    return charts.LineChart(
+        f"{MEASURES[state.y]} {AXES[state.x]}",
+        [_line(run, curve, dashes[run.key]) for run, curve in zip(runs, curves, strict=True)],
+        charts.Axis(_AXIS_TITLES[state.x], log=state.log_x),
+        charts.Axis(span=_axis_range(state, curves), log=state.log_y),
+        labels="title",
+        margin=44,
+        digits=3,
+    )
+
+
+def _line(run: ComparedRun, curve: MetricCurve | None, dash: str) -> charts.Line:
+    x, spread = np.zeros(0), np.zeros((0, 3))
+    if curve is not None and len(curve.x):
+        spread = median_and_range(curve.values)
+        kept = downsample(spread)
+        x, spread = curve.x[kept], spread[kept]
+    return charts.Line(run.label, run.name, run.view.row.colour, dash, x, spread, name=run.title)
 
 
 def _line_styles(runs: Sequence[ComparedRun]) -> dict[str, str]:

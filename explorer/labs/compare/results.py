@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.errors import LineageError
 from explorer.experiments.run_names import flat_settings, setting_label
@@ -30,9 +31,6 @@ from explorer.tasks.negation import NegationConfig
 from explorer.training.comparability import comparability, comparability_sentence
 from explorer.training.record import Axis
 from explorer.ui.budgets import budget_sentence
-from explorer.ui.components.table import add_table, column, draw_table
-from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.training.learning_chart import describe_machines, machines_of
 from explorer.ui.verdict_sentences import SHARED_TEST_SET, describe_judgement
 from explorer.ui.wording import join_words
@@ -42,8 +40,8 @@ def step_cost_section(runs: Sequence[ComparedRun]) -> None:
     """Draw why the three axes may disagree, with the numbers of these runs."""
     for line in cost_formulas(runs):
         st.latex(line)
-    explanation(
-        escape_markdown(step_cost_finding(runs))
+    ui.explanation(
+        ui.escape_markdown(step_cost_finding(runs))
         + " The seconds were measured on the machine that trained each run, without the time that other trainings "
         "took. Training eight seeds together takes little longer than training one, so compare seconds only between "
         "runs with equally many seeds."
@@ -52,7 +50,7 @@ def step_cost_section(runs: Sequence[ComparedRun]) -> None:
 
 def differences_section(runs: Sequence[ComparedRun]) -> None:
     """Draw the settings that differ, and the initial weights that are the same."""
-    settings_table(runs)
+    ui.draw_now(lambda document: document.table("comparison-differences", settings_table(runs)))
     same = shared_initialization(runs)
     if same:
         st.markdown("**Same initial weights.** " + " ".join(same[:6]))
@@ -251,76 +249,61 @@ def has_shared_test_set(runs: Sequence[ComparedRun], measure: str) -> bool:
     )
 
 
-def add_results_table(
-    document: Document,
-    state: Comparison,
-    runs: Sequence[ComparedRun],
-    target: float,
-    bits: BitsPerByte | None = None,
-) -> None:
-    """Add a row for each run: final value, difference from the first run, cost, and when it reached the target.
+def results_table(
+    state: Comparison, runs: Sequence[ComparedRun], target: float, bits: BitsPerByte | None = None
+) -> charts.Table:
+    """Return a row for each run: final value, difference from the first run, cost, and when it reached the target.
 
-    document: that the table is added to
     state: which measure is compared
-    runs: the rows
     target: the value that is to be reached
     bits: bits per byte of language models, a further column
     """
-    by_axis = {axis: find_target_reached(state, runs, target, axis) for axis in AXES}
+    reached = {axis: find_target_reached(state, runs, target, axis) for axis in AXES}
     ends = [last for run in runs if (last := run.last(state.y)) is not None]
     shared = f"{SHARED_TEST_SET} " if has_shared_test_set(runs, state.y) else ""
     budgets = budget_sentence({run.title: run.config for run in runs})
     budgets += " " * bool(budgets)
     final_values = np.concatenate(ends) if ends else np.zeros(1)
-    axis_range = [0.5, 1.0] if state.rising and np.nanmin(final_values) >= 0.5 else [0.0, 1.0]
+    span = (0.5 if state.rising and np.nanmin(final_values) >= 0.5 else 0.0, 1.0)
     if not state.rising:
-        axis_range = [0.0, float(f"{max(np.nanmax(final_values), 1e-6):.2g}")]
-    rows, differences = [], describe_differences(runs, state)
-    for i, run in enumerate(runs):
+        span = (0.0, float(f"{max(np.nanmax(final_values), 1e-6):.2g}"))
+    rows = []
+    for i, (run, difference) in enumerate(zip(runs, describe_differences(runs, state), strict=True)):
         last, cost = run.last(state.y), step_cost(run)
         values = [] if last is None else [float(f"{v:.5g}") for v in last if np.isfinite(v)]
-        reached, count = by_axis["step"][i], run.config.replicas
-        seeds = "" if reached.seeds in (0, count) else f" ({reached.seeds} of {count} seeds)"
-        cells: dict[str, object] = {
-            "name": {"text": run.title, "colour": run.view.row.colour},
-            "end": {"text": _describe_end(run, values, state.rising), "values": values},
-            "against": differences[i],
-            "parameters": f"{run.view.parameters:,}" if run.view.parameters else "–",
+        seeds = reached["step"][i].seeds
+        some = f" ({seeds} of {run.config.replicas} seeds)" if 0 < seeds < run.config.replicas else ""
+        row: dict[str, charts.Cell | str] = {
+            "name": charts.Cell(run.title, run.view.row.colour),
+            "end": charts.Cell(_describe_end(run, values, state.rising), values=values),
+            "bytes": bits.texts[i] if bits else "",
+            "against": difference,
             "price": f"{cost[0]:.2f} ms" if cost else "–",
+            "parameters": f"{run.view.parameters:,}" if run.view.parameters else "–",
         }
-        if bits:
-            cells["bytes"] = bits.texts[i]
-        for axis in AXES:
-            cells[axis] = format_amount(by_axis[axis][i].at, axis) + (seeds if axis == "step" else "")
-        rows.append(cells)
-    first = runs[0].name if runs else ""
-
-    def number(key: str, label: str) -> dict[str, object]:
-        return column(key, label, "number", minor=True)
-
-    add_table(
-        document,
-        [
-            column("name", "", "model", wrap=True),
-            column("end", "at the end", "strip", range=axis_range, wrap=True),
-            *([number("bytes", "bits per byte")] if bits else []),
-            column("against", f"difference from 1, {first}", wrap=True),
-            number("step", f"steps to {format_value(target, state.rising)}"),
-            number("tokens", "tokens"),
-            number("seconds", "time"),
-            number("price", "time of a step"),
-            number("parameters", "parameters"),
-        ],
-        rows,
-        key="comparison-results",
-        label="Results of each run",
-        caption="At the end: the median over the seeds, and a dot for each seed. Difference: of the means, with its 95 "
+        for axis, each in reached.items():
+            row[axis] = format_amount(each[i].at, axis) + some * (axis == "step")
+        rows.append(row)
+    columns = {
+        "name": charts.Column("", "model", wrap=True),
+        "end": charts.Column("at the end", "strip", range=span, wrap=True),
+        **({"bytes": charts.Column("bits per byte", "number", minor=True)} if bits else {}),
+        "against": charts.Column(f"difference from 1, {runs[0].name if runs else ''}", wrap=True),
+        "step": charts.Column(f"steps to {format_value(target, state.rising)}", "number", minor=True),
+        "tokens": charts.Column("tokens", "number", minor=True),
+        "seconds": charts.Column("time", "number", minor=True),
+        "price": charts.Column("time of a step", "number", minor=True),
+        "parameters": charts.Column("parameters", "number", minor=True),
+    }
+    caption = (
+        "At the end: the median over the seeds, and a dot for each seed. Difference: of the means, with its 95 "
         "% confidence interval over seeds (Student's t for pairs with equal seeds and data, otherwise Welch's t). If a "
         "seed reaches an accuracy of 1, the numbers of such seeds are compared instead (Fisher's exact test). Verdicts "
         f"are corrected for the number of rows (Holm). {shared}{budgets}"
         + ("Bits per byte: over the whole held-out text, at the end. " if bits else "")
-        + "Target: where the median curve crosses it, and how many seeds ever do.",
+        + "Target: where the median curve crosses it, and how many seeds ever do."
     )
+    return charts.Table(columns, rows, "Results of each run", caption)
 
 
 def _describe_end(run: ComparedRun, values: Sequence[float], rising: bool) -> str:
@@ -331,26 +314,17 @@ def _describe_end(run: ComparedRun, values: Sequence[float], rising: bool) -> st
     return f"{text} at step {run.curves.step:,}" if run.may_continue and run.curves else text
 
 
-def settings_table(runs: Sequence[ComparedRun]) -> None:
-    """Draw the settings in which the runs differ; a label is that of the first run which has the setting."""
-    rows = differing_settings(runs)
+def settings_table(runs: Sequence[ComparedRun]) -> charts.Table:
+    """Return the settings in which the runs differ; a label is that of the first run which has the setting."""
     labels = {name: setting_label(name, run.config) for run in reversed(runs) for name in flat_settings(run.config)}
-    columns = [column("name", "setting", wrap=True)]
-    common = {"kind": "text", "align": "left", "wrap": True}
-    columns += [{"key": run.key, "label": run.title, "colour": run.view.row.colour, **common} for run in runs]
-    draw_table(
-        columns,
-        [
-            {
-                "name": labels.get(name, name),
-                **{run.key: value for run, value in zip(runs, values, strict=True)},
-            }
-            for name, values in rows.items()
-        ],
-        key="comparison-differences",
-        label="Settings in which the runs differ",
-        caption="All other settings are the same.",
-    )
+    columns = {"name": charts.Column("setting", wrap=True)} | {
+        run.key: charts.Column(run.title, colour=run.view.row.colour, wrap=True) for run in runs
+    }
+    rows = [
+        {"name": labels.get(name, name)} | {run.key: value for run, value in zip(runs, values, strict=True)}
+        for name, values in differing_settings(runs).items()
+    ]
+    return charts.Table(columns, rows, "Settings in which the runs differ", "All other settings are the same.")
 
 
 @cached(key=lambda run: run.cache_key)

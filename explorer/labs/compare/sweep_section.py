@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 
 import streamlit as st
 
+from explorer import charts, ui
 from explorer.catalogue import model_row
 from explorer.errors import LineageError
-from explorer.figures.runs.sweeps import app_colours
 from explorer.jobs.service import service
 from explorer.labs.compare.state import Comparison
 from explorer.labs.compare.sweep_choices import (
@@ -40,19 +40,12 @@ from explorer.sweeps.findings import (
     result_finding,
     rule_sentences,
 )
-from explorer.sweeps.picture import describe_figure, picked_trial, sweep_figure
+from explorer.sweeps.picture import describe_figure, picked_trial, sweep_chart
 from explorer.sweeps.results import ranked
 from explorer.sweeps.space import Sweep
 from explorer.sweeps.stored import StoredSweep
-from explorer.ui.components.base import pop_event
-from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.components.table import add_table, column
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation, show_problems
-from explorer.ui.result_section import live_section, result_section
-from explorer.ui.state.session import PageSession, open_page
+from explorer.ui.state.session import open_page
 from explorer.ui.state.visitor import count_action, current_visitor
-from explorer.ui.state.widgets import bind_widget
 from explorer.web import rate_limits
 
 _NAME, _FIGURE, _TABLE = "sweeps", "sweep-figure", "sweep-trials"
@@ -71,27 +64,27 @@ _VALUES = {  # how they are written
 }
 
 
-def sweep_section(session: PageSession[Comparison]) -> None:
+def sweep_section(session: ui.PageSession[Comparison]) -> None:
     """Draw the form, the searches that are shown, and their results."""
-    explanation(f"Choose models, settings and their values. {_VALUES[session.state.sweep_search]}")
+    ui.explanation(f"Choose models, settings and their values. {_VALUES[session.state.sweep_search]}")
     _draw_form(session)
     _draw_estimate(session.state)
     found, problems = _find_sweeps(session.state.sweeps)
     _draw_buttons(session, found)
     _draw_choice(session, found)
-    show_problems([*problems, *(sweep.problem for sweep in found if sweep.problem)])
+    ui.show_problems([*problems, *(sweep.problem for sweep in found if sweep.problem)])
     if found:
         _draw_results(found)
 
 
-def _draw_form(session: PageSession[Comparison]) -> None:
+def _draw_form(session: ui.PageSession[Comparison]) -> None:
     state = session.state
     models = chosen_models(state)
     settings = searchable_settings(state.sweep_task, models)
     space = chosen_space(state)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "sweep_task", st.selectbox, update=with_task, width=200)
-        bind_widget(
+        ui.bind_widget(session, "sweep_task", st.selectbox, update=with_task, width=200)
+        ui.bind_widget(
             session,
             "sweep_models",
             st.multiselect,
@@ -100,7 +93,7 @@ def _draw_form(session: PageSession[Comparison]) -> None:
             max_selections=MOST_SWEEPS,
             width=320,
         )
-        bind_widget(
+        ui.bind_widget(
             session,
             "sweep_settings",
             st.multiselect,
@@ -111,10 +104,10 @@ def _draw_form(session: PageSession[Comparison]) -> None:
             max_selections=MOST_SETTINGS,
             width=320,
         )
-        bind_widget(session, "sweep_seeds", st.number_input, step=1, width=110)
+        ui.bind_widget(session, "sweep_seeds", st.number_input, step=1, width=110)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, values in space.items():
-            bind_widget(
+            ui.bind_widget(
                 session,
                 f"sweep_values.{name}",
                 st.text_input,
@@ -124,10 +117,10 @@ def _draw_form(session: PageSession[Comparison]) -> None:
                 max_chars=100,
                 width=240,
             )
-        bind_widget(session, "sweep_search", st.segmented_control)
+        ui.bind_widget(session, "sweep_search", st.segmented_control)
         if state.sweep_search == "random":
-            bind_widget(session, "sweep_trials", st.number_input, step=1, width=110)
-        bind_widget(session, "sweep_halving", st.toggle)
+            ui.bind_widget(session, "sweep_trials", st.number_input, step=1, width=110)
+        ui.bind_widget(session, "sweep_halving", st.toggle)
 
 
 def _change_values(name: str, state: Comparison, values: str) -> Comparison:
@@ -136,24 +129,24 @@ def _change_values(name: str, state: Comparison, values: str) -> Comparison:
 
 def _draw_estimate(state: Comparison) -> None:
     """Draw how long the search takes, or why it is not possible."""
-    search = state.sweep_search, state.sweep_trials, state.sweep_seeds, state.sweep_halving
-    fields = (state.sweep_task, chosen_models(state), state.sweep_space, *search)
-
-    def estimate() -> tuple[str, ...]:
-        sweeps = chosen_sweeps(state)
-        sentences = [
-            f"{sweep.base.title}: {estimate_sentence(check_limits(sweep), estimated_seconds(sweep))}"
-            for sweep in sweeps.values()
-        ]
-        return (*sentences, rule_sentences(*sweeps.values()))
-
-    result_section("sweep.estimate", {"": (("sweep estimate", *fields), estimate)}, _write_estimate, "Estimating", 60)
+    form = {each.name: getattr(state, each.name) for each in fields(state) if each.name.startswith("sweep_")}
+    call = ui.Call(_estimate, Comparison(**form))  # without what has no effect on the estimate
+    ui.show("sweep.estimate", call, estimate_view, waiting="Estimating", height=60)
 
 
-def _write_estimate(document: Document, results: Mapping[str, tuple[str, ...]]) -> None:
-    *estimates, rule = results[""]
-    document.caption(" ".join(estimates))
-    document.caption(rule)
+def _estimate(state: Comparison) -> tuple[str, str]:
+    """Return how long each search takes, and the rule of all. Raises InvalidSetting."""
+    sweeps = chosen_sweeps(state).values()
+    estimates = [
+        f"{sweep.base.title}: {estimate_sentence(check_limits(sweep), estimated_seconds(sweep))}" for sweep in sweeps
+    ]
+    return " ".join(estimates), rule_sentences(*sweeps)
+
+
+def estimate_view(document: ui.Document, sentences: tuple[str, str]) -> None:
+    """Write each sentence as a caption."""
+    for sentence in sentences:
+        document.caption(sentence)
 
 
 def _find_sweeps(keys: Sequence[str]) -> tuple[list[StoredSweep], list[str]]:
@@ -167,7 +160,7 @@ def _find_sweeps(keys: Sequence[str]) -> tuple[list[StoredSweep], list[str]]:
     return found, problems
 
 
-def _draw_buttons(session: PageSession[Comparison], found: Sequence[StoredSweep]) -> None:
+def _draw_buttons(session: ui.PageSession[Comparison], found: Sequence[StoredSweep]) -> None:
     me = current_visitor()
     mine = [sweep for sweep in found if sweep.state == "running" and (me.operator or sweep.owner == me.id)]
     stopped = [sweep for sweep in found if sweep.state == "stopped"]
@@ -185,7 +178,7 @@ def _draw_buttons(session: PageSession[Comparison], found: Sequence[StoredSweep]
             )
 
 
-def _start(session: PageSession[Comparison]) -> None:
+def _start(session: ui.PageSession[Comparison]) -> None:
     """Start a sweep for each chosen model, and show these."""
 
     def start() -> None:
@@ -196,7 +189,7 @@ def _start(session: PageSession[Comparison]) -> None:
     session.attempt(start)
 
 
-def _continue(session: PageSession[Comparison], sweeps: Sequence[Sweep]) -> None:
+def _continue(session: ui.PageSession[Comparison], sweeps: Sequence[Sweep]) -> None:
     session.attempt(partial(_carry_out, sweeps))
 
 
@@ -210,7 +203,7 @@ def _carry_out(sweeps: Sequence[Sweep]) -> None:
     sweep_driver.wake()
 
 
-def _stop(session: PageSession[Comparison], sweeps: Sequence[StoredSweep]) -> None:
+def _stop(session: ui.PageSession[Comparison], sweeps: Sequence[StoredSweep]) -> None:
     me = current_visitor()
 
     def stop() -> None:
@@ -221,11 +214,11 @@ def _stop(session: PageSession[Comparison], sweeps: Sequence[StoredSweep]) -> No
     session.attempt(stop)
 
 
-def _draw_choice(session: PageSession[Comparison], found: Sequence[StoredSweep]) -> None:
+def _draw_choice(session: ui.PageSession[Comparison], found: Sequence[StoredSweep]) -> None:
     """Draw the choice among the newest searches."""
     every = {sweep.key: describe_sweep(sweep.sweep) for sweep in (*found, *stored.newest())}
     if every:
-        bind_widget(
+        ui.bind_widget(
             session,
             "sweeps",
             st.multiselect,
@@ -242,8 +235,8 @@ def _draw_results(found: Sequence[StoredSweep]) -> None:
     sweeps = {sweep.key: sweep.sweep for sweep in found}
 
     def open_trial() -> None:
-        picked = pop_event(_FIGURE, "pick")
-        opened = [event for key in sweeps if isinstance(event := pop_event(_table_key(key), "open"), str)]
+        picked = ui.pop_event(_FIGURE, "pick")
+        opened = [event for key in sweeps if isinstance(event := ui.pop_event(_table_key(key), "open"), str)]
         run = opened[0] if opened else ""
         if isinstance(picked, dict) and (sweep := sweeps.get(str(picked.get("figure")))):
             place = picked.get("x"), picked.get("y")
@@ -253,7 +246,7 @@ def _draw_results(found: Sequence[StoredSweep]) -> None:
         if run:
             open_page("runs", {"run": run})
 
-    live_section(
+    ui.live_section(
         _NAME,
         partial(_write_results, list(sweeps.values()), visitor),
         _HEIGHT,
@@ -274,7 +267,7 @@ def _table_key(sweep_key: str) -> str:
     return f"{_TABLE}.{sweep_key}"
 
 
-def _write_results(sweeps: Sequence[Sweep], visitor: str, document: Document) -> float | None:
+def _write_results(sweeps: Sequence[Sweep], visitor: str, document: ui.Document) -> float | None:
     """Write the finding, the picture and the best trials of each sweep; return the seconds until the next ones."""
     states = [stored.find(sweep.key).state for sweep in sweeps]  # before the runs: these have then ended as well
     plans = [look_at(sweep, service, visitor) for sweep in sweeps]
@@ -284,8 +277,17 @@ def _write_results(sweeps: Sequence[Sweep], visitor: str, document: Document) ->
         document.finding(title + (sentence[:1].lower() + sentence[1:] if title else sentence))
         note = "" if plan.finished else _INTERRUPTED[state]
         document.text(result_details(sweep, plan) or f"{progress_sentence(sweep, plan)} {note}".strip())
-    panels = [_panel(sweep, plan) for sweep, plan in zip(sweeps, plans, strict=True)]
-    add_plot_frame(document, panels, key=_FIGURE, height=340, narrow_height=300, columns=min(len(panels), 2))
+    panels = [
+        ui.Panel(
+            sweep.key,
+            sweep_chart(sweep, plan),
+            title=sweep.base.title,
+            colour=model_row(sweep.base.model).colour,
+            pickable=True,
+        )
+        for sweep, plan in zip(sweeps, plans, strict=True)
+    ]
+    document.figures(_FIGURE, panels, height=340, narrow_height=300, columns=min(len(panels), 2))
     document.caption(" ".join(dict.fromkeys(describe_figure(sweep) for sweep in sweeps)))
     for sweep, plan in zip(sweeps, plans, strict=True):
         _write_table(document, sweep, plan)
@@ -293,41 +295,24 @@ def _write_results(sweeps: Sequence[Sweep], visitor: str, document: Document) ->
     return _SECONDS if training or "running" in states else None
 
 
-def _panel(sweep: Sweep, plan: Plan) -> Panel:
-    colour = model_row(sweep.base.model).colour
-    return Panel(
-        sweep.key,
-        sweep_figure(sweep, plan, app_colours(colour)),
-        alt=f"{sweep.base.title}: {result_finding(sweep, plan)}",
-        title=sweep.base.title,
-        colour=colour,
-        pickable=True,
-    )
-
-
-def _write_table(document: Document, sweep: Sweep, plan: Plan) -> None:
-    """Write the best trials, a row for each."""
-    metric = sweep.metric.replace("_", " ")
+def _write_table(document: ui.Document, sweep: Sweep, plan: Plan) -> None:
+    """Write the best trials, a row for each; a click opens its run."""
+    metric, key = sweep.metric.replace("_", " "), _table_key(sweep.key)
     confirmed = {status.trial.number: status.mean for status in plan.finalists if status.state == "finished"}
     order = ranked(sweep, plan)
-    columns = [
-        column("trial", "settings", "open", wrap=True),
-        column("mean", metric, "number"),
-        column("spread", "over seeds", align="right", minor=True),
-        column("confirmed", "with new seeds", "number"),
-        column("state", "trained", minor=True),
-        column("seconds", "time", "number", minor=True),
-    ]
-    rows = [{"key": status.trial.key, "cells": _row(sweep, status, confirmed)} for status in order[:_ROWS]]
+    columns = {
+        "trial": charts.Column("settings", "open", wrap=True),
+        "mean": charts.Column(metric, "number"),
+        "spread": charts.Column("over seeds", "number", minor=True),
+        "confirmed": charts.Column("with new seeds", "number"),
+        "state": charts.Column("trained", minor=True),
+        "seconds": charts.Column("time", "number", minor=True),
+    }
+    rows = [_row(sweep, status, confirmed) for status in order[:_ROWS]]
     more = f" {len(order) - _ROWS} more trials are not listed." if len(order) > _ROWS else ""
-    add_table(
-        document,
-        columns,
-        rows,
-        key=_table_key(sweep.key),
-        label=f"The best settings of the {sweep.base.title}",
-        caption=f"Mean {metric} over the seeds, with its range.{more}",
-    )
+    caption = f"Mean {metric} over the seeds, with its range.{more}"
+    keys = [status.trial.key for status in order[:_ROWS]]
+    document.table(key, charts.Table(columns, rows, f"The best settings of the {sweep.base.title}", caption, keys))
 
 
 def _row(sweep: Sweep, status: TrialStatus, confirmed: Mapping[int, float]) -> dict[str, str]:

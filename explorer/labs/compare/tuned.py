@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.catalogue import MODELS
 from explorer.experiments import recall
 from explorer.experiments.learning_rates import COMPARISONS, read_searches, tuned_configs
@@ -16,37 +17,30 @@ from explorer.labs.compare.state import Comparison
 from explorer.labs.compare.tuned_findings import TunedResult
 from explorer.run_store import store
 from explorer.training.config import RunConfig, key
-from explorer.ui.components.table import add_table, column, strip_cell
-from explorer.ui.document import Document
 from explorer.ui.learning_rates import draw_learning_rates
-from explorer.ui.page_sections import explanation, show_problems
-from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import current_visitor
-from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.learning_chart import describe_state, live_training_section, seconds_to_next
-from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import capitalize
 
 _ROW, _TEXTS = 44, 300  # pixels
 
 
-def tuned_section(session: PageSession[Comparison]) -> None:
+def tuned_section(session: ui.PageSession[Comparison]) -> None:
     """Draw the choice of the task, the comparison, and the search for the rates."""
-    comparison, request = session.state.tuned, TrainRequest.for_section("tuned")
-    explanation(findings.RULE)
-    bind_widget(session, "tuned", st.segmented_control)
-    show_problems(request.problems)
+    comparison, request = session.state.tuned, ui.TrainRequest.for_section("tuned")
+    ui.explanation(findings.RULE)
+    ui.bind_widget(session, "tuned", st.segmented_control)
+    ui.show_problems(request.problems)
     configs, visitor_id = tuned_configs(comparison), current_visitor().id
 
-    def draw(document: Document) -> float | None:
+    def draw(document: ui.Document) -> float | None:
         views = request.views(configs, visitor_id)
         draw_comparison(document, comparison, views)
         return seconds_to_next(views.values(), 1.0)
 
     live_training_section(f"tuned-{comparison}", request, draw, _TEXTS + _ROW * len(configs))
     with st.container(horizontal=True, vertical_alignment="center"):
-        draw_train_controls(request, configs)
+        ui.draw_train_controls(request, configs)
         st.page_link(
             "compare.py",
             label="Compare these runs",
@@ -65,7 +59,7 @@ def model_title(comparison: str, name: str) -> str:
     return recall.VARIANTS[name].full_label if comparison == "recall" else MODELS[name].title
 
 
-def tuned_results(comparison: str, views: Mapping[str, RunView]) -> dict[str, TunedResult]:
+def tuned_results(comparison: str, views: Mapping[str, ui.RunView]) -> dict[str, TunedResult]:
     """Return the results of the runs that have finished, by name."""
     metric, searches, defaults = findings.METRICS[comparison], read_searches(comparison), COMPARISONS[comparison]()
     results = {}
@@ -84,7 +78,7 @@ def _stored_values(config: RunConfig, metric: str) -> Float[ndarray, " seeds"] |
     return run.curves.last(metric).astype(float) if run else None
 
 
-def draw_comparison(document: Document, comparison: str, views: Mapping[str, RunView]) -> None:
+def draw_comparison(document: ui.Document, comparison: str, views: Mapping[str, ui.RunView]) -> None:
     """Draw the finding, the table and the notes."""
     results = tuned_results(comparison, views)
     each = list(results.values())
@@ -93,46 +87,35 @@ def draw_comparison(document: Document, comparison: str, views: Mapping[str, Run
         document.caption(f"{capitalize(describe_state(views))}.")
     if not each:
         return
-    _add_results(document, comparison, results)
-    for sentence in (
-        findings.verdict(comparison, each),
-        findings.changed_by_tuning(comparison, each),
-        findings.edge_note(each),
-    ):
-        if sentence:
-            document.text(sentence)
+    document.table(f"tuned-{comparison}-results", results_table(comparison, each))
+    document.text(findings.verdict(comparison, each))
+    document.text(findings.changed_by_tuning(comparison, each))
+    document.text(findings.edge_note(each))
     document.caption(findings.method_note(comparison, each))
 
 
-def _add_results(document: Document, comparison: str, results: Mapping[str, TunedResult]) -> None:
+def results_table(comparison: str, results: Sequence[TunedResult]) -> charts.Table:
+    """Return a row for each model, with a dot for each seed."""
     solves = findings.has_solutions(comparison)
-    values = [float(v) for each in results.values() for v in each.values]
-    span = [0.0, 1.0] if solves else [min(values) - 0.01, max(values) + 0.01]
+    values = [float(v) for each in results for v in each.values]
+    span = (0.0, 1.0) if solves else (min(values) - 0.01, max(values) + 0.01)
     what, of_seed = findings.MEANS.get(comparison, ("seeds that solve the task", "its accuracy."))
-    columns = [
-        column("name", "model", "model", wrap=True),
-        column("value", what, "strip", range=span),
-        column("rate", "its best rate", "number"),
-    ]
+    columns = {
+        "name": charts.Column("model", "model", wrap=True),
+        "value": charts.Column(what, "strip", range=span),
+        "rate": charts.Column("its best rate", "number"),
+    }
     if solves:
-        columns.append(column("default", "with the default rate", align="right", minor=True))
+        columns["default"] = charts.Column("with the default rate", "number", minor=True)
     rows = []
-    for name, each in results.items():
+    for each in results:
         solved = each.seeds_that_solve(comparison) if solves else None
         text = f"{each.values.mean():.3f}" if solved is None else f"{int(solved.sum())} of {len(solved)}"
-        cells: dict[str, object] = {
-            "name": {"text": each.title, "colour": MODELS[each.config.model_name].colour},
-            "value": strip_cell(text, each.values),
+        row: dict[str, charts.Cell | str] = {
+            "name": charts.Cell(each.title, MODELS[each.config.model_name].colour),
+            "value": charts.strip(text, each.values),
             "rate": f"{each.search.best:g}",
         }
-        if solves:
-            cells["default"] = findings.describe_default(comparison, each)
-        rows.append({"key": name, "cells": cells})
-    add_table(
-        document,
-        columns,
-        rows,
-        key=f"tuned-{comparison}-results",
-        label="Results at equal tuning budget, a row a model",
-        caption=f"A dot for each seed: {of_seed}",
-    )
+        rows.append(row | ({"default": findings.describe_default(comparison, each)} if solves else {}))
+    caption = f"A dot for each seed: {of_seed}"
+    return charts.Table(columns, rows, "Results at equal tuning budget, a row a model", caption)

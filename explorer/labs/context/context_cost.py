@@ -4,73 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from uuid import uuid4
 
 import numpy as np
 import streamlit as st
+from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.catalogue import MODELS
-from explorer.figures.language import loss_by_context as figures
-from explorer.figures.language.loss_by_context import Line
 from explorer.inspection.language import context_cost
 from explorer.models.configs import TransformerTextConfig
 from explorer.number_format import format_duration, format_number
-from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
-from explorer.ui.components.plot_frame import Panel
-from explorer.ui.document import Document
-from explorer.ui.language_lines import HEIGHT, add_line_charts, line_tracks, model_line
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
-from explorer.ui.result_section import result_section, show_when_ready
-from explorer.ui.training.run_view import RunView
+from explorer.ui.language_lines import HEIGHT, NARROW, model_line
 from explorer.ui.wording import join_words
 
 _REQUEST_KEY = "text.prices"  # what this visitor last asked to be measured, and a token of that press
 _SIMILAR = 1.25  # times as much, which may be the other work on the server
 
 
-def context_cost_section(views: Mapping[str, RunView]) -> None:
+def context_cost_section(views: Mapping[str, ui.RunView]) -> None:
     """Draw time and memory of a step by the length of a row."""
-    configs = {name: view.config for name, view in views.items() if name != "ngram"}
+    configs = tuple(view.config for name, view in views.items() if name != "ngram")
     if not configs:
-        empty_panel("An n-gram takes no training steps. Choose a network above.", 120)
+        ui.empty_panel("An n-gram takes no training steps. Choose a network above.", 120)
         return
-    sizes = tuple((each.model, each.task_as(TextConfig)) for each in configs.values())
-    token, requested = st.session_state.get(_REQUEST_KEY, ("", None))
+    press, requested = st.session_state.get(_REQUEST_KEY, ("", None))
 
-    def measure() -> None:
-        st.session_state[_REQUEST_KEY] = (uuid4().hex, sizes)  # each press measures anew, whatever others have measured
+    def request_measurement() -> None:
+        st.session_state[_REQUEST_KEY] = (uuid4().hex, configs)  # each press measures anew, also after others
 
-    label = "Measure again" if requested == sizes else "Measure on this server"
-    st.button(label, icon=":material/timer:", on_click=measure, key="text-prices-measure")
-    if requested != sizes:
-        what = join_words([MODELS[name].title for name in configs])
-        empty_panel(
+    label = "Measure again" if requested == configs else "Measure on this server"
+    st.button(label, icon=":material/timer:", on_click=request_measurement, key="text-prices-measure")
+    if requested != configs:
+        what = join_words([MODELS[config.model_name].title for config in configs])
+        ui.empty_panel(
             f"Training steps of {what} with rows of seven lengths and the same number of tokens: about ten seconds.",
             120,
         )
     else:
-
-        def measure_costs() -> context_cost.ContextCosts:
-            return context_cost.measure_context_costs(configs)
-
-        text = next(iter(configs.values())).task_as(TextConfig).text
-        key, waiting = ("prices", text, token, *sizes), "Training steps are being timed; that takes about ten seconds …"
-        result_section(
-            "text-prices", {"costs": (key, measure_costs)}, partial(_draw_costs), waiting, HEIGHT + 120, pool="timing"
-        )
-        show_when_ready(
+        call = ui.Call(_measure_anew, configs, press)
+        waiting = "Training steps are being timed; that takes about ten seconds …"
+        ui.show("text-prices", call, costs_view, waiting=waiting, height=HEIGHT + 120, pool="timing")
+        ui.show_when_ready(
             "text-prices-formulas",
-            key,
-            measure_costs,
+            call.key,
+            call,
             lambda costs: _draw_formulas(configs, costs),
             "The formulas follow with the measured numbers …",
             60,
             on_error=lambda _: None,  # the section above shows it
             pool="timing",
         )
-    explanation(
+    ui.explanation(
         "A batch always has the same number of tokens, so longer rows are fewer rows. Work that concerns each token "
         "alone costs the same for every length: a horizontal line. A recurrent network takes n steps one after the "
         "other, which a processor cannot do in parallel. Attention compares each token with all earlier ones: n² pairs "
@@ -78,35 +64,23 @@ def context_cost_section(views: Mapping[str, RunView]) -> None:
     )
 
 
-def _draw_costs(document: Document, results: Mapping[str, context_cost.ContextCosts]) -> None:
-    """Write the finding, both panels and the caption."""
-    costs = results["costs"]
-    lengths = np.array(context_cost.LENGTHS)
+def _measure_anew(configs: Sequence[RunConfig], press: str) -> context_cost.ContextCosts:
+    """Return the measured costs; `press` is another text for each press of the button, whose numbers are its own."""
+    return context_cost.measure_context_costs({config.model_name: config for config in configs})
+
+
+def costs_view(document: ui.Document, costs: context_cost.ContextCosts) -> None:
+    """Write the finding, both charts and the caption."""
     document.finding(context_cost_finding(costs))
-    seconds = [model_line(p.model, lengths, p.seconds, explicit=p.explicit) for p in costs.costs]
-    memory = [model_line(p.model, lengths, p.saved_bytes / 1e6, explicit=p.explicit) for p in costs.costs]
-    longest = int(lengths[-1])
-    add_line_charts(
-        document,
-        [
-            Panel(
-                "seconds-a-step",
-                figures.cost_by_length(seconds, "seconds", longest),
-                f"Seconds of a training step: {_end_values(seconds, 3)}.",
-                title="Seconds per training step",
-                tracks=line_tracks(seconds),
-            ),
-            Panel(
-                "megabytes-a-step",
-                figures.cost_by_length(memory, "megabytes", longest),
-                f"Megabytes that a step keeps for the backward pass: {_end_values(memory, 1)}.",
-                title="Memory kept for the backward pass, MB",
-                tracks=line_tracks(memory, digits=1),
-            ),
-        ],
-        "text-prices",
-        columns=2,
-    )
+    seconds, memory = [each.seconds for each in costs.costs], [each.saved_bytes / 1e6 for each in costs.costs]
+    subject = "Megabytes that a step keeps for the backward pass, by the length of a row"
+    memory_chart = cost_chart(subject, "megabytes", costs.costs, memory, 1)
+    seconds_chart = cost_chart("Seconds of a training step by the length of a row", "seconds", costs.costs, seconds, 3)
+    panels = [
+        ui.Panel("seconds-a-step", seconds_chart, title="Seconds per training step"),
+        ui.Panel("megabytes-a-step", memory_chart, title="Memory kept for the backward pass, MB"),
+    ]
+    document.figures("text-prices", panels, columns=2, height=HEIGHT, narrow_height=NARROW)
     missing = any(not np.isfinite(price.seconds).all() for price in costs.costs)
     explicit = any(price.explicit for price in costs.costs)
     sentences = [
@@ -121,10 +95,25 @@ def _draw_costs(document: Document, results: Mapping[str, context_cost.ContextCo
     document.caption(" ".join(filter(None, sentences)))
 
 
-def _draw_formulas(configs: Mapping[str, RunConfig], costs: context_cost.ContextCosts) -> None:
+def cost_chart(
+    subject: str, unit: str, costs: Sequence[context_cost.StepCost], values: Sequence[ndarray], digits: int
+) -> charts.LineChart:
+    """Return what a step costs by the length of a row; both axes are logarithmic, so a power law is a straight line."""
+    lengths = np.array(context_cost.LENGTHS)
+    return charts.LineChart(
+        subject,
+        [model_line(cost.model, lengths, each, cost.explicit) for cost, each in zip(costs, values, strict=True)],
+        charts.Axis("tokens in a row", log=True, ticks=charts.doubling_ticks(lengths[0], lengths[-1])),
+        charts.Axis(unit, log=True),
+        margin=118,
+        digits=digits,
+    )
+
+
+def _draw_formulas(configs: Sequence[RunConfig], costs: context_cost.ContextCosts) -> None:
     """Draw the formulas of what attention costs, with the numbers of these sizes and of the measurement."""
     for sentence, formula in cost_formulas(configs, costs):
-        explanation(escape_markdown(sentence))
+        ui.paragraph(sentence)
         st.latex(formula)
 
 
@@ -181,10 +170,10 @@ def line_name(price: context_cost.StepCost) -> str:
     return f"{MODELS[price.model].title} (explicit)" if price.explicit else MODELS[price.model].title
 
 
-def cost_formulas(configs: Mapping[str, RunConfig], costs: context_cost.ContextCosts) -> list[tuple[str, str]]:
+def cost_formulas(configs: Sequence[RunConfig], costs: context_cost.ContextCosts) -> list[tuple[str, str]]:
     """Return what attention adds: pairs of a sentence and a LaTeX formula with the numbers of these sizes."""
     formulas = []
-    for name, config in configs.items():
+    for config in configs:
         m = config.model
         if not isinstance(m, TransformerTextConfig):
             continue
@@ -194,7 +183,7 @@ def cost_formulas(configs: Mapping[str, RunConfig], costs: context_cost.ContextC
             f"T = {context_cost.TOKENS:,} tokens, L = {m.layers} and h = {m.heads} that is {each * n:,.0f} MB in rows "
             f"of n = {n:,}"
         )
-        kept = {price.explicit: price.saved_bytes[-1] for price in costs.costs if price.model == name}
+        kept = {price.explicit: price.saved_bytes[-1] for price in costs.costs if price.model == config.model_name}
         if np.isfinite(more := (kept.get(True, np.nan) - kept.get(False, np.nan)) / 1e6):
             sentence += f"; measured are {more:,.0f} MB more than without them"
         formulas.append(
@@ -217,11 +206,3 @@ def cost_formulas(configs: Mapping[str, RunConfig], costs: context_cost.ContextC
 
 def _thousands(count: int) -> str:
     return f"{count:,}".replace(",", "{,}")
-
-
-def _end_values(lines: Sequence[Line], digits: int) -> str:
-    return "; ".join(
-        f"{line.name} {there[0]:.{digits}f} to {there[-1]:.{digits}f}"
-        for line in lines
-        if len(there := line.y[np.isfinite(line.y)])
-    )

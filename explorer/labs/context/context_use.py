@@ -4,69 +4,62 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import streamlit as st
 
+from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
-from explorer.figures.language import loss_by_context as figures
+from explorer.inspection import load_model
 from explorer.inspection.language import context_use
+from explorer.run_store.store import StoredRun
 from explorer.training.comparability import carries_state
-from explorer.training.config import key
-from explorer.ui.components.plot_frame import Panel
-from explorer.ui.document import Document
+from explorer.training.record import Record
 from explorer.ui.language_lines import (
     HEIGHT,
-    add_line_charts,
+    NARROW,
     band_caption,
-    cache_key,
-    line_tracks,
-    load_stack,
     missing_models,
     model_line,
-    seed_band,
-    with_weights,
+    seed_values,
     without_weights,
 )
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import result_section
-from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import capitalize, join_words
 
 FILE: Final = Path(__file__).with_name("context_use.json")
 
 
-def context_section(views: Mapping[str, RunView]) -> None:
+def context_section(views: Mapping[str, ui.RunView]) -> None:
     """Draw the loss by the number of tokens before the target."""
-    trained = with_weights(views)
-    carried = [name for name, view in trained.items() if carries_state(view.config)]
-    trained = {name: view for name, view in trained.items() if name not in carried}
-    if not trained:
+    runs = {name: view.loaded_run for name, view in views.items() if view.loaded_run}
+    carried = tuple(name for name, run in runs.items() if carries_state(run.config))
+    if len(carried) == len(runs):
         sentence = "No model has been trained to the end yet; the result is shown here afterwards."
-        untrained_panel(views, _carried_note(carried) or sentence, HEIGHT)
+        ui.untrained_panel(views, _carried_note(carried) or sentence, HEIGHT)
         return
-    result_section(
+    ui.show_each(
         "text-reach",
-        {name: (("reach", *cache_key(view)), partial(_measure, view)) for name, view in trained.items()},
-        partial(_draw_losses, without_weights(views), tuple(carried)),
-        "The models are reading the held-out text; that takes a few seconds …",
-        HEIGHT + 120,
+        {name: ui.Call(_find_or_measure, run) for name, run in runs.items() if name not in carried},
+        losses_view,
+        without_weights(views),
+        carried,
+        waiting="The models are reading the held-out text; that takes a few seconds …",
+        height=HEIGHT + 120,
         partly=True,
     )
 
 
 def formula_section() -> None:
     """Draw what the loss by context measures, and what limits the context of each kind of model."""
-    explanation(
+    ui.explanation(
         "A perfect model would gain from each further token exactly what that token says about the next one, "
         "given the i tokens h between them (their conditional mutual information):"
     )
     st.latex(r"L(i) - L(i+1) = I\,(w_t \,;\, w_{t-i-1} \mid h)")
-    explanation(
+    ui.explanation(
         "An n-gram and a feedforward network read a fixed number of tokens; earlier ones have no effect. A recurrent "
         "network keeps all it has read in one state of fixed size, which new tokens overwrite. Attention keeps every "
         "token of the row, but must learn which ones to attend to."
@@ -85,8 +78,9 @@ def _carried_note(names: Sequence[str]) -> str:
     )
 
 
-def _measure(view: RunView) -> context_use.ContextUse:
-    return stored_context_use(key(view.config)) or context_use.measure_context_use(load_stack(view), view.config)
+def _find_or_measure(run: StoredRun | Record) -> context_use.ContextUse:
+    stored = stored_context_use(run.key)
+    return stored or context_use.measure_context_use(load_model.load_model(run).stack, run.config)
 
 
 def stored_context_use(run: str) -> context_use.ContextUse | None:
@@ -106,11 +100,11 @@ def _read_stored() -> dict[str, Any]:
     return dict(json.loads(FILE.read_text("utf-8"))) if FILE.exists() else {}
 
 
-def _draw_losses(
+def losses_view(
+    document: ui.Document,
+    losses: Mapping[str, context_use.ContextUse],
     without: Sequence[str],
     carried: Sequence[str],
-    document: Document,
-    losses: Mapping[str, context_use.ContextUse],
 ) -> None:
     """Write the finding, the lines and the caption.
 
@@ -120,19 +114,28 @@ def _draw_losses(
     finite = {name: each for name, each in losses.items() if len(each.losses)}
     if finite:
         document.finding(context_finding({MODELS[name].title: each for name, each in finite.items()}))
-        lines = [
-            model_line(name, each.contexts, each.median, *seed_band(each.losses, each.error))
-            for name, each in finite.items()
-        ]
-        context = max(int(each.contexts[-1]) for each in finite.values())
-        alt = "; ".join(
-            f"{line.name} {line.y[0]:.2f} after one token, {line.y[-1]:.2f} after {line.x[-1]}" for line in lines
+        document.figures(
+            "text-reach",
+            [ui.Panel("loss-by-context", context_chart(finite))],
+            columns=1,
+            height=HEIGHT,
+            narrow_height=NARROW,
         )
-        figure = figures.loss_by_context(lines, context)
-        panel = Panel("loss-by-context", figure, f"Loss in nats per token: {alt}.", tracks=line_tracks(lines))
-        add_line_charts(document, [panel], "text-reach")
     caption = _method_caption(without, losses)
     document.caption(" ".join(filter(None, (caption, _carried_note(carried)))))
+
+
+def context_chart(losses: Mapping[str, context_use.ContextUse]) -> charts.LineChart:
+    """Return the loss of each model by the number of tokens that it could read."""
+    longest = max(int(each.contexts[-1]) for each in losses.values())
+    return charts.LineChart(
+        "Loss in nats per token by the number of tokens before the target",
+        [model_line(name, each.contexts, seed_values(each.losses, each.error)) for name, each in losses.items()],
+        charts.Axis("tokens before the target", log=True, ticks=charts.doubling_ticks(1, longest)),
+        charts.Axis("nats per token"),
+        margin=118,
+        digits=3,
+    )
 
 
 def context_finding(losses: Mapping[str, context_use.ContextUse]) -> str:

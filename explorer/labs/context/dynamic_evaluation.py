@@ -6,34 +6,25 @@ An n-gram learns from the held-out text through a cache, and is shown with and w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.catalogue import MODELS, ModelRow
-from explorer.figures.language import dynamic_evaluation as figures
-from explorer.figures.language.dynamic_evaluation import RunningMean
-from explorer.inspection import load_model
 from explorer.inspection.language import dynamic_evaluation
 from explorer.number_format import format_duration, format_signed
-from explorer.run_store.store import StoredRun
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
 from explorer.training.config import RunConfig
-from explorer.training.record import Record
-from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import result_section
 from explorer.ui.state.fields import PageState, setting
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import capitalize, join_words, number_word
+from explorer.web.background import Key
 
 LEARNING_RATES: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 DEFAULT_RATE: Final = 0.1
@@ -45,7 +36,9 @@ _RATE_HELP: Final = (
 )
 _PREFIX = "online"  # of the keys of the widgets
 _NEGLIGIBLE = 0.005  # bits per character that two digits do not show
-_HEIGHT = 620  # of what the button brings
+_MAX_POINTS = 200  # of a line
+_WARM_UP = 0.1  # share of the text that is ignored for the axis: a mean over so few tokens is too noisy
+_MAX_AXIS_GROWTH = 3  # factor by which the lines of the n-gram may lengthen the axis
 PAPERS = (
     (
         "The cache",
@@ -63,7 +56,6 @@ PAPERS = (
         "https://arxiv.org/abs/1709.07432",
     ),
 )
-ReadingKey = tuple[Hashable, ...]  # what names one reading: a view's stamp and a rate
 
 
 @dataclass(frozen=True)
@@ -72,7 +64,7 @@ class DynamicEvaluationState(PageState):
 
     models: tuple[str, ...] = setting((), "Models")  # none: the best one
     rate: float = setting(DEFAULT_RATE, "Learning rate", options={r: f"{r:g}" for r in LEARNING_RATES})
-    requested: frozenset[ReadingKey] = setting(frozenset(), in_url=False)  # asked for in this window
+    requested: frozenset[Key] = setting(frozenset(), in_url=False)  # evaluations that were started in this tab
 
 
 @dataclass(frozen=True)
@@ -82,6 +74,8 @@ class FinalBits:
     title: str
     static: float
     dynamic: float  # NaN: its steps were so long that its losses are no numbers any more
+    context: str = ""  # in which the model reads, and the n-gram beside it
+    cached: float = math.nan  # of the n-gram with a cache; NaN: it did not read the same text
 
     @property
     def no_numbers(self) -> bool:
@@ -93,47 +87,89 @@ class FinalBits:
         return self.static - self.dynamic
 
 
-def dynamic_evaluation_section(views: Mapping[str, RunView]) -> None:
+@dataclass(frozen=True)
+class Reading:
+    """The evaluation of a model and, where it read the same text, of the n-gram."""
+
+    row: ModelRow
+    config: RunConfig
+    found: dynamic_evaluation.DynamicEvaluation
+    ngram: dynamic_evaluation.NgramEvaluation | None
+
+    @property
+    def bits(self) -> float:
+        """Bits per character of a nat per token."""
+        return 1 / self.found.characters_per_token / math.log(2)
+
+    @property
+    def end(self) -> FinalBits:
+        """The losses at the end of the text that the model read."""
+        dynamic = math.nan if self.found.diverged else float(self.found.dynamic.losses[-1])
+        # Without a first loss there is no line, whatever the loss with fixed weights is later.
+        static = float(self.found.static.losses[-1]) if len(self.found.dynamic.losses) else math.nan
+        cached = []
+        if self.ngram:
+            cached = self.ngram.cached.losses[self.ngram.cached.tokens <= self.found.tokens].tolist()
+        return FinalBits(
+            self.row.title,
+            static * self.bits,
+            dynamic * self.bits,
+            loss_context(self.config, brief=True),
+            cached[-1] * self.bits if cached else math.nan,
+        )
+
+
+def dynamic_evaluation_section(views: Mapping[str, ui.RunView]) -> None:
     """Draw the section, from the question to the papers."""
-    explanation(
+    ui.explanation(
         "With dynamic evaluation a model learns from text that it has already predicted: each piece of the held-out "
         "text is **scored first**, then the model takes **one training step** on it."
     )
     st.latex(r"\theta_{s+1} = \theta_s - \eta \, \frac{g_s}{\max(1, \lVert g_s \rVert)}")
     st.latex(r"g_s = \nabla_{\theta} \, \frac{1}{n} \sum_{t \in s} -\log p_{\theta_s}(w_t \mid w_{<t})")
-    explanation(
+    ui.explanation(
         "An n-gram adapts through a **cache**: a second n-gram, counted on the held-out text read so far, is mixed in "
         "with a weight λ:"
     )
     st.latex(r"p = (1 - \lambda) \, p_{\text{training}} + \lambda \, p_{\text{read}}")
-    neural_views = {name: view for name, view in views.items() if name != "ngram" and view.loaded_run}
-    if not neural_views:
-        untrained_panel(
+    runs = {name: view.loaded_run for name, view in views.items() if view.loaded_run}
+    ngram = runs.pop("ngram", None)
+    if not runs:
+        ui.untrained_panel(
             views,
             "No neural network has been trained to the end yet. Train one above; then it can be evaluated here.",
             160,
         )
         return
-    session: PageSession[DynamicEvaluationState] = st.session_state.setdefault(
-        f"lineage.{_PREFIX}", PageSession(DynamicEvaluationState(), _PREFIX)
+    session: ui.PageSession[DynamicEvaluationState] = st.session_state.setdefault(
+        f"lineage.{_PREFIX}", ui.PageSession(DynamicEvaluationState(), _PREFIX)
     )
-    chosen = _selected_models(session.state, neural_views)
-    _controls(session, neural_views, chosen)
-    requested = [
-        name for name in chosen if _reading_key(neural_views[name], session.state.rate) in session.state.requested
-    ]
-    if requested:
-        _show_readings({name: neural_views[name] for name in requested}, session.state.rate, views.get("ngram"))
+    best = min(runs, key=lambda name: _final_bits_per_character(views[name]))
+    chosen = [name for name in runs if name in session.state.models] or [best]
+    every = {
+        name: ui.Call(dynamic_evaluation.evaluate_run_dynamically, runs[name], session.state.rate) for name in chosen
+    }
+    _controls(session, list(runs), every)
+    calls: dict[str, ui.Call[Any]] = {name: call for name, call in every.items() if call.key in session.state.requested}
+    if not calls:
+        return
+    who = join_words([_noun_phrase(MODELS[name].title) for name in calls])
+    configs = tuple((name, runs[name].config) for name in calls)
+    for name, config in configs:
+        task = config.task_as(TextConfig)
+        if ngram and _same_held_out_text(ngram.config.task_as(TextConfig), task):
+            calls[f"{name}/ngram"] = ui.Call(dynamic_evaluation.evaluate_ngram_run, ngram, task)
+    ui.show_each(
+        "text-online",
+        calls,
+        readings_view,
+        configs,
+        waiting=f"{capitalize(who)} read{'s' * (len(configs) == 1)} on; that takes a few seconds …",
+        height=620,
+    )
 
 
-def _selected_models(state: DynamicEvaluationState, readers: Mapping[str, RunView]) -> list[str]:
-    """Return the chosen models; by default the best one."""
-    return [name for name in readers if name in state.models] or [
-        min(readers, key=lambda name: _final_bits_per_character(readers[name]))
-    ]
-
-
-def _final_bits_per_character(view: RunView) -> float:
+def _final_bits_per_character(view: ui.RunView) -> float:
     """Return the final loss of a training in bits per character; infinity if unknown."""
     if view.result is None or not len(view.result.evaluated):
         return math.inf
@@ -141,27 +177,25 @@ def _final_bits_per_character(view: RunView) -> float:
     return bits if math.isfinite(bits) else math.inf
 
 
-def _reading_key(view: RunView, rate: float) -> ReadingKey:
-    return (*view.cache_key, rate)
-
-
 def _controls(
-    session: PageSession[DynamicEvaluationState], readers: Mapping[str, RunView], chosen: Sequence[str]
+    session: ui.PageSession[DynamicEvaluationState], models: Sequence[str], calls: Mapping[str, ui.Call[Any]]
 ) -> None:
-    """Draw the choice of the models and the learning rate, and the button that starts the evaluation."""
+    """Draw the choice of the models and the learning rate, and the button that starts the evaluation.
+
+    models: names of those that can be chosen
+    calls: the evaluations of the chosen ones
+    """
 
     def start() -> None:
-        keys = {_reading_key(readers[name], session.state.rate) for name in chosen}
+        keys = {call.key for call in calls.values()}
         session.change(lambda state: replace(state, requested=state.requested | keys))
 
     with st.container(horizontal=True, vertical_alignment="top"):
-        titles = {name: view.row.title for name, view in readers.items()}
-        bind_widget(session, "models", st.pills, shown=list(chosen), options=titles, selection_mode="multi")
+        titles = {name: MODELS[name].title for name in models}
+        ui.bind_widget(session, "models", st.pills, shown=list(calls), options=titles, selection_mode="multi")
         help_text = f"Plain gradient descent. Mikolov and others took 0.1. {_RATE_HELP}"
-        bind_widget(session, "rate", st.select_slider, help=help_text, width=300)
-    missing = [
-        name for name in chosen if _reading_key(readers[name], session.state.rate) not in session.state.requested
-    ]
+        ui.bind_widget(session, "rate", st.select_slider, help=help_text, width=300)
+    missing = [name for name, call in calls.items() if call.key not in session.state.requested]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Evaluate dynamically",
@@ -171,43 +205,8 @@ def _controls(
             disabled=not missing,
         )
         if missing:
-            who = capitalize(join_words([_noun_phrase(readers[name].row.title) for name in missing]))
+            who = capitalize(join_words([_noun_phrase(MODELS[name].title) for name in missing]))
             st.caption(f"{who} read{'s' * (len(missing) == 1)} the held-out text twice, which takes a few seconds.")
-
-
-def _show_readings(readers: Mapping[str, RunView], rate: float, ngram: RunView | None) -> None:
-    """Draw the requested evaluations once all of them are there."""
-    tasks: dict[str, tuple[ReadingKey, Callable[[], Any]]] = {}
-    for name, view in readers.items():
-        task = view.config.task_as(TextConfig)
-        assert view.loaded_run  # it is a reader
-        tasks[name] = (
-            ("online", task.text, *_reading_key(view, rate)),
-            partial(_evaluate_dynamically, view.loaded_run, task, rate),
-        )
-        if ngram and ngram.loaded_run and _same_held_out_text(ngram.config.task_as(TextConfig), task):
-            tasks[f"{name}/ngram"] = (
-                ("with a cache", task.text, *ngram.cache_key, task),
-                partial(_evaluate_ngram, ngram.loaded_run, task),
-            )
-    who = join_words([_noun_phrase(view.row.title) for view in readers.values()])
-    meanwhile = f"{capitalize(who)} read{'s' * (len(readers) == 1)} on; that takes a few seconds …"
-    draw = partial(_draw, {name: view.config for name, view in readers.items()})
-    result_section("text-online", tasks, draw, meanwhile, _HEIGHT)
-
-
-def _evaluate_dynamically(
-    run: StoredRun | Record, task: TextConfig, rate: float
-) -> dynamic_evaluation.DynamicEvaluation:
-    return dynamic_evaluation.evaluate_dynamically(load_model.load_model(run).single_replica(0), task, rate)
-
-
-def _evaluate_ngram(run: StoredRun | Record, task: TextConfig) -> dynamic_evaluation.NgramEvaluation:
-    from explorer.models.kneser_ney import Ngram
-
-    model = load_model.load_model(run).single_replica(0)
-    assert isinstance(model, Ngram)
-    return dynamic_evaluation.evaluate_ngram(model, task)
 
 
 def _same_held_out_text(one: TextConfig, other: TextConfig) -> bool:
@@ -216,91 +215,95 @@ def _same_held_out_text(one: TextConfig, other: TextConfig) -> bool:
     return (replace(alike, context=other.context) if one.split == "end" else alike) == other
 
 
-def _draw(configs: Mapping[str, RunConfig], document: Document, results: Mapping[str, Any]) -> None:
-    """Write the finding, a panel for each model, how it was measured, and the numbers of the formula."""
-    readings: dict[
-        str, tuple[ModelRow, dynamic_evaluation.DynamicEvaluation, dynamic_evaluation.NgramEvaluation | None]
-    ] = {name: (MODELS[name], results[name], results.get(f"{name}/ngram")) for name in configs if name in results}
+def readings_view(document: ui.Document, results: Mapping[str, Any], configs: Sequence[tuple[str, RunConfig]]) -> None:
+    """Write the finding, a chart for each model, how it was measured, and the numbers of the formula.
+
+    results: the evaluation of each model by its name, and of the n-gram beside it by this name and "/ngram"
+    configs: name and configuration of each model
+    """
+    readings = [
+        Reading(MODELS[name], config, results[name], results.get(f"{name}/ngram"))
+        for name, config in configs
+        if name in results
+    ]
+    ends = [each.end for each in readings]
+    document.finding(" ".join(filter(None, (dynamic_evaluation_finding(ends), ngram_cache_finding(ends)))))
+    readings = [each for each in readings if not each.end.no_numbers]
     if not readings:
         return
-    final_bits = {name: _final_bits(row, each) for name, (row, each, _) in readings.items()}
-    cached_bits = {name: _cached_bits(each, ngram) for name, (_, each, ngram) in readings.items() if ngram}
-    contexts = {name: loss_context(configs[name], brief=True) for name in cached_bits}
-    rivals = [NgramRival(final_bits[name], contexts[name], bits) for name, bits in cached_bits.items()]
-    sentences = dynamic_evaluation_finding(list(final_bits.values())), ngram_cache_finding(rivals)
-    document.finding(" ".join(filter(None, sentences)))
-    readings = {name: those for name, those in readings.items() if not final_bits[name].no_numbers}
-    if not readings:
-        return
-    ends = [final_bits[name] for name in readings]
-    to_bits = {name: 1 / each.characters_per_token / math.log(2) for name, (_, each, _) in readings.items()}
-    courses = {
-        name: {
-            which: RunningMean(progress.tokens, progress.losses * to_bits[name])
-            for which, progress in (
-                ("learning", each.dynamic),
-                ("still", each.static),
-                *((("ngram", ngram.static), ("cache", ngram.cached)) if ngram else ()),
-            )
-        }
-        for name, (_, each, ngram) in readings.items()
-    }
-    y_range = figures.shared_y_range(
-        [course for those in courses.values() for which, course in those.items() if which in ("learning", "still")],
-        [course for those in courses.values() for which, course in those.items() if which in ("ngram", "cache")],
-    )
-    task = configs[next(iter(readings))].task_as(TextConfig)
+    task = readings[0].config.task_as(TextConfig)
     unit = "characters" if task.tokenizer == "char" else "tokens"
+    shared = shared_span(readings)
     panels = [
-        _panel(row, end, courses[name], y_range, unit)
-        for (name, (row, _, _)), end in zip(readings.items(), ends, strict=True)
+        ui.Panel(
+            f"online-{each.row.name}",
+            reading_chart(each, shared, unit),
+            title=each.row.title,
+            colour=each.row.colour,
+            value="not finite"
+            if math.isnan(each.end.dynamic)
+            else f"{format_signed(-each.end.saved, 3)} bits per character",
+        )
+        for each in readings
     ]
-    add_plot_frame(document, panels, key="text-online", height=300, narrow_height=240, columns=min(len(panels), 3))
-    replicas = max(configs[name].replicas for name in readings)
-    reads = {row.title: each for row, each, _ in readings.values()}
-    weights = {row.title: ngram.weight for row, _, ngram in readings.values() if ngram}
-    document.caption(method_caption(reads, task, unit, replicas, weights))
-    for title, each in reads.items():
-        document.text(steps_sentence(title, each, unit))
+    document.figures("text-online", panels, height=300, narrow_height=240, columns=min(len(panels), 3))
+    found = {each.row.title: each.found for each in readings}
+    weights = {each.row.title: each.ngram.weight for each in readings if each.ngram}
+    document.caption(method_caption(found, task, unit, max(each.config.replicas for each in readings), weights))
+    for title, evaluation in found.items():
+        document.text(steps_sentence(title, evaluation, unit))
 
 
-def _final_bits(row: ModelRow, read: dynamic_evaluation.DynamicEvaluation) -> FinalBits:
-    bits = 1 / read.characters_per_token / math.log(2)
-    learning = math.nan if read.diverged else float(read.dynamic.losses[-1])
-    # Without a first loss there is no course of it, whatever the weights that stand still come to later.
-    still = float(read.static.losses[-1]) if len(read.dynamic.losses) else math.nan
-    return FinalBits(row.title, still * bits, learning * bits)
+def shared_span(readings: Sequence[Reading]) -> tuple[float, float]:
+    """Return one y range for all models; the lines of the n-gram count unless they would make the axis too long."""
+
+    def settled(course: dynamic_evaluation.RunningLoss, reading: Reading) -> Float[ndarray, " _"]:
+        late: Float[ndarray, " _"] = course.losses[course.tokens >= _WARM_UP * course.tokens[-1]] * reading.bits
+        return late
+
+    courses = [settled(course, each) for each in readings for course in (each.found.dynamic, each.found.static)]
+    ngrams = [settled(course, r) for r in readings if r.ngram for course in (r.ngram.static, r.ngram.cached)]
+    values, every = np.concatenate(courses), np.concatenate([*courses, *ngrams])
+    if np.ptp(every) <= _MAX_AXIS_GROWTH * np.ptp(values):
+        values = every
+    room = max(0.08 * float(np.ptp(values)), 0.005)
+    return float(values.min()) - room, float(values.max()) + room
 
 
-def _panel(
-    row: ModelRow, end: FinalBits, courses: Mapping[str, RunningMean], y_range: tuple[float, float], unit: str
-) -> Panel:
-    ngram = MODELS["ngram"]
-    ngram_courses = (courses["ngram"], courses["cache"], ngram.colour, ngram.dash) if "ngram" in courses else None
-    tracks: list[dict[str, object]] = [
-        {"trace": figures.ADAPTING, "title": "dynamic evaluation", "colour": row.colour},
-        {"trace": figures.STATIC, "title": "fixed weights", "colour": row.colour},
+def reading_chart(reading: Reading, shared: tuple[float, float], unit: str) -> charts.LineChart:
+    """Return the mean loss so far of a model with and without learning, and of the n-gram beside it.
+
+    shared: the y range of all models
+    unit: of the text, "characters" or "tokens"
+    """
+    row, ngram, last = reading.row, MODELS["ngram"], reading.found.tokens
+    low, high = shared
+
+    def line(
+        course: dynamic_evaluation.RunningLoss, label: str, title: str, drawn: ModelRow, learning: bool, name: str = ""
+    ) -> charts.Line:
+        indices = np.flatnonzero(course.tokens <= last)
+        indices = indices[np.unique(np.linspace(0, len(indices) - 1, _MAX_POINTS).round().astype(int))]
+        x, values = course.tokens[indices], course.losses[indices] * reading.bits
+        outside = "↓ " if values[-1] < low else "↑ " if values[-1] > high else ""
+        dash, width = ("", 3.0) if learning else ("5px,4px", 2.0)
+        return charts.Line(
+            outside + label, outside + title, drawn.colour, dash, x, values, width=width, name=name or title
+        )
+
+    lines = [
+        line(reading.found.dynamic, "dynamic", "dynamic evaluation", row, True),
+        line(reading.found.static, "fixed", "fixed weights", row, False),
     ]
-    if ngram_courses:
-        tracks.append({"trace": figures.NGRAM, "title": "n-gram without a cache", "colour": ngram.colour})
-        tracks.append({"trace": figures.CACHE, "title": "n-gram with a cache", "colour": ngram.colour})
-    value = "not finite" if math.isnan(end.dynamic) else f"{format_signed(-end.saved, 3)} bits per character"
-    return Panel(
-        f"online-{row.name}",
-        figures.dynamic_evaluation_figure(
-            courses["learning"],
-            courses["still"],
-            row.colour,
-            y_range,
-            f"{unit} read",
-            "bits per character so far",
-            ngram_courses,
-        ),
-        alt=f"{row.title}: mean bits per character so far over the {unit} read. {dynamic_evaluation_finding([end])}",
-        title=row.title,
-        colour=row.colour,
-        value=value,
-        tracks=tracks,
+    if reading.ngram:
+        lines.append(line(reading.ngram.static, "n-gram", "n-gram without a cache", ngram, False))
+        lines.append(line(reading.ngram.cached, "cache", "cache of the n-gram", ngram, True, "n-gram with a cache"))
+    return charts.LineChart(
+        f"{row.title}: mean bits per character so far over the {unit} read",
+        lines,
+        charts.Axis(f"{unit} read", (0, last), ticks=5),
+        charts.Axis("bits per character so far", shared),
+        margin=72,
     )
 
 
@@ -343,41 +346,24 @@ def dynamic_evaluation_finding(ends: Sequence[FinalBits]) -> str:
     return " ".join(parts)
 
 
-@dataclass(frozen=True)
-class NgramRival:
-    """The n-gram with a cache beside one model with dynamic evaluation, on the same text in the same context."""
-
-    end: FinalBits  # of the model
-    context: str
-    cached: float  # bits per character of the n-gram with a cache
-
-
-def _cached_bits(read: dynamic_evaluation.DynamicEvaluation, ngram: dynamic_evaluation.NgramEvaluation) -> float:
-    """Return the bits per character of the n-gram with a cache, over as many tokens as the model reads."""
-    inside = ngram.cached.losses[ngram.cached.tokens <= read.tokens]
-    return float(inside[-1]) / read.characters_per_token / math.log(2) if len(inside) else math.nan
-
-
-def ngram_cache_finding(rivals: Sequence[NgramRival]) -> str:
+def ngram_cache_finding(ends: Sequence[FinalBits]) -> str:
     """Return which models with dynamic evaluation are better or worse than the n-gram with a cache."""
-    finite = [each for each in rivals if math.isfinite(each.end.dynamic) and math.isfinite(each.cached)]
+    finite = [each for each in ends if math.isfinite(each.dynamic) and math.isfinite(each.cached)]
     differences = {
-        "fewer": [each for each in finite if each.end.dynamic - each.cached >= _NEGLIGIBLE],
-        "more": [each for each in finite if each.end.dynamic - each.cached <= -_NEGLIGIBLE],
+        "fewer bits per character than": [each for each in finite if each.dynamic - each.cached >= _NEGLIGIBLE],
+        "more bits per character than": [each for each in finite if each.dynamic - each.cached <= -_NEGLIGIBLE],
+        "about as many bits per character as": [e for e in finite if abs(e.dynamic - e.cached) < _NEGLIGIBLE],
     }
     parts = [
-        f"{comparative} bits per character than {join_words([_describe_rival(each) for each in group])}"
-        for comparative, group in differences.items()
+        f"{comparison} {join_words([_describe_rival(each) for each in group])}"
+        for comparison, group in differences.items()
         if group
     ]
-    same = [each for each in finite if abs(each.end.dynamic - each.cached) < _NEGLIGIBLE]
-    if same:
-        parts.append(f"about as many bits per character as {join_words([_describe_rival(each) for each in same])}")
     return f"The n-gram with a cache needs {'; '.join(parts)}." if parts else ""
 
 
-def _describe_rival(each: NgramRival) -> str:
-    return f"{_noun_phrase(each.end.title)} ({each.context}: {each.cached:.2f} against {each.end.dynamic:.2f})"
+def _describe_rival(each: FinalBits) -> str:
+    return f"{_noun_phrase(each.title)} ({each.context}: {each.cached:.2f} against {each.dynamic:.2f})"
 
 
 def _amounts(ends: Sequence[FinalBits]) -> str:

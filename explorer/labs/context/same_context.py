@@ -11,13 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-import streamlit as st
-
+from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.tasks.text.config import TextConfig
-from explorer.ui.components.table import column, draw_table
-from explorer.ui.page_sections import escape_markdown
 from explorer.ui.wording import join_words
 
 FILE: Final = Path(__file__).with_name("same_context.json")
@@ -73,42 +70,32 @@ def read_table() -> SameContextTable:
 
 def same_context_section() -> None:
     """Draw the losses of included networks and of the best n-gram, context by context."""
-    table = read_table()
-    st.markdown(escape_markdown(same_context_finding(table)))
-    columns = [
-        column("context", "context", wrap=True),
-        column("ngram", "best n-gram", "number", wrap=True),
-    ]
-    columns += [
-        column(name, f"{each.title} {each.parameters / 1e6:.1f} M", align="right", wrap=True)
+    ui.draw_now(same_context_view, read_table())
+
+
+def same_context_view(document: ui.Document, table: SameContextTable) -> None:
+    """Write the finding and the table."""
+    document.text(same_context_finding(table))
+    columns = {
+        "context": charts.Column("context", wrap=True),
+        "ngram": charts.Column("best n-gram", "number", wrap=True),
+    } | {
+        name: charts.Column(f"{each.title} {each.parameters / 1e6:.1f} M", "number", wrap=True)
         for name, each in table.networks.items()
-    ]
+    }
     rows = [
-        {
-            "context": describe_context(context),
-            "ngram": f"{best.loss:.3f}",
-            **{name: _loss_range(each, context) for name, each in table.networks.items()},
-        }
+        {"context": context if context == "reading on" else f"blocks of {context}", "ngram": f"{best.loss:.3f}"}
+        | {name: _loss_range(each, context) for name, each in table.networks.items()}
         for context, best in table.ngrams.items()
     ]
-    draw_table(
-        columns,
-        rows,
-        key="text-same-context",
-        label="Held-out loss by context, in nats per character",
-        caption=same_context_caption(table),
-    )
+    label = "Held-out loss by context, in nats per character"
+    document.table("text-same-context", charts.Table(columns, rows, label, same_context_caption(table)))
 
 
 def is_measured_text(task: TextConfig) -> bool:
     """Return whether a task has the text, tokens and held-out part of the stored losses."""
     usual = TextConfig()
     return replace(task, context=usual.context, batches=usual.batches) == usual
-
-
-def describe_context(context: str) -> str:
-    """Return a context as in the table of results."""
-    return context if context == "reading on" else f"blocks of {context}"
 
 
 def same_context_finding(table: SameContextTable) -> str:

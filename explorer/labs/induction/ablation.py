@@ -97,7 +97,7 @@ def losses_table(found: induction.AblationLosses, chosen: str, colour: str) -> c
             "head": charts.Cell(
                 _ROW_LABELS.get(role, "a head beside it"), colour if role in ("", chosen) else "--soft"
             ),
-            "loss": charts.strip(f"{np.median(values):.2f}", values, marked=False),
+            "loss": charts.strip(f"{np.median(values):.2f}", values),
         }
         for role, values in losses.items()
     ]

@@ -91,6 +91,6 @@ def removals_table(removals: Mapping[str, repeated_tokens.Removal]) -> charts.Ta
 def _row(title: str, losses: Float[ndarray, " sequences"], controls: Float[ndarray, " groups"]) -> charts.Row:
     return {
         "head": charts.Cell(title, "--m-pretrained"),
-        "loss": charts.strip(f"{losses.mean():.2f}", losses, marked=False),
-        "control": charts.strip(f"{np.median(controls):.2f}" if len(controls) else "", controls, marked=False),
+        "loss": charts.strip(f"{losses.mean():.2f}", losses),
+        "control": charts.strip(f"{np.median(controls):.2f}" if len(controls) else "", controls),
     }

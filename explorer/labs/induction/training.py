@@ -110,5 +110,5 @@ def _moment_row(event: str, colour: str, steps: Float[ndarray, " seeds"]) -> cha
     seeds = "" if len(reached) == len(steps) else f" ({len(reached)} of {len(steps)} seeds)"
     return {
         "event": charts.Cell(f"{event}{seeds}", colour),
-        "step": charts.strip(f"{np.median(reached):.0f}", reached.round(), marked=False),
+        "step": charts.strip(f"{np.median(reached):.0f}", reached.round()),
     }

@@ -3,87 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TypeAlias
 
-import streamlit as st
-
+from explorer import ui
+from explorer.catalogue import model_row
 from explorer.labs.negation.findings import FILE, GRAMMAR, ModelAnswer, answers_finding
-from explorer.labs.negation.predictions import class_probabilities, classes_of, word_effects
+from explorer.labs.negation.predictions import Run, class_probabilities, classes_of, word_effects
 from explorer.labs.negation.state import negation_task
 from explorer.models.configs import FeedforwardConfig, TransformerEncoderConfig
 from explorer.tasks.negation import Negation, NegationConfig
 from explorer.tasks.own_sentences import Language
-from explorer.ui.document import Document
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 FindWords: TypeAlias = Callable[[], tuple[str, ...]]  # returns the words of the sentence as it is now
 
 
-def measure_answer(view: RunView, words: tuple[str, ...], length: int | None = None) -> ModelAnswer:
-    """Return the answer of a model that has a stored run; the sentence is padded to `length`. Raises DamagedRun."""
-    run = view.loaded_run
-    assert run
+def measure_answer(run: Run, words: tuple[str, ...], length: int | None = None) -> ModelAnswer:
+    """Return the answer of a model; the sentence is padded to `length`. Raises DamagedRun."""
+    row = model_row(run.config.model)
     effects = () if isinstance(run.config.task, NegationConfig) else word_effects(run, words)
-    classes = classes_of(run)
-    return ModelAnswer(view.row.title, view.row.colour, class_probabilities(run, words, length), classes, effects)
+    return ModelAnswer(row.title, row.colour, class_probabilities(run, words, length), classes_of(run), effects, words)
 
 
 def answers_section(
-    views: Mapping[str, RunView], find_words: FindWords, task: NegationConfig | None, name: str
+    views: Mapping[str, ui.RunView], find_words: FindWords, task: NegationConfig | None, name: str
 ) -> None:
     """Draw the finding, then the tokens, then a bar for each model; `task` is None for English sentences."""
-    trained = {model: view for model, view in views.items() if view.loaded_run}
-    if not trained:
+    runs = {model: view.loaded_run for model, view in views.items() if view.loaded_run}
+    if not runs:
         live = any(view.live for view in views.values())
-        st.subheader(
-            "The models are training; their answers follow." if live else answers_finding([], None), anchor=False
-        )
+        ui.headline("The models are training; their answers follow." if live else answers_finding([], None))
         return
     windows = {
-        view.row.title: view.config.model.window
-        for view in trained.values()
-        if isinstance(view.config.model, FeedforwardConfig | TransformerEncoderConfig)
+        model_row(run.config.model).title: run.config.model.window
+        for run in runs.values()
+        if isinstance(run.config.model, FeedforwardConfig | TransformerEncoderConfig)
     }
-
-    def requests() -> dict[str, Request[tuple[tuple[str, ...], ModelAnswer]]]:
-        words = find_words()
-        return {
-            model: (("verdict", words, *view.cache_key), partial(_measure, view, words))
-            for model, view in trained.items()
-        }
-
-    first = next(iter(trained.values())).loaded_run
-    assert first
-    data = negation_task(task) if task else Language.from_json(first.tokenizer)
-    draw = partial(_draw_answers, windows, data, name)
-    height = 130 + (50 if task else 54) * len(trained)
-    result_section(name, requests, draw, "The models read the sentence …", height, pool="quick")
+    ui.show_each(
+        name,
+        lambda: {model: ui.Call(measure_answer, run, find_words()) for model, run in runs.items()},
+        answers_view,
+        windows,
+        negation_task(task) if task else Language.from_json(next(iter(runs.values())).tokenizer),
+        name,
+        waiting="The models read the sentence …",
+        height=130 + (50 if task else 54) * len(runs),
+        pool="quick",
+    )
 
 
-def _measure(view: RunView, words: tuple[str, ...]) -> tuple[tuple[str, ...], ModelAnswer]:
-    return words, measure_answer(view, words)
-
-
-def _draw_answers(
+def answers_view(
+    document: ui.Document,
+    results: Mapping[str, ModelAnswer],
     windows: Mapping[str, int],
     task: Negation | Language,
     key: str,
-    document: Document,
-    results: Mapping[str, tuple[tuple[str, ...], ModelAnswer]],
 ) -> None:
     """Write the answers to a sentence; see `labs/negation/components/verdicts/view.js`.
 
+    results: the answer of each model
     windows: the context windows of the models that have one, in tokens, by title
     task: the data, with the true classes; or the language of models that read any English sentence
     key: the key of the component, and the name of its files
-    document: what the section shows
-    results: the words of the sentence and the answer, by model
     """
-    words = next(iter(results.values()))[0]
-    answers = [answer for _, answer in results.values()]
+    answers = list(results.values())
+    words = answers[0].words
     truth, own = (task.label_of(words), task.config.corpus == "own") if isinstance(task, Negation) else (None, False)
     document.finding(answers_finding(answers, truth, FILE if own else GRAMMAR))
     if isinstance(task, Negation) and own:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.catalogue import MODELS, models_of
 from explorer.experiments.default_runs import sentiment_runs
+from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.pretraining import REVIEWS_ALONE
-from explorer.figures.comparison import Line, comparison_figure
-from explorer.inspection.compare import median_and_range, metric_over_seeds
 from explorer.jobs.cost import estimate_cost
 from explorer.labs.negation import findings
 from explorer.labs.negation.answers import answers_section
@@ -24,20 +25,15 @@ from explorer.number_format import format_duration
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.sentiment.config import TESTED
 from explorer.tokenization.words import Words
-from explorer.training.record import Curves
 from explorer.ui.budgets import budget_sentence
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.components.plot_frame import Panel, value_tracks
-from explorer.ui.components.table import column, draw_table, strip_cell
 from explorer.ui.learning_rates import draw_learning_rates
-from explorer.ui.page_sections import escape_markdown, explanation, lead, show_problems
+from explorer.ui.page_sections import lead
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import fragment
-from explorer.ui.state.widgets import bind_widget, draw_choice, reset_button, setting_widget
-from explorer.ui.training.learning_chart import draw_learning_chart, last_step
-from explorer.ui.training.run_view import RunView, run_views, untrained_panel
+from explorer.ui.state.widgets import draw_choice, setting_widget
+from explorer.ui.training.run_view import run_views
 from explorer.ui.training.save_offer import save_offer
-from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
 from explorer.web.operations import warmup
 
@@ -46,13 +42,21 @@ _LEAD = (
     "Is a sentence positive or negative? A bag of words adds up one weight for each word. The "
     "networks read the words in their order, and can turn “good” round when “not” stands before it."
 )
-_CURVES = {  # the parts of the test whose accuracy is drawn during a training
-    "reviews": "Reviews that were held out",
-    "negated": "Sentences that a negation turns round",
+_METRICS = {
+    "accuracy": [
+        ui.Metric("test_accuracy_reviews", "Reviews that were held out"),
+        ui.Metric("test_accuracy_negated", "Sentences that a negation turns round"),
+    ],
+    "loss": [ui.Metric("train_loss", "Training loss", charts.Axis(span=(0.0, 1.0)))],
+}
+_VARIANTS = {
+    model: ModelVariant(model, row.title, row.title, row.title, row.dash, {}, model)
+    for model in models_of("sentiment")
+    if (row := MODELS[model])
 }
 
 
-def english_vocabulary(views: Mapping[str, RunView]) -> Words:
+def english_vocabulary(views: Mapping[str, ui.RunView]) -> Words:
     """Return the words that the models read: those of the first run that is there, or else of the included ones."""
     for view in (*views.values(), *run_views(sentiment_runs(("bag_of_words",))).values()):
         if view.loaded_run:
@@ -64,8 +68,8 @@ def english_page(session: EnglishSession) -> None:
     """Draw everything below the choice of the language."""
     lead(_LEAD)
     lab = session.experiment
-    request = TrainRequest.for_section(lab.TASK)
-    show_problems((*session.problems, *request.problems))
+    request = ui.TrainRequest.for_section(lab.TASK)
+    ui.show_problems((*session.problems, *request.problems))
     shown = request.session_with_results(session)
     views = request.views(shown.experiment.configs)
     vocabulary = english_vocabulary(views)
@@ -77,8 +81,8 @@ def english_page(session: EnglishSession) -> None:
 
     with page_section("negation-verdicts", "What do the models answer?", heading=False):
         fragment(session, "sentence", draw_input)
-        draw_missing_runs(request, lab.configs, draw_learning=lambda: _learning_section(session))
-        draw_earlier_note(request)
+        ui.draw_missing_runs(request, lab.configs, draw_learning=lambda: _learning_section(session))
+        ui.draw_earlier_note(request)
         answers_section(views, lambda: session.words, None, "verdicts")
     with page_section("negation-internals", "How does each model compute its answer?", heading=False):
         internals_section(shown, views)
@@ -102,7 +106,7 @@ def _learning_section(session: EnglishSession) -> None:
 
 
 def _training_controls(session: EnglishSession) -> None:
-    lab, request = session.experiment, TrainRequest.for_section(session.experiment.TASK)
+    lab, request = session.experiment, ui.TrainRequest.for_section(session.experiment.TASK)
 
     def train_short() -> None:
         session.change(lambda lab: lab.short())
@@ -111,7 +115,7 @@ def _training_controls(session: EnglishSession) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("How do the models learn it?", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
-            bind_widget(session, "metric", st.segmented_control, label_visibility="collapsed")
+            ui.bind_widget(session, "metric", st.segmented_control, label_visibility="collapsed")
             with st.popover("Settings", icon=":material/tune:"):
                 _training_settings(session)
             short = lab.short()
@@ -126,22 +130,22 @@ def _training_controls(session: EnglishSession) -> None:
                     help="Fewer sentences, fewer steps, one seed.",
                 )
             else:
-                draw_train_controls(request, lab.configs, next_seed=session.next_seed_configs)
+                ui.draw_train_controls(request, lab.configs, next_seed=session.next_seed_configs)
 
 
 def _training_settings(session: EnglishSession) -> None:
     """Draw the choice of the models, what they learn from, and the settings of each model."""
-    bind_widget(session, "models", st.pills, selection_mode="multi")
+    ui.bind_widget(session, "models", st.pills, selection_mode="multi")
     for name in ("replicas", "seed", "iterations", "batch_size", "reviews", "composed", "words"):
         setting_widget(session, name, section="race")
     titles = {model: MODELS[model].title for model in models_of("sentiment")}
     model = draw_choice(st.selectbox, "Settings of one model", titles, key="english.settings-of")
     for name in EnglishLab.own_settings(model):
         setting_widget(session, name, model=model, section="race")
-    request, keys = TrainRequest.for_section("sentiment"), ("english.train", "english.stop")
-    draw_train_controls(request, session.experiment.configs, keys=keys)
+    request, keys = ui.TrainRequest.for_section("sentiment"), ("english.train", "english.stop")
+    ui.draw_train_controls(request, session.experiment.configs, keys=keys)
     if session.state != session.state.reset():
-        reset_button(session)
+        ui.reset_button(session)
 
 
 def _learning_curves(session: EnglishSession) -> None:
@@ -152,11 +156,11 @@ def _learning_curves(session: EnglishSession) -> None:
         if lab.metric == "accuracy"
         else "Cross-entropy over training sentences, in nats."
     )
-    draw_learning_chart(
+    ui.draw_learning_chart(
         "english-race",
-        TrainRequest.for_section(lab.TASK),
+        ui.TrainRequest.for_section(lab.TASK),
         lab.configs,
-        partial(_panels, lab.metric),
+        ui.curve_panels(_METRICS[lab.metric], _VARIANTS),
         band + what,
         run=".".join(lab.configs),
         height=160,
@@ -165,50 +169,26 @@ def _learning_curves(session: EnglishSession) -> None:
     )
 
 
-def _panels(metric: str, views: Mapping[str, RunView]) -> list[Panel]:
-    """Return a panel for each part of the test, or the one of the loss, with a line for each model."""
-    if metric == "loss":
-        return [_panel("train_loss", "Training loss", (0.0, 1.0), views)]
-    return [_panel(f"test_accuracy_{part}", title, (0.0, 1.04), views) for part, title in _CURVES.items()]
-
-
-def _panel(name: str, title: str, span: tuple[float, float], views: Mapping[str, RunView]) -> Panel:
-    lines = [_line(view, view.curves, name) for view in views.values()]
-    ends = [f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)]
-    return Panel(
-        name,
-        comparison_figure(lines, "step", span, x_end=float(last_step(views)), right_margin=56),
-        alt=f"{title}, over the steps of the training. At the end: {', '.join(ends) or 'not trained yet'}.",
-        title=title,
-        tracks=value_tracks([(view.row.title, view.row.colour) for view in views.values()]),
-    )
-
-
-def _line(view: RunView, curves: Curves | None, name: str) -> Line:
-    row = view.row
-    x, mean, low, high = metric_over_seeds(curves, name, median_and_range)
-    return Line(row.title, row.title, row.colour, row.dash, x, mean, low, high, statistic="median")
-
-
 def _results_section(session: EnglishSession) -> None:
     """Draw what every model gets right on each part of the test, beside an answer without reading."""
-    lab, request = session.experiment, TrainRequest.for_section(session.experiment.TASK)
+    lab, request = session.experiment, ui.TrainRequest.for_section(session.experiment.TASK)
 
     def draw() -> None:
         views = request.views(lab.configs)
         results = {view.row.title: view.result for view in views.values() if view.result}
         st.header("What can the models do, and what not?", anchor=False)
         if not results:
-            untrained_panel(views, "The results appear here when a training has ended.", 120)
+            ui.untrained_panel(views, "The results appear here when a training has ended.", 120)
             return
         ends = {
             title: {name.removeprefix("test_accuracy_"): curves.last(name) for name in curves.metrics}
             for title, curves in results.items()
         }
         parameters = {view.row.title: view.parameters for view in views.values()}
-        st.subheader(findings.english_finding(ends, parameters), anchor=False)
+        ui.headline(findings.english_finding(ends, parameters))
         shown = {view.row.title: view for view in views.values()} | _learned_from_reviews(lab)
-        _results_table(shown, next(iter(results.values())))
+        majority = np.asarray(next(iter(results.values())).answers["majority"][-1][0])
+        ui.draw_now(lambda document: document.table("english-results", results_table(shown, majority)))
         with st.container(horizontal=True, horizontal_alignment="distribute"):
             st.caption(
                 f"There are about {_TRAINING_REVIEWS:,} reviews to learn from; a real language model reads thousands "
@@ -223,7 +203,7 @@ def _results_section(session: EnglishSession) -> None:
 _TRAINING_REVIEWS = 10_000
 
 
-def _learned_from_reviews(lab: EnglishLab) -> dict[str, RunView]:
+def _learned_from_reviews(lab: EnglishLab) -> dict[str, ui.RunView]:
     """Return the included runs that learned from reviews and rated words alone, of the models that are shown."""
     without = lab.with_shared(composed=0)
     models = [model for model in REVIEWS_ALONE if model in lab.models and lab.value("composed")]
@@ -234,49 +214,42 @@ def _learned_from_reviews(lab: EnglishLab) -> dict[str, RunView]:
     }
 
 
-def _results_table(views: Mapping[str, RunView], curves: Curves) -> None:
-    """Draw a row for each model, by its title, and one for an answer without reading."""
-    rows: list[dict[str, object]] = []
+def results_table(views: Mapping[str, ui.RunView], majority: Float[ndarray, " parts"]) -> charts.Table:
+    """Return a row for each model, by its title, and one for an answer without reading.
+
+    majority: the share of the more frequent class in each part of the test
+    """
+    rows: list[charts.Row] = []
     for title, view in views.items():
-        cells: dict[str, object] = {"name": {"text": title, "colour": view.row.colour}}
+        row: dict[str, charts.Cell | str] = {"name": charts.Cell(title, view.row.colour)}
         for part in TESTED:
             values = view.result.last(f"test_accuracy_{part}") if view.result else ()
-            cells[part] = strip_cell(f"{np.median(values):.2f}" if view.result else "–", values)
-        rows.append(cells)
-    majority = np.asarray(curves.answers["majority"][-1][0])
-    shares = zip(TESTED, majority.tolist(), strict=True)
-    rows.append(
-        {
-            "rule": True,
-            "cells": {
-                "name": "Always the more frequent class",
-                **{part: {"text": f"{share:.2f}", "values": []} for part, share in shares},
-            },
-        }
-    )
-    draw_table(
-        [
-            column("name", "", "model", wrap=True),
-            *(column(part, label, "strip", range=[0.0, 1.0]) for part, label in TESTED.items()),
-        ],
+            row[part] = charts.strip(f"{np.median(values):.2f}" if view.result else "–", values)
+        rows.append(row)
+    shares = zip(TESTED, majority, strict=True)
+    rows.append({"name": "Always the more frequent class"} | {part: f"{share:.2f}" for part, share in shares})
+    columns = {"name": charts.Column("", "model", wrap=True)}
+    columns |= {part: charts.Column(label, "strip", range=(0.0, 1.0)) for part, label in TESTED.items()}
+    return charts.Table(
+        columns,
         rows,
-        key="english-results",
-        label="Accuracy on each part of the test, a row for each model",
-        caption="Median over the seeds, and a dot for each seed. No sentence of these parts is in the training data. "
+        "Accuracy on each part of the test, a row for each model",
+        "Median over the seeds, and a dot for each seed. No sentence of these parts is in the training data. "
         "New adjectives, new forms: composed sentences with words, or in forms, that training never shows.",
+        ruled=[len(views)],
     )
 
 
 def _own_section(session: EnglishSession) -> None:
-    explanation(
+    ui.explanation(
         "Give sentences with the labels positive and negative. The models then learn from them besides the others, in "
         "a short training."
     )
     draw_file_form(session)
 
 
-def _task_section(session: EnglishSession, views: Mapping[str, RunView]) -> None:
-    explanation(
+def _task_section(session: EnglishSession, views: Mapping[str, ui.RunView]) -> None:
+    ui.explanation(
         "The models learn from three parts. **Reviews**: sentences about films and products whose mean rating by "
         "twenty people is beyond ±0.5; a tenth is held out for the test, and another tenth chooses the learning rates. "
         "**Composed sentences**: a grammar puts rated words into everyday sentences and turns a third of them round, "
@@ -284,6 +257,5 @@ def _task_section(session: EnglishSession, views: Mapping[str, RunView]) -> None
         "forms are kept for the test. **Rated words**, as sentences of one word. Reviews and ratings are by [Hutto and "
         "Gilbert 2014](https://ojs.aaai.org/index.php/ICWSM/article/view/14550) (MIT licence)."
     )
-    if budgets := budget_sentence({view.row.title: view.config for view in views.values() if view.result}):
-        explanation(escape_markdown(budgets))
+    ui.paragraph(budget_sentence({view.row.title: view.config for view in views.values() if view.result}))
     draw_learning_rates("sentiment", {model: view.row.title for model, view in views.items()})

@@ -30,6 +30,7 @@ class ModelAnswer:
     probabilities: Float[ndarray, "replicas classes"]
     classes: tuple[str, ...] = CLASSES
     effects: tuple[tuple[str, float], ...] = ()  # what each word adds to the score of the second class, if known
+    words: tuple[str, ...] = ()  # of the sentence
 
     @property
     def answer(self) -> int:

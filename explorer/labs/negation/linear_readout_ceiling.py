@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.byte_cache import cached
-from explorer.figures.words import linear_readout_ceiling
 from explorer.labs.negation import findings
 from explorer.labs.negation.session import NegationSession
+from explorer.labs.negation.state import negation_task
 from explorer.tasks.ceiling import LinearReadout, cross_entropy_accuracy, fit_linear_readout
 from explorer.tasks.ceiling import linear_readout_ceiling as ceiling
 from explorer.tasks.negation import Negation, NegationConfig
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.document import Document
-from explorer.ui.result_section import result_section
 from explorer.ui.state.widgets import setting_widget
-from explorer.ui.training.run_view import RunView
 
 _XOR = (
     "An odd number of “not”s flips the answer: the class is an exclusive or (XOR) of the two. Minsky and Papert "
@@ -31,7 +27,7 @@ _XOR = (
 )
 
 
-def ceiling_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
+def ceiling_section(session: NegationSession, views: Mapping[str, ui.RunView]) -> None:
     """Draw the best accuracy of a linear readout, and where cross-entropy leads."""
     config = session.experiment.task
     if session.experiment.has_file:
@@ -40,7 +36,7 @@ def ceiling_section(session: NegationSession, views: Mapping[str, RunView]) -> N
     sentences = Negation(config).grammar_sentences
     best, cross_entropy = ceiling(sentences), cross_entropy_accuracy(sentences)
     final, hidden = _final_accuracies(views, "bag_of_words"), _final_accuracies(views, "bag_of_words_hidden")
-    st.subheader(findings.ceiling_finding(best), anchor=False)
+    ui.headline(findings.ceiling_finding(best))
     left, right = st.columns([10, 12], gap="large")
     with left:
         if best < 1 - 1e-9:
@@ -57,36 +53,41 @@ def ceiling_section(session: NegationSession, views: Mapping[str, RunView]) -> N
         if hidden is not None:
             st.markdown(findings.beyond_sums_finding(best, hidden))
     with right:
-        draw_plot_frame(
-            [_ceiling_panel(config, best, cross_entropy, () if final is None else tuple(final.tolist()))],
-            key="negation-ceiling",
-            height=300,
-            columns=1,
-        )
+        ui.draw_now(ceiling_view, config, best, cross_entropy, [] if final is None else final.tolist())
         setting_widget(session, "p_not", section="why")
 
 
-def _file_ceiling(session: NegationSession, views: Mapping[str, RunView]) -> None:
+def _file_ceiling(session: NegationSession, views: Mapping[str, ui.RunView]) -> None:
     """Draw whether a sum of word weights can get every training sentence of a file right."""
     data = session.data
     runs = [_final_accuracies(views, model) for model in ("bag_of_words", "bag_of_words_hidden")]
     ends = None if runs[0] is None or runs[1] is None else tuple(tuple(values.tolist()) for values in runs)  # type: ignore[union-attr]
-    result_section(
+    ui.show(
         "file-ceiling",
-        {"fit": (("file ceiling", data.config.text, data.config), partial(fit_linear_readout, data))},
-        partial(_draw_file_ceiling, sum(s.train_probability > 0 for s in data.sentences), ends),
-        "A linear programme is solved for the training sentences …",
-        220,
+        ui.Call(_fit, data.config),
+        file_ceiling_view,
+        sum(sentence.train_probability > 0 for sentence in data.sentences),
+        ends,
+        waiting="A linear programme is solved for the training sentences …",
+        height=220,
     )
 
 
-def _draw_file_ceiling(
+def _fit(config: NegationConfig) -> LinearReadout | None:
+    return fit_linear_readout(negation_task(config))
+
+
+def file_ceiling_view(
+    document: ui.Document,
+    fitted: LinearReadout | None,
     sentences: int,
     ends: tuple[tuple[float, ...], ...] | None,
-    document: Document,
-    results: Mapping[str, LinearReadout | None],
 ) -> None:
-    fitted = results["fit"]
+    """Write whether a sum of word weights fits the training sentences.
+
+    sentences: how many there are
+    ends: the accuracies of the bag of words without and with a hidden layer, if both are trained
+    """
     document.finding(findings.readout_finding(fitted, sentences))
     if fitted is not None:
         document.text(findings.readout_explanation(fitted))
@@ -98,7 +99,7 @@ def _draw_file_ceiling(
     )
 
 
-def _final_accuracies(views: Mapping[str, RunView], model: str) -> Float[ndarray, " replicas"] | None:
+def _final_accuracies(views: Mapping[str, ui.RunView], model: str) -> Float[ndarray, " replicas"] | None:
     """Return the exact accuracy of every seed of a model; None without a finished run."""
     view = views.get(model)
     if view is None or view.result is None:
@@ -139,17 +140,40 @@ def _accuracies_by_p_not(max_nots: int, held_out: str) -> tuple[list[float], lis
     return probabilities, [ceiling(t) for t in tasks], [cross_entropy_accuracy(t) for t in tasks]
 
 
-@cached()
-def _ceiling_panel(task: NegationConfig, best: float, cross_entropy: float, final: tuple[float, ...]) -> Panel:
-    """Return both accuracies over P(not), and the final accuracy of each seed of a bag of words."""
-    probabilities, ceilings, cross_entropies = _accuracies_by_p_not(task.max_nots, task.held_out)
-    return Panel(
+def ceiling_view(
+    document: ui.Document, task: NegationConfig, best: float, cross_entropy: float, final: Sequence[float]
+) -> None:
+    """Write both accuracies by P(not), and the final accuracy of each seed of a bag of words.
+
+    best, cross_entropy: the ceiling and the accuracy to which cross-entropy leads at the P(not) of this task
+    """
+    panel = ui.Panel(
         "ceiling",
-        linear_readout_ceiling.ceiling_by_probability(
-            probabilities, ceilings, cross_entropies, task.p_not, list(final)
-        ),
-        alt=f"Ceiling of a sum of word weights and where cross-entropy leads, over the probability of “not”: at "
-        f"{task.p_not:g} they are {best:.4f} and {cross_entropy:.4f}.",
+        ceiling_chart(task, best, cross_entropy, final),
         title="Best possible and trained accuracy, by how often “not” occurs",
         caption="Lines: computed, not trained. Dots: the seeds of the bag of words on this page.",
+    )
+    document.figures("negation-ceiling", [panel], height=300, columns=1)
+
+
+def ceiling_chart(task: NegationConfig, best: float, cross_entropy: float, final: Sequence[float]) -> charts.LineChart:
+    """Return the ceiling of a sum of word weights and where its training leads, with the seeds of a bag of words."""
+    x, ceilings, optima = map(np.array, _accuracies_by_p_not(task.max_nots, task.held_out))
+    colour, named, led = "--m-counts", "ceiling of any sum of word weights", "trained: where cross-entropy leads"
+    seeds = np.array(final, float)
+    return charts.LineChart(
+        "Accuracy by the probability of “not”",
+        [
+            charts.Line("ceiling", named, "--ink", "5px,4px", x, ceilings, width=1.5),
+            charts.Line("trained", led, colour, "", x, optima),
+            charts.Line(
+                "", "bag of words, each seed", colour, "", np.full(len(seeds), task.p_not), seeds, "filled", 0.0
+            ),
+        ],
+        charts.Axis("probability of “not”", (0, 1)),
+        charts.Axis("exact accuracy", (min(0.5, float(optima.min()), *final) - 0.08, 1.06)),
+        margin=78,
+        digits=None,
+        words="Ceiling of a sum of word weights and where cross-entropy leads, over the probability of “not”: at "
+        f"{task.p_not:g} they are {best:.4f} and {cross_entropy:.4f}.",
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.catalogue import MODELS
-from explorer.figures.words import model_internals
+from explorer.charts.style import INK, SOFT, css_colour, escape_markup, horizontal_line, labelled_ticks, round_values
 from explorer.inspection import load_model
 from explorer.inspection.words import negation_sentences
 from explorer.inspection.words.attending_head import find_attending_head
@@ -23,13 +23,6 @@ from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import NegationLab
 from explorer.number_format import format_percent, format_signed
 from explorer.tasks.negation import NegationConfig
-from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.document import Document
-from explorer.ui.page_sections import empty_panel
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import join_words
 
 _COLUMNS = 3  # panels side by side
@@ -50,7 +43,7 @@ _TRANSFORMER_HELP = (
 )
 
 
-def internals_section(session: PageSession[Any], views: Mapping[str, RunView]) -> None:
+def internals_section(session: ui.PageSession[Any], views: Mapping[str, ui.RunView]) -> None:
     """Draw how one seed of each model computes its answer; the session is one of either language."""
     lab = session.state
     count, first = lab.value("replicas"), lab.value("seed")
@@ -58,23 +51,23 @@ def internals_section(session: PageSession[Any], views: Mapping[str, RunView]) -
         st.header("How does each model compute its answer?", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="top"):
             seeds = {i: str(first + i) for i in range(count)}
-            bind_widget(session, "look", st.selectbox, label="Seed", options=seeds, width=120)
+            ui.bind_widget(session, "look", st.selectbox, label="Seed", options=seeds, width=120)
             if "transformer" in views:
                 if isinstance(session, NegationSession):
                     _transformer_choice(session)
                 _layer_choice(session, lab.value("layers", "transformer"))
                 _head_choice(session, lab.value("heads", "transformer"))
 
-    trained = {model: view for model, view in views.items() if view.loaded_run}
-    if trained:
-        _draw_panels_of(session, trained, _shown_first(list(trained)), "insides")
+    runs = {model: view.loaded_run for model, view in views.items() if view.loaded_run}
+    if runs:
+        _show_panels(session, runs, _shown_first(list(runs)), "insides")
     else:
-        untrained_panel(views, "Without a finished run there is nothing to look into.", 120)
+        ui.untrained_panel(views, "Without a finished run there is nothing to look into.", 120)
 
 
 def _transformer_choice(session: NegationSession) -> None:
     """Draw the choice among the Transformers of the six words."""
-    bind_widget(
+    ui.bind_widget(
         session,
         "start",
         st.selectbox,
@@ -94,32 +87,28 @@ def _shown_first(models: Sequence[str]) -> list[str]:
     return [model for model in models if model in chosen]
 
 
-def _draw_panels_of(
-    session: PageSession[Any], trained: Mapping[str, RunView], models: Sequence[str], name: str
-) -> None:
+def _show_panels(session: ui.PageSession[Any], runs: Mapping[str, Run], models: Sequence[str], name: str) -> None:
     """Draw a panel for each of these models; it follows the sentence."""
 
-    def requests() -> dict[str, Request[list[Panel]]]:
+    def calls() -> dict[str, ui.Call[list[ui.Panel]]]:
         lab, words = session.state, session.words  # type: ignore[attr-defined]
         return {
-            model: (
-                ("insides", words, lab.look, lab.layer, lab.head, *trained[model].cache_key),
-                partial(_sentence_panels, model, words, lab.look, lab.layer, lab.head, trained[model].loaded_run),  # type: ignore[arg-type]
-            )
+            model: ui.Call(sentence_panels, model, runs[model], words, lab.look, lab.layer, lab.head)
             for model in models
         }
 
     if models:
-        draw = partial(_draw_internals, f"negation-{name}")
-        result_section(name, requests, draw, "The models read the sentence …", 400, pool="quick")
+        waiting = "The models read the sentence …"
+        ui.show_each(name, calls, panels_view, f"negation-{name}", waiting=waiting, height=400, pool="quick")
     else:
-        titles = join_words([MODELS[model].title for model in trained])
-        empty_panel(f"There is no picture of how {titles} computes its answer.", 120)
+        titles = join_words([MODELS[model].title for model in runs])
+        ui.empty_panel(f"There is no picture of how {titles} computes its answer.", 120)
 
 
-def _draw_internals(key: str, document: Document, results: Mapping[str, list[Panel]]) -> None:
+def panels_view(document: ui.Document, results: Mapping[str, Sequence[ui.Panel]], key: str) -> None:
+    """Write the panels of all models."""
     panels = [panel for each in results.values() for panel in each]
-    add_plot_frame(document, panels, key=key, height=320, narrow_height=300, columns=_COLUMNS)
+    document.figures(key, panels, height=320, narrow_height=300, columns=_COLUMNS)
 
 
 def _shown_transformer(lab: NegationLab) -> str | None:
@@ -135,18 +124,18 @@ def _with_transformer(lab: NegationLab, name: str) -> NegationLab:
     return replace(changed, head=None)
 
 
-def _layer_choice(session: PageSession[Any], count: int) -> None:
+def _layer_choice(session: ui.PageSession[Any], count: int) -> None:
     """Draw the choice of the layer of the attention map, if there are several."""
     if count > 1:
         options = {i: f"{i + 1} of {count}" for i in range(count)}
-        bind_widget(session, "layer", st.selectbox, label="Layer", options=options, width=110)
+        ui.bind_widget(session, "layer", st.selectbox, label="Layer", options=options, width=110)
 
 
-def _head_choice(session: PageSession[Any], count: int) -> None:
+def _head_choice(session: ui.PageSession[Any], count: int) -> None:
     """Draw the choice of the head of the attention map, if there are several."""
     if count > 1:
         head = session.state.head
-        bind_widget(
+        ui.bind_widget(
             session,
             "head",
             st.selectbox,
@@ -181,33 +170,35 @@ _SUMS = {
 }
 
 
-def _sum_panel(about: _Sum, title: str, view: negation_sentences.Contributions, classes: Sequence[str]) -> Panel:
+def _sum_panel(about: _Sum, title: str, view: negation_sentences.Contributions, classes: Sequence[str]) -> ui.Panel:
     """Return the panel of the sum that a linear readout computes."""
     name = classes[view.towards]
     finding = about.finding(view.parts, view.values)
     parts, values = _strongest(view.parts, view.values, _MOST_BARS if about.parts_are_tokens else 8)
     tokens: dict[str, Any] = {"token_axis": "y", "token_offset": 1, "token_count": len(parts)}
     are_linked = about.parts_are_tokens and len(parts) == len(view.parts)
-    return Panel(
+    return ui.Panel(
         about.key,
-        model_internals.contributions(parts, values, view.bias),
-        alt=f"{title}: every {about.part}'s contribution to {name}, together {format_signed(view.total)}. {finding}",
+        charts.waterfall(
+            parts,
+            values,
+            view.bias,
+            f"{title}: every {about.part}'s contribution to {name}, together {format_signed(view.total)}. {finding}",
+        ),
         title=about.title,
         caption=f"{finding} {_directions(classes, view.towards)}",
         **(tokens if are_linked else {}),
     )
 
 
-def _sentence_panels(
-    model: str, words: tuple[str, ...], look: int, layer: int, head: int | None, run: Run
-) -> list[Panel]:
+def sentence_panels(
+    model: str, run: Run, words: tuple[str, ...], look: int, layer: int, head: int | None
+) -> list[ui.Panel]:
     """Return the panel of one model for a sentence; no panel for a model that is not in `_WITH_PANEL`.
 
-    model: the name of the model
     words: the words of the sentence
     look: the index of the seed
     layer, head: those of the attention map; None is the head that attends most to “not”
-    run: the run of the model
     """
     row, classes, task = MODELS[model], classes_of(run), run.config.task
     of_grammar = isinstance(task, NegationConfig) and task.corpus == "grammar"
@@ -219,11 +210,11 @@ def _sentence_panels(
         name = classes[reading.towards]
         others = classes[0] if len(classes) == 2 else f"not {name}"
         finding = findings.reading_finding(reading.tokens, reading.sustain, name)
+        words_of_chart = f"{row.title}: probability of {name} after each word. {finding}"
         return [
-            Panel(
+            ui.Panel(
                 f"reading-{model}",
-                model_internals.answer_after_each_token(reading.tokens, reading.sustain, row.colour, (others, name)),
-                alt=f"{row.title}: probability of {name} after each word. {finding}",
+                reading_chart(reading.tokens, reading.sustain, row.colour, (others, name), words_of_chart),
                 title=f"The {row.title}’s answer after each token",
                 caption=finding,
                 token_axis="x",
@@ -243,10 +234,18 @@ def _sentence_panels(
         which = f"Head {chosen + 1} of {len(heads)}. " if len(heads) > 1 else ""
         masked = " Empty: masked padding." if np.isnan(weights).any() else ""
         return [
-            Panel(
+            ui.Panel(
                 "attention",
-                model_internals.attention_map(weights, attention.tokens),
-                alt=f"Transformer: attention weights; rows: query token, columns: key token. {which}{finding}",
+                charts.HeatMap(
+                    "Transformer: attention weights",
+                    "attention",
+                    attention.tokens,
+                    attention.tokens,
+                    weights,
+                    charts.tile_texts(weights, 0.095),
+                    hover=[[f"{query} → {key}" for key in attention.tokens] for query in attention.tokens],
+                    words=f"Transformer: attention weights; rows: query token, columns: key token. {which}{finding}",
+                ),
                 title=findings.attention_title(attention.tokens, weights),
                 caption=f"{which}Rows: query token, columns: key token (where it looks). {finding}{masked}",
                 token_axis="xy",
@@ -277,21 +276,39 @@ def _directions(classes: Sequence[str], towards: int) -> str:
     return f"Bars to the right add to {classes[towards]}, bars to the left to {left}."
 
 
-def _weights_panel(model: str, look: int, run: Run) -> Panel | None:
+def reading_chart(
+    tokens: Sequence[str], sustain: Float[ndarray, " tokens"], colour: str, classes: tuple[str, str], words: str
+) -> charts.Drawing:
+    """Return the answer of a recurrent network after each token, with its numbers; the middle line is "undecided"."""
+    trace = {
+        "type": "scatter",
+        "mode": "lines+markers" + ("+text" if len(tokens) <= 12 else ""),
+        "x": list(range(len(tokens))),
+        "y": round_values(sustain),
+        "text": [f"{value:.2f}" for value in sustain],
+        "textposition": ["top center" if value >= 0.5 else "bottom center" for value in sustain],
+        "textfont": {"size": 14, "color": INK},
+        "line": {"width": 3, "color": css_colour(colour)},
+        "marker": {"size": 9, "color": css_colour(colour)},
+        "cliponaxis": False,
+        "name": f"probability of {escape_markup(classes[1])}",
+        "hoverinfo": "skip",
+    }
+    layout = {
+        "xaxis": {**labelled_ticks(tokens), "range": [-0.5, len(tokens) - 0.5], "tickangle": -35},
+        "yaxis": charts.Axis(span=(-0.16, 1.16), ticks={0: classes[0], 0.5: "undecided", 1: classes[1]}).layout(),
+        "shapes": [horizontal_line(0.5, SOFT)],
+    }
+    return charts.Drawing(words, [trace], layout)
+
+
+def weights_panel(model: str, run: Run, look: int) -> ui.Panel | None:
     """Return the weights of a bag of words or bigrams, or the embeddings of another model if it has any, of a seed."""
-    task, classes = run.config.task, classes_of(run)
+    task, row = run.config.task, MODELS[model]
     own = not (isinstance(task, NegationConfig) and task.corpus == "grammar")
     if model in ("bag_of_words", "bag_of_bigrams"):
         weights_of = negation_sentences.word_weights if model == "bag_of_words" else negation_sentences.pair_weights
-        view, title = weights_of(load_model.shared_model(run), look), MODELS[model].title
-        rows = zip(view.tokens, view.weights.T, strict=True)
-        if len(classes) == 2:
-            numbers = ", ".join(f"{token} {format_signed(float(row[1] - row[0]))}" for token, row in rows)
-            numbers = f"by how much each weight for {classes[1]} is above that for {classes[0]}: {numbers}"
-        else:
-            numbers = "the class with the largest weight: " + ", ".join(
-                f"{token} {classes[int(row.argmax())]}" for token, row in rows
-            )
+        view, classes = weights_of(load_model.shared_model(run), look), classes_of(run)
         colours = f"Brown is {classes[0]}, teal is {classes[1]}." if len(classes) == 2 else ""
         which = "words" if model == "bag_of_words" else "pairs"
         kept = (
@@ -301,44 +318,67 @@ def _weights_panel(model: str, look: int, run: Run) -> Panel | None:
             if model == "bag_of_words"
             else "Of the pairs of the grammar, those that differ between its sentences."
         )
-        return Panel(
+        return ui.Panel(
             "word-weights" if model == "bag_of_words" else "pair-weights",
-            model_internals.word_weights(view.tokens, view.weights, classes),
-            alt=f"{title}: {numbers}.",
-            title=f"{title}: weights",
+            weights_chart(f"{row.title}: weight of each of the {which}", view.tokens, view.weights, classes),
+            title=f"{row.title}: weights",
             caption=f"{colours} {kept}".strip(),
         )
-    plane, row = negation_sentences.embedding_map(load_model.shared_model(run), look), MODELS[model]
+    plane = negation_sentences.embedding_map(load_model.shared_model(run), look)
     if plane is None:
         return None
-    return Panel(
+    share = format_percent(plane.share, 0)
+    return ui.Panel(
         f"embeddings-{model}",
-        model_internals.embedding_map(plane.tokens, plane.points, row.colour),
-        alt=f"{row.title}: word embeddings in two dimensions, {format_percent(plane.share, 0)} of their variance.",
+        embedding_chart(
+            plane, row.colour, f"{row.title}: word embeddings in two dimensions, {share} of their variance"
+        ),
         title=f"{row.title}: embeddings",
-        caption=f"The two directions shown hold {format_percent(plane.share, 0)} of the variance of the vectors."
+        caption=f"The two directions shown hold {share} of the variance of the vectors."
         + (f" The {len(plane.tokens)} most frequent words." if own else ""),
     )
 
 
-def learned_weights_section(session: PageSession[Any], views: Mapping[str, RunView]) -> None:
+def weights_chart(
+    subject: str, tokens: Sequence[str], weights: Float[ndarray, "classes tokens"], classes: Sequence[str]
+) -> charts.BarChart:
+    """Return bars of the weight of each token for each class.
+
+    With more than two classes, each token has one bar, for its class: by how much its largest weight is above the mean
+    of the others.
+    """
+    groups = [("--sign-1", classes[0], weights[0]), ("--sign-5", classes[1], weights[1])]
+    if len(classes) > 2:
+        largest, count = weights.max(axis=0), len(classes)
+        above = (largest - weights.mean(axis=0)) * count / (count - 1)
+        groups = [("--sign-5", "above the other classes", above)]
+        tokens = [f"{token} → {classes[i]}" for token, i in zip(tokens, weights.argmax(axis=0), strict=True)]
+    extent = 1.25 * max(float(np.abs(values).max()) for _, _, values in groups)
+    bars = [charts.Bars(name, values, colour) for colour, name, values in groups]
+    return charts.BarChart(subject, tokens, bars, charts.Axis("weight", (-extent, extent)))
+
+
+def embedding_chart(plane: negation_sentences.EmbeddingMap, colour: str, subject: str) -> charts.PointChart:
+    """Return word vectors in the plane; both axes have the same unit, so distances can be compared."""
+    axis = charts.Axis(ticks=())
+    return charts.PointChart(subject, plane.points, plane.tokens, colour, axis, axis, same_unit=True)
+
+
+def learned_weights_section(session: ui.PageSession[Any], views: Mapping[str, ui.RunView]) -> None:
     """Draw how the remaining models compute their answer, then the weights or the embeddings of every model."""
     look = session.state.look
-    trained = {model: view for model, view in views.items() if view.loaded_run}
-    first = _shown_first(list(trained))
-    if others := [model for model in trained if model not in first and model in _WITH_PANEL]:
-        _draw_panels_of(session, trained, others, "more-insides")
-    requests = {
-        model: (("look", look, *view.cache_key), partial(_weights_panel, model, look, view.loaded_run))
-        for model, view in views.items()
-        if view.loaded_run
-    }
-    if requests:
-        result_section("look", requests, partial(_draw_weights), "The weights are loaded …", 340, pool="quick")
-    else:
-        untrained_panel(views, "Without a finished run there is nothing to look into.", 120)
+    runs = {model: view.loaded_run for model, view in views.items() if view.loaded_run}
+    if not runs:
+        ui.untrained_panel(views, "Without a finished run there is nothing to look into.", 120)
+        return
+    first = _shown_first(list(runs))
+    if others := [model for model in runs if model not in first and model in _WITH_PANEL]:
+        _show_panels(session, runs, others, "more-insides")
+    calls = {model: ui.Call(weights_panel, model, run, look) for model, run in runs.items()}
+    ui.show_each("look", calls, weights_view, waiting="The weights are loaded …", height=340, pool="quick")
 
 
-def _draw_weights(document: Document, results: Mapping[str, Panel | None]) -> None:
+def weights_view(document: ui.Document, results: Mapping[str, ui.Panel | None]) -> None:
+    """Write the panels of the models that have one."""
     panels = [panel for panel in results.values() if panel]
-    add_plot_frame(document, panels, key="negation-look", height=300, columns=4)
+    document.figures("negation-look", panels, height=300, columns=4)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping
 
 import streamlit as st
 
+from explorer import charts, ui
 from explorer.labs.negation import findings
 from explorer.labs.negation.answers import measure_answer
 from explorer.labs.negation.findings import ModelAnswer
@@ -15,24 +14,18 @@ from explorer.labs.negation.results_tables import answer_cell
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import negation_task
 from explorer.tasks.negation import NegationConfig
-from explorer.ui.components.table import add_table, column, strip_cell
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import number_word
 
 
-def padding_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
+def padding_section(session: NegationSession, views: Mapping[str, ui.RunView]) -> None:
     """Draw what happens when padding is an ordinary token that the models count."""
-    explanation(
+    ui.explanation(
         "The sentences of a batch must have the same length, so short ones are padded. These models skip "
         "`<PAD>`. If short sentences are padded with `<EOS>` instead, which the models count as a word, the answer to "
         "a sentence depends on its neighbours in the batch."
     )
     on = session.experiment.task.padding == "eos"
-    bind_widget(
+    ui.bind_widget(
         session,
         "trap",
         st.toggle,
@@ -40,82 +33,64 @@ def padding_section(session: NegationSession, views: Mapping[str, RunView]) -> N
         update=lambda lab, on: lab.with_shared(padding="eos" if on else "pad"),
         label="Pad with <EOS> and count it as a word",
     )
-    trained = {model: view for model, view in views.items() if view.loaded_run}
-    if not trained:
-        untrained_panel(views, "No model has a finished run with this padding yet.", 160)
+    runs = {model: view.loaded_run for model, view in views.items() if view.loaded_run}
+    if not runs:
+        ui.untrained_panel(views, "No model has a finished run with this padding yet.", 160)
         return
     longest = max(negation_task(session.experiment.task).lengths)
 
-    def requests() -> dict[str, Request[_Padded]]:
+    def calls() -> dict[str, ui.Call[ModelAnswer]]:
         words = session.words
         if len(words) + 2 >= longest:  # no sentence is longer: drop the "not"s
             words = tuple(word for word in words if word != "not")[: longest - 3] or words
         return {
-            model: (("trap", words, longest, on, *view.cache_key), partial(_measure, view, words, longest, on))
-            for model, view in trained.items()
+            f"{model}/{name}": ui.Call(measure_answer, run, words, length if on else None)
+            for model, run in runs.items()
+            for name, length in (("alone", len(words) + 2), ("padded", longest))
         }
 
-    result_section(
-        "trap",
-        requests,
-        partial(_draw_paddings, session.experiment.task, longest),
-        "The models read both sentences …",
-        320,
-    )
+    waiting = "The models read both sentences …"
+    ui.show_each("trap", calls, paddings_view, session.experiment.task, longest, waiting=waiting, height=320)
 
 
-@dataclass(frozen=True, eq=False)
-class _Padded:
-    """The answers of one model to a sentence alone, and padded to the longest sentence of a batch."""
-
-    words: tuple[str, ...]
-    alone: ModelAnswer
-    padded: ModelAnswer
-
-
-def _measure(view: RunView, words: tuple[str, ...], longest: int, on: bool) -> _Padded:
-    alone, padded = (measure_answer(view, words, length if on else None) for length in (len(words) + 2, longest))
-    return _Padded(words, alone, padded)
-
-
-def _draw_paddings(task: NegationConfig, longest: int, document: Document, results: Mapping[str, _Padded]) -> None:
-    words = next(iter(results.values())).words
-    truth = negation_task(task).label_of(words)
-    alone, padded = [one.alone for one in results.values()], [one.padded for one in results.values()]
-    document.finding(findings.padding_finding(alone, padded))
-    _add_paddings_table(document, alone, padded, " ".join(words), longest - len(words) - 2, truth)
-
-
-def _add_paddings_table(
-    document: Document,
-    alone: Sequence[ModelAnswer],
-    padded: Sequence[ModelAnswer],
-    sentence: str,
-    extra: int,
-    truth: int | None,
+def paddings_view(
+    document: ui.Document, results: Mapping[str, ModelAnswer], task: NegationConfig, longest: int
 ) -> None:
-    """Add a row for each model; `extra` is the number of padding tokens."""
-    strip = {"label": "seeds, P(sustain)", "kind": "strip", "align": "left", "range": [0, 1], "minor": True}
-    add_table(
-        document,
-        [
-            column("name", f"“{sentence[:60]}”", "model", wrap=True),
-            column("alone", "alone", "verdict"),
-            {"key": "seeds-alone", **strip},
-            column("beside", f"with a sentence {number_word(extra)} token{'s' if extra > 1 else ''} longer", "verdict"),
-            {"key": "seeds-beside", **strip},
-        ],
-        [
-            {
-                "name": {"text": a.title, "colour": a.colour},
-                "alone": answer_cell(a, truth),
-                "seeds-alone": strip_cell("", a.shown_probabilities),
-                "beside": answer_cell(b, truth),
-                "seeds-beside": strip_cell("", b.shown_probabilities),
-            }
-            for a, b in zip(alone, padded, strict=True)
-        ],
-        key="negation-trap",
-        label="The same sentence alone and next to a longer one",
-        caption="The answer with its mean probability over the seeds. Framed: wrong.",
+    """Write whether padding changes an answer, and a row for each model.
+
+    results: the answer of each model to the sentence "alone" and "padded" to the longest sentence of a batch
+    longest: its tokens
+    """
+    pairs = [
+        (alone, padded)
+        for name, alone in results.items()
+        if name.endswith("/alone") and (padded := results.get(name.replace("/alone", "/padded")))
+    ]
+    if not pairs:
+        return
+    words = pairs[0][0].words
+    truth, extra = negation_task(task).label_of(words), longest - len(words) - 2
+    document.finding(findings.padding_finding([one for one, _ in pairs], [other for _, other in pairs]))
+    seeds = charts.Column("seeds, P(sustain)", "strip", range=(0, 1), minor=True)
+    longer = f"with a sentence {number_word(extra)} token{'s' if extra > 1 else ''} longer"
+    columns = {
+        "name": charts.Column(f"“{' '.join(words)[:60]}”", "model", wrap=True),
+        "alone": charts.Column("alone", "verdict"),
+        "seeds-alone": seeds,
+        "beside": charts.Column(longer, "verdict"),
+        "seeds-beside": seeds,
+    }
+    rows = [
+        {
+            "name": charts.Cell(one.title, one.colour),
+            "alone": answer_cell(one, truth),
+            "seeds-alone": charts.strip("", one.shown_probabilities),
+            "beside": answer_cell(other, truth),
+            "seeds-beside": charts.strip("", other.shown_probabilities),
+        }
+        for one, other in pairs
+    ]
+    caption = "The answer with its mean probability over the seeds. Framed: wrong."
+    document.table(
+        "negation-trap", charts.Table(columns, rows, "The same sentence alone and next to a longer one", caption)
     )

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from inspect import unwrap
+from typing import TypeAlias
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Float
-from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS, model_row, models_of
-from explorer.figures.runs.learning_curves import HIGH, LOW, MEDIAN, learning_curve
-from explorer.inspection.compare import downsample
+from explorer.inspection.compare import downsample, median_and_range
 from explorer.labs.negation.results_tables import readout_ceiling
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import NegationLab
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel
-from explorer.ui.state.widgets import bind_widget, draw_choice, reset_button, setting_widget
-from explorer.ui.training.learning_chart import draw_learning_chart, epoch_axis
-from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
+from explorer.ui.state.widgets import draw_choice, setting_widget
+from explorer.ui.training.learning_chart import epoch_axis
 from explorer.ui.wording import count_seeds
+
+Runs: TypeAlias = tuple[tuple[RunConfig, Curves | None], ...]  # can be a cache key
+_METRICS = {"exact_accuracy": "accuracy", "test_accuracy": "accuracy on held-out sentences", "train_loss": "loss"}
 
 
 def training_section(session: NegationSession) -> None:
@@ -34,11 +33,11 @@ def training_section(session: NegationSession) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("How do the models learn it?", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
-            bind_widget(session, "metric", st.segmented_control, label_visibility="collapsed")
+            ui.bind_widget(session, "metric", st.segmented_control, label_visibility="collapsed")
             with st.popover("Settings", icon=":material/tune:"):
                 _training_settings(session)
-            draw_train_controls(
-                TrainRequest.for_section(lab.TASK),
+            ui.draw_train_controls(
+                ui.TrainRequest.for_section(lab.TASK),
                 lab.configs,
                 next_seed=session.next_seed_configs,
                 keys=("train", "stop"),
@@ -49,14 +48,14 @@ def training_section(session: NegationSession) -> None:
 def _training_settings(session: NegationSession) -> None:
     """Draw the choice of the models, the seeds and the settings of each model."""
     titles = {model: MODELS[model].title for model in models_of("negation")}
-    bind_widget(session, "models", st.pills, selection_mode="multi")
+    ui.bind_widget(session, "models", st.pills, selection_mode="multi")
     for name in ("replicas", "seed", "batch_size"):
         setting_widget(session, name, section="race")
     model = draw_choice(st.selectbox, "Settings of one model", titles, key="settings-of")
     for name in NegationLab.own_settings(model):
         setting_widget(session, name, model=model, section="race")
     if session.state != session.state.reset():
-        reset_button(session)
+        ui.reset_button(session)
 
 
 def _learning_curves(session: NegationSession) -> None:
@@ -78,9 +77,9 @@ def _learning_curves(session: NegationSession) -> None:
             f"Exact accuracy: over all sentences, weighted by their probability. Dashed: the ceiling of a sum of word "
             f"weights, {best:.4f}."
         )
-    draw_learning_chart(
+    ui.draw_learning_chart(
         "negation-race",
-        TrainRequest.for_section(lab.TASK),
+        ui.TrainRequest.for_section(lab.TASK),
         lab.configs,
         partial(_panels, lab),
         band + what,
@@ -92,56 +91,53 @@ def _learning_curves(session: NegationSession) -> None:
     )
 
 
-def _panels(lab: NegationLab, views: Mapping[str, RunView]) -> list[Panel]:
-    best = readout_ceiling(lab)
-    last_epoch = max(view.config.epochs for view in views.values())
+def _panels(lab: NegationLab, views: Mapping[str, ui.RunView]) -> list[ui.Panel]:
     accuracy = lab.metric == "accuracy"
-    metric = lab.accuracy if accuracy else "train_loss"
-    span = _axis_range([view.curves.metrics[metric] for view in views.values() if view.curves], accuracy)
-    has_mark = accuracy and not lab.has_file
-    marks = [(best, "ceiling" if i == 0 else "") if has_mark else None for i in range(len(views))]
-    return [
-        # The cache would keep the curves of a private run after the visit.
-        (unwrap(_panel) if view.config.own_text else _panel)(view.curves, view.config, metric, last_epoch, span, mark)
-        for view, mark in zip(views.values(), marks, strict=True)
-    ]
-
-
-_METRICS = {"exact_accuracy": "accuracy", "test_accuracy": "accuracy on held-out sentences", "train_loss": "loss"}
-
-
-@cached()
-def _panel(
-    curves: Curves | None,
-    config: RunConfig,
-    metric: str,
-    last_epoch: int,
-    span: tuple[float, float],
-    mark: tuple[float, str] | None,
-) -> Panel:
-    """Return the curve of one model, drawn once for all visitors who follow the same training."""
-    row = model_row(config.model)
-    values, epochs = np.zeros((0, config.replicas)), np.zeros(0)
-    if curves is not None:
-        values = curves.metrics[metric]
-        epochs = curves.axis_values("epoch", curves.evaluated, config.steps_per_epoch)
-    spread = np.column_stack([np.median(values, axis=1), values.min(axis=1), values.max(axis=1)])
-    kept = downsample(spread, max_points=150)  # of small multiples
-    end = f"{np.median(values[-1]):.3f}" if len(values) else "–"
-    return Panel(
-        f"{row.name}-{metric}",
-        learning_curve(epochs[kept], values[kept], row.title, row.colour, row.dash, last_epoch, span, mark),
-        alt=f"{row.title}: {_METRICS[metric]} over epochs, at the end {end} (median over the seeds).",
-        title=row.title,
-        colour=row.colour,
-        value=end,
-        track=(MEDIAN, LOW, HIGH),
+    ceiling = readout_ceiling(lab) if accuracy and not lab.has_file else None
+    private = any(view.config.own_text for view in views.values())  # a cache would outlive the visit
+    runs = tuple((view.config, view.curves) for view in views.values())
+    return list(
+        (unwrap(_draw_panels) if private else _draw_panels)(runs, lab.accuracy if accuracy else "train_loss", ceiling)
     )
 
 
-def _axis_range(curves: Sequence[Float[ndarray, "_ replicas"]], accuracy: bool) -> tuple[float, float]:
-    """Return one range of the y axis for all models, constant over the epochs."""
-    if accuracy:
-        lowest = min((float(values.min()) for values in curves if len(values)), default=0.5)
-        return (min(0.42, lowest - 0.02) if lowest < 0.5 else 0.42), 1.03
-    return 0.0, max((float(values.max()) for values in curves if len(values)), default=0.7) * 1.05
+@cached()
+def _draw_panels(runs: Runs, metric: str, ceiling: float | None) -> tuple[ui.Panel, ...]:
+    """Return the curve of each model on one axis, drawn once for all visitors who follow the same training.
+
+    ceiling: of a sum of word weights, if the metric is an exact accuracy
+    """
+    x = charts.Axis("epoch", (0, max(config.epochs for config, _ in runs)), ticks=4)
+    values = [curves.metrics[metric] for _, curves in runs if curves and len(curves.metrics[metric])]
+    if metric == "train_loss":
+        span = (0.0, 1.05 * max((float(each.max()) for each in values), default=0.7))
+    else:
+        lowest = min((float(each.min()) for each in values), default=0.5)
+        span = (min(0.42, lowest - 0.02), 1.03)
+    y = charts.Axis(span=span, ticks=4)
+    panels = []
+    for i, (config, curves) in enumerate(runs):
+        rules = [] if ceiling is None else [charts.level(ceiling, "" if i else "ceiling", right=True)]
+        panels.append(_panel(config, curves, metric, x, y, rules))
+    return tuple(panels)
+
+
+def _panel(
+    config: RunConfig, curves: Curves | None, metric: str, x: charts.Axis, y: charts.Axis, rules: list[charts.Rule]
+) -> ui.Panel:
+    row, epochs, spread = model_row(config.model), np.zeros(0), np.zeros((0, 3))
+    if curves is not None:
+        spread = median_and_range(curves.metrics[metric])
+        kept = downsample(spread, max_points=150)  # of small multiples
+        epochs = curves.axis_values("epoch", curves.evaluated, config.steps_per_epoch)[kept]
+        spread = spread[kept]
+    line = charts.Line(row.title, row.title, row.colour, row.dash, epochs, spread)
+    subject = f"{_METRICS[metric].capitalize()} by epoch"
+    return ui.Panel(
+        f"{row.name}-{metric}",
+        charts.LineChart(subject, [line], x, y, rules, labels="none", digits=3),
+        title=row.title,
+        colour=row.colour,
+        value=f"{spread[-1, 0]:.3f}" if len(spread) else "–",
+        reads_in_title=True,
+    )

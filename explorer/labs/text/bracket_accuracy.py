@@ -3,51 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 
 import numpy as np
 
+from explorer import charts, ui
 from explorer.catalogue import MODELS
-from explorer.figures.language import loss_by_context as figures
 from explorer.inspection.language import bracket_accuracy
 from explorer.tasks.text.config import TextConfig
-from explorer.ui.components.plot_frame import Panel
-from explorer.ui.document import Document
 from explorer.ui.language_lines import (
     HEIGHT,
-    add_line_charts,
+    NARROW,
     band_caption,
-    cache_key,
-    line_tracks,
-    load_stack,
     missing_models,
     model_line,
-    seed_band,
-    with_weights,
+    seed_values,
     without_weights,
 )
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import result_section
-from explorer.ui.training.run_view import RunView, untrained_panel
 from explorer.ui.wording import join_words
 
 _FAR = 16  # characters that neither an n-gram nor a short window reaches
 
 
-def bracket_section(views: Mapping[str, RunView]) -> None:
+def bracket_section(views: Mapping[str, ui.RunView]) -> None:
     """Draw the accuracy of closing marks by their distance from the opening mark."""
-    trained = with_weights(views)
-    if not trained:
-        untrained_panel(views, "No model has been trained to the end on the brackets yet.", HEIGHT)
+    runs = {name: view.loaded_run for name, view in views.items() if view.loaded_run}
+    if not runs:
+        sentence = "No model has been trained to the end on the brackets yet."
+        ui.untrained_panel(views, sentence, HEIGHT)
         return
-    result_section(
+    ui.show_each(
         "text-closing",
-        {name: (("closing", *cache_key(view)), partial(_measure, view)) for name, view in trained.items()},
-        partial(_draw_accuracies, without_weights(views)),
-        "The accuracy at closing marks is being measured; that takes a few seconds …",
-        HEIGHT + 120,
+        {name: ui.Call(bracket_accuracy.run_bracket_accuracy, run) for name, run in runs.items()},
+        accuracies_view,
+        without_weights(views),
+        waiting="The accuracy at closing marks is being measured; that takes a few seconds …",
+        height=HEIGHT + 120,
     )
-    explanation(
+    ui.explanation(
         "The last mark that is still open decides which mark must close. An n-gram sees it only among its last n − 1 "
         "tokens. A recurrent network must keep all open marks in a state that every character changes. Attention can "
         "read every earlier mark, but must find out which of them are still open."
@@ -59,84 +52,57 @@ def is_bracket_task(task: TextConfig) -> bool:
     return (task.corpus, task.tokenizer, task.rows, task.split) == ("brackets", "char", "blocks", "end")
 
 
-def _measure(view: RunView) -> bracket_accuracy.BracketAccuracy:
-    return bracket_accuracy.measure_bracket_accuracy(load_stack(view), view.config)
-
-
-def _draw_accuracies(
-    without: Sequence[str], document: Document, accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]
+def accuracies_view(
+    document: ui.Document, accuracies: Mapping[str, bracket_accuracy.BracketAccuracy], without: Sequence[str]
 ) -> None:
     """Write the finding, the lines and the caption. `without`: titles of the models without weights."""
     finite = {name: each for name, each in accuracies.items() if len(each.accuracy) and len(each.bin_ends)}
-    first = next(iter(accuracies.values()))
-    if not first.counts.sum():
+    if not next(iter(accuracies.values())).counts.sum():
         document.caption("No mark closes in the held-out end of this text. Hold out more of it, or make it longer.")
         return
     if finite:
-        headline, rest = bracket_finding({MODELS[name].title: e for name, e in finite.items()})
-        document.finding(headline)
-        document.text(rest)
-        lines = []
-        for name, each in finite.items():
-            lines.append(
-                model_line(
-                    name,
-                    each.bin_ends,
-                    np.median(each.accuracy, axis=0),
-                    *np.clip(seed_band(each.accuracy, each.error), 0, 1),
-                )
-            )
-        figure = figures.accuracy_by_distance(
-            lines,
-            first.baseline,
-            f"always {first.baseline_mark}",
-            first.context,
-            max(int(each.bin_ends[-1]) for each in finite.values()),
-        )
-        alt = "; ".join(
-            f"{line.name} {line.y[0]:.2f} at the shortest, {line.y[-1]:.2f} at the longest" for line in lines
-        )
-        add_line_charts(
-            document,
-            [
-                Panel(
-                    "accuracy-by-distance",
-                    figure,
-                    f"Share of marks closed correctly: {alt}.",
-                    tracks=line_tracks(lines),
-                )
-            ],
-            "text-closing",
-        )
+        document.finding(bracket_finding({MODELS[name].title: each for name, each in finite.items()}))
+        panel = ui.Panel("accuracy-by-distance", distance_chart(finite))
+        document.figures("text-closing", [panel], columns=1, height=HEIGHT, narrow_height=NARROW)
     document.caption(_method_caption(without, accuracies))
 
 
-def bracket_finding(accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) -> tuple[str, str]:
-    """Return which models know the open mark over long distances, then their shares. `accuracies`: by title.
+def distance_chart(accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) -> charts.LineChart:
+    """Return the share of marks that each model closes rightly, by the distance to the opening mark."""
+    first, longest = next(iter(accuracies.values())), max(int(each.bin_ends[-1]) for each in accuracies.values())
+    rules = [charts.level(first.baseline, f"always {first.baseline_mark} {first.baseline:.2f}", below=True)]
+    if first.context < longest:
+        rules.append(charts.limit(first.context, "read", left=True, bottom=True))
+    return charts.LineChart(
+        "Share of marks closed correctly, from the shortest to the longest distance",
+        [
+            model_line(name, each.bin_ends, np.clip(seed_values(each.accuracy, each.error), 0, 1))
+            for name, each in accuracies.items()
+        ],
+        charts.Axis("characters since it was opened, up to", log=True, ticks=charts.doubling_ticks(2, longest)),
+        replace(charts.ACCURACY, title="closed rightly"),
+        rules,
+        margin=118,
+        digits=3,
+    )
+
+
+def bracket_finding(accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) -> str:
+    """Return which models know the open mark over long distances. `accuracies`: by title.
 
     A model with a shorter context was asked at fewer positions, and may lack the bins of another.
     """
-    first = next(iter(accuracies.values()))
     floor = _FAR if any((each.bin_ends > _FAR).any() for each in accuracies.values()) else 0
     near = [int(last) for each in accuracies.values() for last in each.bin_ends[each.bin_ends <= floor]]
     where = f"From {max(near) + 1} characters on" if near else "At these distances"
-    constant = f"Always answering “{first.baseline_mark}” gets {first.baseline:.2f}"
     # A model without positions at these distances (NaN) is left out.
     every = [(each.accuracy_over(each.bin_ends > floor), title) for title, each in accuracies.items()]
     shares = sorted((pair for pair in every if not np.isnan(pair[0][0])), key=lambda pair: -pair[0][0])
     better = [title for (share, error), title in shares if share > accuracies[title].baseline + 2 * error]
-    guessing = [f"{title} {share:.2f}" for (share, _), title in shares if title not in better]
-    knowing = [f"{title} {share:.2f}" for (share, _), title in shares if title in better]
     if not better:
-        headline = f"{where}, no model knows which mark is open."
-    else:
-        headline = f"{where}, {'only ' * bool(guessing)}{join_words(better)} know{'s' * (len(better) == 1)}"
-        headline += " which mark is open."
-    rest = f"Share of marks closed correctly: {join_words(knowing or guessing)}."
-    if knowing and guessing:
-        are = "is" if len(guessing) == 1 else "are"
-        rest += f" {join_words(guessing)} {are} no better than one constant answer."
-    return headline, f"{rest} {constant}."
+        return f"{where}, no model knows which mark is open."
+    only = "only " * (len(better) < len(shares))
+    return f"{where}, {only}{join_words(better)} know{'s' * (len(better) == 1)} which mark is open."
 
 
 def _method_caption(without: Sequence[str], accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) -> str:

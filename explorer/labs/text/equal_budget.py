@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from typing import TypeAlias
 
 import streamlit as st
 
+from explorer import ui
 from explorer.errors import LineageError
 from explorer.experiments import parameter_matching
 from explorer.jobs.limits import fit_to_seconds
 from explorer.labs.text.state import TextLab
 from explorer.training.config import RunConfig
-from explorer.ui.result_section import show_when_ready
 from explorer.ui.state.session import ExperimentSession
 
 _SECONDS_KEY = "lineage.text.fit"  # seconds for which the steps of every model are being counted
 _PARAMETERS_KEY = "lineage.text.match"  # parameters to which the sizes of every model are being set
+ModelConfigs: TypeAlias = tuple[tuple[str, RunConfig], ...]
 
 
 def budget_form(session: ExperimentSession[TextLab]) -> None:
@@ -46,8 +47,8 @@ def budget_form(session: ExperimentSession[TextLab]) -> None:
 def apply_budget(session: ExperimentSession[TextLab]) -> None:
     """Compute the requested budget in the background, then take over its settings."""
     lab = session.experiment
-    configs = {model: lab.config(model) for model in lab.trained_models}
-    for name, look, what in (
+    configs = tuple((model, lab.config(model)) for model in lab.trained_models)
+    for name, compute, what in (
         (_SECONDS_KEY, _fit_steps, "steps for {:g} seconds"),
         (_PARAMETERS_KEY, _match_parameters, "sizes for {:,} parameters"),
     ):
@@ -65,20 +66,14 @@ def apply_budget(session: ExperimentSession[TextLab]) -> None:
             session.problems = (str(error),)
             st.rerun()
 
-        show_when_ready(
-            f"budget-{name}",
-            ("budget", name, wanted, getattr(lab.task, "text", ""), *configs.values()),
-            partial(look, configs, wanted),
-            take,
-            f"Computing {what.format(wanted)} …",
-            60,
-            refuse,
-        )
+        call = ui.Call(compute, configs, wanted)
+        waiting = f"Computing {what.format(wanted)} …"
+        ui.show_when_ready(f"budget-{name}", call.key, call, take, waiting, 60, refuse)
 
 
-def _fit_steps(configs: Mapping[str, RunConfig], seconds: float) -> dict[str, RunConfig]:
-    return {model: fit_to_seconds(config, seconds, min_evaluations=10) for model, config in configs.items()}
+def _fit_steps(configs: ModelConfigs, seconds: float) -> dict[str, RunConfig]:
+    return {model: fit_to_seconds(config, seconds, min_evaluations=10) for model, config in configs}
 
 
-def _match_parameters(configs: Mapping[str, RunConfig], wanted: int) -> dict[str, RunConfig]:
-    return {model: parameter_matching.match_parameters(config, wanted) for model, config in configs.items()}
+def _match_parameters(configs: ModelConfigs, wanted: int) -> dict[str, RunConfig]:
+    return {model: parameter_matching.match_parameters(config, wanted) for model, config in configs}

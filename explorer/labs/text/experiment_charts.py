@@ -1,96 +1,144 @@
-"""Figures and tables of a paper experiment: final losses, curves and every number."""
+"""Charts and the table of a paper experiment: final losses, curves and every number."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
-from explorer.experiments.paper_experiments import UNIFORM_BITS, Experiment, ExperimentPanel, Trial
-from explorer.figures.comparison import Line as Curve
-from explorer.figures.runs.experiments import FinalValues, final_values_figure, low_comparison_figure
+from explorer.charts.style import PAGE, annotation, css_colour, end_label, line_trace, round_significant
+from explorer.experiments.paper_experiments import UNIFORM_BITS, Condition, Experiment, ExperimentPanel, Trial
 from explorer.inspection.compare import downsample, median_and_range
 from explorer.labs.text import experiment_findings as findings
 from explorer.labs.text.experiment_findings import Outcome
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, value_tracks
-from explorer.ui.components.table import column, draw_table
-from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
 
-_MAX_BITS = UNIFORM_BITS + 0.4  # bits a character: who ends above stands on the edge of the figure
+_MAX_BITS = UNIFORM_BITS + 0.4  # bits per character; what ends above stands at the upper edge of the chart
 _DASHES = ("6px,4px", "solid")  # without, with
+_VALUE_DASHES = ("1px,4px", "4px,4px", "9px,4px", "16px,4px", "solid")  # of the values of a setting, ascending
+_SHIFT = 0.16  # between lines that share a value, as a share of the distance between values
 MEASURES = {"bits": "held-out text", "gradient": "gradient norm"}
 
 
-def end_panels(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> list[Panel]:
+# ---- final losses
+
+
+def end_panels(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> list[ui.Panel]:
     """Return a panel of final losses for each panel of the experiment, on one axis."""
     row = MODELS[experiment.model]
-    every = np.concatenate([each.bits for each in outcomes.values()]) if outcomes else np.zeros(0)
-    every = every[np.isfinite(every)]
+    every = np.array([bits for each in outcomes.values() for bits in each.bits if math.isfinite(bits)])
     low = float(every.min()) if len(every) else 3.0
     high = min(float(every.max()), _MAX_BITS) if len(every) else _MAX_BITS
     if not outcomes or any(not each.is_finite for each in outcomes.values()):
         high = max(high, low + 0.5)
     room = 0.06 * max(high - low, 0.1)
-    panels = []
-    for part in experiment.panels:
-        lines = []
-        for line, dash in zip(experiment.conditions, _dashes(len(experiment.conditions)), strict=True):
-            known = findings.outcomes_by_value(experiment, part, line, outcomes)
-            nothing = np.full(experiment.trials[0].config.replicas, np.nan)
-            # What is not there yet is left out; what ended without numbers is infinitely far up.
-            values = [
-                nothing if value not in known else np.where(np.isfinite(known[value].bits), known[value].bits, np.inf)
-                for value in part.values
-            ]
-            lines.append(FinalValues(line.label, line.words, row.colour, dash, np.array(values, float)))
-        panels.append(
-            Panel(
-                f"ends-{part.name or experiment.name}",
-                final_values_figure(
-                    lines,
-                    [f"{value:g}" for value in part.values],
-                    experiment.axis,
-                    (low - room, high + room),
-                    (UNIFORM_BITS, "blind guessing"),
-                ),
-                alt=_alt_text(experiment, part, outcomes),
-                title=part.title or row.title,
-                colour=None if part.title else row.colour,
-            )
+    return [
+        ui.Panel(
+            f"ends-{part.name or experiment.name}",
+            end_chart(experiment, part, outcomes, (low - room, high + room)),
+            title=part.title or row.title,
+            colour=None if part.title else row.colour,
         )
-    return panels
+        for part in experiment.panels
+    ]
 
 
-def _alt_text(experiment: Experiment, part: ExperimentPanel, outcomes: Mapping[str, Outcome]) -> str:
+def end_chart(
+    experiment: Experiment, part: ExperimentPanel, outcomes: Mapping[str, Outcome], span: tuple[float, float]
+) -> charts.Drawing:
+    """Return the final losses of all seeds by the value of the setting.
+
+    `span`: of the y axis. Losses above it are written at its upper edge.
+    """
+    (low, high), row, count = span, MODELS[experiment.model], len(experiment.conditions)
+    traces: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    for index, condition in enumerate(experiment.conditions):
+        bits = _final_bits(experiment, part, condition, outcomes)
+        x = np.arange(len(bits)) + _SHIFT * (index - (count - 1) / 2)
+        means = bits.mean(axis=1)
+        shown = [round_significant(mean) if mean <= high else None for mean in means]
+        dash = _DASHES[index] if count > 1 else "solid"
+        traces.append(line_trace(x.tolist(), shown, f"{condition.words}, mean", row.colour, dash))
+        traces.append(_seed_dots(condition, row.colour, dash, x, np.where(bits <= high, bits, np.nan)))
+        for at, seeds in zip(x, bits, strict=True):
+            if (seeds > high).any():
+                highest = f"↑ {seeds.max():.3g}" if math.isfinite(seeds.max()) else "no numbers"
+                style = {"font": {"size": 14, "color": css_colour(row.colour)}, "yanchor": "bottom"}
+                notes.append(annotation(highest, float(at), high, **style, yshift=2 + 18 * index))
+        if condition.label:
+            last = [mean for mean in means if math.isfinite(mean)]
+            end = (last[-1] - low) / (high - low) if last else 1.0
+            notes.append(end_label(f"<b>{condition.label}</b>", 1.0, end, colour=css_colour(row.colour)))
+    rules = [charts.level(UNIFORM_BITS, "blind guessing")] if low < UNIFORM_BITS < high else []
+    ticks: dict[float | int, str] = {place: f"{value:g}" for place, value in enumerate(part.values)}
+    layout = {
+        "xaxis": charts.Axis(experiment.axis, (-0.4, len(part.values) - 0.6), ticks=ticks).layout(),
+        "yaxis": charts.Axis(span=span, ticks=5).layout(),
+        "shapes": [rule.shape() for rule in rules],
+        "annotations": [*notes, *(label for rule in rules for label in rule.label(charts.PLAIN, charts.PLAIN))],
+        "margin": {"l": 8, "r": 56 if experiment.conditions[0].label else 12, "t": 8 + 18 * count, "b": 8},
+    }
+    return charts.Drawing(_describe_ends(experiment, part, outcomes), traces, layout)
+
+
+def _final_bits(
+    experiment: Experiment, part: ExperimentPanel, condition: Condition, outcomes: Mapping[str, Outcome]
+) -> Float[ndarray, "values replicas"]:
+    """Return the final loss of every seed; NaN where there is none yet, infinity where the run diverged."""
+    known = findings.outcomes_by_value(experiment, part, condition, outcomes)
+    missing = np.full(experiment.trials[0].config.replicas, np.nan)
+    rows = [np.nan_to_num(known[v].bits, nan=np.inf, posinf=np.inf) if v in known else missing for v in part.values]
+    return np.array(rows, float)
+
+
+def _seed_dots(
+    condition: Condition, colour: str, dash: str, x: Float[ndarray, " values"], bits: Float[ndarray, "values replicas"]
+) -> dict[str, Any]:
+    places = np.broadcast_to(x[:, None], bits.shape)
+    finite = np.isfinite(bits)
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": places[finite].tolist(),
+        "y": [round_significant(value) for value in bits[finite]],
+        "marker": {
+            "size": 9,
+            "color": css_colour(colour),
+            "line": {"width": 1.5, "color": PAGE},
+            "symbol": "circle" if dash == "solid" else "diamond",
+        },
+        "name": f"{condition.words}, every seed",
+        "hovertemplate": f"%{{y:.3f}} bits<extra>{condition.words}</extra>",
+        "cliponaxis": False,
+    }
+
+
+def _describe_ends(experiment: Experiment, part: ExperimentPanel, outcomes: Mapping[str, Outcome]) -> str:
     """Return the final losses as a sentence."""
     ends = [
-        f"{line.words} {value:g}: {findings.describe_outcome(each)}"
-        for line in experiment.conditions
-        for value, each in findings.outcomes_by_value(experiment, part, line, outcomes).items()
+        f"{condition.words} {value:g}: {findings.describe_outcome(each)}"
+        for condition in experiment.conditions
+        for value, each in findings.outcomes_by_value(experiment, part, condition, outcomes).items()
     ]
-    what = f"Bits per character at the end, by {experiment.axis}"
-    return f"{what}, {part.title}. {'; '.join(ends)}." if part.title else f"{what}. {'; '.join(ends)}."
+    title = f", {part.title}" if part.title else ""
+    return f"Bits per character at the end, by {experiment.axis}{title}. {'; '.join(ends)}."
 
 
-def _dashes(count: int) -> tuple[str, ...]:
-    """Return the dashes of the conditions; runs of one model share its colour."""
-    return ("solid",) if count == 1 else _DASHES[:count]
+# ---- curves
 
 
-_VALUE_DASHES = ("1px,4px", "4px,4px", "9px,4px", "16px,4px", "solid")  # of the values of a setting, ascending
-
-
-def curve_panels(experiment: Experiment, views: Mapping[str, RunView], measure: str) -> list[Panel]:
+def curve_panels(experiment: Experiment, views: Mapping[str, ui.RunView], measure: str) -> list[ui.Panel]:
     """Return a panel of curves for each value of the setting; with one condition, one panel for all values."""
-    scale = _make_axis([views[trial.name] for trial in experiment.trials], measure)
+    y = _curve_axis([views[trial.name] for trial in experiment.trials], measure)
     if len(experiment.conditions) == 1:
         groups = [("", MODELS[experiment.model].title, list(experiment.trials))]
     else:
@@ -109,53 +157,33 @@ def curve_panels(experiment: Experiment, views: Mapping[str, RunView], measure: 
             title,
             tuple((trial, views[trial.name].curves) for trial in trials),
             measure,
-            scale,
+            y,
         )
         for name, title, trials in groups
     ]
 
 
-@dataclass(frozen=True)
-class _Axis:
-    """The range of the y axis of all panels, and whether it is logarithmic."""
-
-    span: tuple[float, float]
-    log: bool
-
-
 @cached()
 def _curve_panel(
-    name: str, title: str, trials: tuple[tuple[Trial, Curves | None], ...], measure: str, scale: _Axis
-) -> Panel:
+    name: str, title: str, trials: tuple[tuple[Trial, Curves | None], ...], measure: str, y: charts.Axis
+) -> ui.Panel:
     """Return one panel, drawn once for all visitors who look at the same runs."""
-    drawn_lines = []
-    for index, (trial, found) in enumerate(trials):
-        row = MODELS[trial.config.model_name]
-        alone = not trial.condition.label
-        label = f"{trial.value:g}" if alone else trial.condition.label
-        words = f"a window of {trial.value:g}" if alone else trial.condition.words
-        x, values = _values(found, measure)
+    lines = []
+    for index, (trial, curves) in enumerate(trials):
+        row, condition, alone = MODELS[trial.config.model_name], trial.condition, not trial.condition.label
+        label, words = condition.label or f"{trial.value:g}", condition.words
+        if alone:
+            words = f"a window of {trial.value:g}"
+        dash = _VALUE_DASHES[index % 5] if alone else _DASHES[index]
+        x, values = _curve_values(curves, measure)
         kept = downsample(values, max_points=150)
-        drawn_lines.append(
-            Curve(
-                label,
-                words,
-                row.colour,
-                _VALUE_DASHES[index % 5] if alone else _DASHES[index],
-                x[kept],
-                *values[kept].T,
-            )
-        )
-    return Panel(
-        name,
-        low_comparison_figure(drawn_lines, "step", scale.span, float(trials[0][0].config.steps), scale.log),
-        alt=f"{title}: {MEASURES[measure]} by step, {join_words([line.title for line in drawn_lines])}.",
-        title=title,
-        tracks=value_tracks([(line.title, line.colour) for line in drawn_lines]),
-    )
+        lines.append(charts.Line(label, words, row.colour, dash, x[kept], values[kept], name=words))
+    x_axis = charts.Axis("step", (0.0, float(trials[0][0].config.steps)), ticks=4, upright=True)
+    chart = charts.LineChart(f"{title}: {MEASURES[measure]} by step", lines, x_axis, y, margin=52)
+    return ui.Panel(name, chart, title=title)
 
 
-def _values(curves: Curves | None, measure: str) -> tuple[Float[ndarray, " points"], Float[ndarray, "points 3"]]:
+def _curve_values(curves: Curves | None, measure: str) -> tuple[Float[ndarray, " points"], Float[ndarray, "points 3"]]:
     """Return steps, and median, lowest and highest of the seeds there."""
     if curves is None:
         return np.zeros(0), np.zeros((0, 3))
@@ -168,84 +196,78 @@ def _values(curves: Curves | None, measure: str) -> tuple[Float[ndarray, " point
     return x, median_and_range(np.where(np.isfinite(values), values, np.nan))
 
 
-def _make_axis(views: list[RunView], measure: str) -> _Axis:
-    """Return an axis that shows the best run, and a diverging one on a logarithmic scale.
+def _curve_axis(views: Sequence[ui.RunView], measure: str) -> charts.Axis:
+    """Return a y axis that shows the best run, and a diverging one on a logarithmic scale.
 
     During training it includes the initial loss; afterwards that would flatten the rest.
     """
-    known = [spread for view in views if len(spread := _values(view.curves, measure)[1])]
+    known = [spread for view in views if len(spread := _curve_values(view.curves, measure)[1])]
     values = np.concatenate(known) if known else np.zeros((0, 3))
     finite = values[np.isfinite(values) & (values > 0)]
     if measure == "gradient":
-        return _Axis(
-            (float(finite.min()) * 0.8, max(float(finite.max()), 1.2) * 1.25) if len(finite) else (0.1, 10.0), True
-        )
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.125, 8.0)
+        return charts.Axis(span=(low * 0.8, max(high, 1.2) * 1.25), log=True)
     low = float(finite.min()) if len(finite) else 3.0
     if len(finite) and finite.max() > 2 * UNIFORM_BITS:
-        return _Axis((low * 0.9, float(finite.max()) * 1.1), True)
-    over = len(known) == len(views) and not any(view.live for view in views)
+        return charts.Axis(span=(low * 0.9, float(finite.max()) * 1.1), log=True)
     last = [end for spread in known if math.isfinite(end := float(spread[-1].max()))]
-    highest = max(last, default=_MAX_BITS)
-    return _Axis((low - 0.1, min(highest + 0.6, _MAX_BITS)) if over else (min(low, 3.0) - 0.1, _MAX_BITS), False)
+    if len(known) == len(views) and not any(view.live for view in views):
+        return charts.Axis(span=(low - 0.1, min(max(last, default=_MAX_BITS) + 0.6, _MAX_BITS)))
+    return charts.Axis(span=(min(low, 3.0) - 0.1, _MAX_BITS))
 
 
-def results_table(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> None:
-    """Draw every number of the experiment."""
-    if not outcomes:
-        return
-    rows = [cells for part in experiment.panels for cells in _cells(experiment, part, outcomes)]
-    draw_table(
-        _columns(experiment, outcomes),
-        rows,
-        key="experiment-table",
-        label="Every run of the experiment",
-        caption="Mean and lowest to highest of the seeds, in bits per character on all held-out text. Difference: the "
-        "second against the first, with the 95 % confidence interval over seeds (Student's t of pairs of seeds; not "
-        "corrected for the number of rows). Three seeds make wide intervals, and are too few for a verdict.",
-    )
+# ---- table
 
 
-def _columns(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> list[dict[str, object]]:
+def results_table(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> charts.Table:
+    """Return every number of the experiment: a row for each value of the setting."""
     alone = len(experiment.conditions) == 1
-    every = np.concatenate([each.bits for each in outcomes.values()])
-    inside = every[every < _MAX_BITS]
-    reach = [3.0, 6.0]
-    if len(inside):
-        reach = [math.floor(10 * float(inside.min())) / 10, math.ceil(10 * float(inside.max())) / 10]
-    columns = [column("value", experiment.axis if alone else "learning rate", "model", wrap=True)]
-    for line in experiment.conditions:
-        words = "bits per character" if alone else line.words
-        kind = "text" if experiment.claims_divergence else "strip"  # what breaks out is on no strip
-        columns.append(column(line.label or "end", words, kind, range=reach, wrap=True))
-    against = "against the one before" if alone else "difference"
-    columns.append(column("against", against, wrap=True))
+    inside = [bits for each in outcomes.values() for bits in each.bits if bits < _MAX_BITS]
+    reach = (math.floor(10 * min(inside)) / 10, math.ceil(10 * max(inside)) / 10) if inside else (3.0, 6.0)
+    columns = {"value": charts.Column(experiment.axis if alone else "learning rate", "model", wrap=True)}
+    for condition in experiment.conditions:
+        words = "bits per character" if alone else condition.words
+        # What diverges is on no strip.
+        kind: Any = "text" if experiment.claims_divergence else "strip"
+        columns[condition.label or "end"] = charts.Column(words, kind, range=reach, wrap=True)
+    columns["against"] = charts.Column("against the one before" if alone else "difference", wrap=True)
     if experiment.claims_divergence:
-        columns.append(column("longest", "longest gradient", minor=True))
-    return columns
-
-
-def _cells(experiment: Experiment, part: ExperimentPanel, outcomes: Mapping[str, Outcome]) -> list[dict[str, object]]:
-    """Return the cells of a row for each value of the setting."""
-    alone = len(experiment.conditions) == 1
-    steps = (
-        findings.compare_consecutive(experiment, outcomes)
-        if alone
-        else findings.compare_conditions(experiment, part, outcomes)
+        columns["longest"] = charts.Column("longest gradient", minor=True)
+    rows = [row for part in experiment.panels for row in _table_rows(experiment, part, outcomes)]
+    caption = (
+        "Mean and lowest to highest of the seeds, in bits per character on all held-out text. Difference: the "
+        "second against the first, with the 95 % confidence interval over seeds (Student's t of pairs of seeds; not "
+        "corrected for the number of rows). Three seeds make wide intervals, and are too few for a verdict."
     )
-    compared = {each.value: findings.describe_difference(each) for each in steps}
+    return charts.Table(columns, rows if outcomes else [], "Every run of the experiment", caption)
+
+
+def _table_rows(
+    experiment: Experiment, part: ExperimentPanel, outcomes: Mapping[str, Outcome]
+) -> list[dict[str, charts.Cell | str]]:
+    compared = {
+        each.value: findings.describe_difference(each)
+        for each in (
+            findings.compare_consecutive(experiment, outcomes)
+            if len(experiment.conditions) == 1
+            else findings.compare_conditions(experiment, part, outcomes)
+        )
+    }
     rows = []
     for value in part.values:
         by_condition = {
-            line.label or "end": findings.outcomes_by_value(experiment, part, line, outcomes).get(value)
-            for line in experiment.conditions
+            condition.label or "end": findings.outcomes_by_value(experiment, part, condition, outcomes).get(value)
+            for condition in experiment.conditions
         }
-        named = f"{part.title}, {value:g}" if part.title else f"{value:g}"
-        cells: dict[str, object] = {"value": {"text": named, "colour": MODELS[experiment.model].colour}}
-        for name, each in by_condition.items():
-            dots = [round(float(v), 4) for v in each.bits if v < _MAX_BITS] if each else []
-            cells[name] = {"text": findings.describe_outcome(each), "values": dots}
-        cells["against"] = compared.get(value, "–")
         longest = [findings.format_short(each.longest_gradient) for each in by_condition.values() if each]
-        cells["longest"] = join_words(longest) if longest else "–"
+        title = f"{part.title}, {value:g}" if part.title else f"{value:g}"
+        cells: dict[str, charts.Cell | str] = {
+            "value": charts.Cell(title, MODELS[experiment.model].colour),
+            "against": compared.get(value, "–"),
+            "longest": join_words(longest) if longest else "–",
+        }
+        for name, each in by_condition.items():
+            dots = [bits for bits in each.bits if bits < _MAX_BITS] if each else []
+            cells[name] = charts.strip(findings.describe_outcome(each), dots)
         rows.append(cells)
     return rows

@@ -1,13 +1,13 @@
 """Outcomes of a paper experiment, and sentences made from them; they hold also where the claim is false.
 
-The experiments have three seeds, too few for a verdict. So the sentences say by how much runs differ, and where the
-seeds agree whether the loss falls or rises.
+The experiments have three seeds, too few for a verdict. So the sentences say at how many settings all seeds agree
+whether the loss falls or rises.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -105,11 +105,6 @@ class OutcomeComparison:
             return "higher"
         return "mixed" if self.difference else "unknown"
 
-    @property
-    def better_seeds(self) -> int:
-        """In how many seeds the second ends lower."""
-        return int((self.second.bits < self.first.bits).sum())
-
 
 def _compare_outcomes(value: int | float, first: Outcome, second: Outcome) -> OutcomeComparison:
     finite = first.is_finite and second.is_finite
@@ -175,109 +170,20 @@ def _count_of(count: int, total: int) -> str:
 
 
 def experiment_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
-    """Return what the runs of an experiment have shown, with numbers."""
+    """Return what limits the result of an experiment, or in which of its runs a model diverged."""
     missing = len(experiment.trials) - len(outcomes)
     if not outcomes:
         return "No run of this experiment has ended yet."
     if missing:
         return f"{len(outcomes)} of {len(experiment.trials)} runs have ended. The result follows with the last one."
-    if len(experiment.conditions) == 1:
-        return window_finding(compare_consecutive(experiment, outcomes))
     if experiment.claims_divergence:
         return divergence_finding(experiment, outcomes)
     seeds = capitalize(count_seeds(experiment.trials[0].config.replicas))
-    return " ".join(
-        [
-            difference_finding(experiment, outcomes),
-            spread_finding(experiment, outcomes),
-            f"{seeds} are too few to tell whether the claim holds.",
-        ]
-    )
-
-
-def window_finding(steps: Sequence[OutcomeComparison]) -> str:
-    """Return what each wider window brought."""
-    seeds = count_seeds(len(steps[0].first.bits))
-    parts = []
-    for index, step in enumerate(steps):
-        unit = (" character" if step.value == 1 else " characters") if not index else ""
-        pair = f"{step.value:g}{unit} instead of {step.first.trial.value:g}"
-        by = f"{abs(step.second.mean - step.first.mean):.3f}"
-        bits = f"{by} bits per character" if not index else by
-        better = number_word(step.better_seeds) if step.better_seeds else "none"
-        parts.append(
-            {
-                "lower": f"{pair} saves {bits}",
-                "higher": f"{pair} costs {bits}",
-                "mixed": f"{pair} is better with {better} of {seeds}",
-                "same": f"{pair} changes nothing",
-                "unknown": f"{pair} cannot be compared, because a loss is not finite",
-            }[step.direction if step.difference else "unknown"]
-        )
-    return f"A window of {join_words(parts)}. {capitalize(seeds)} are too few for a verdict."
-
-
-_UNDECIDED: dict[Direction, str] = {
-    "mixed": "the seeds disagree",
-    "same": "nothing changes",
-    "unknown": "the losses are not finite",
-}
-
-
-def difference_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
-    """Return at which values the second condition ends lower or higher than the first in every seed."""
-    words = capitalize(experiment.conditions[1].words)
-    every = [(part, each) for part in experiment.panels for each in compare_conditions(experiment, part, outcomes)]
-    parts = []
-    for direction in ("lower", "higher"):
-        places = [
-            f"{_setting_words(part, each.value)} ({_difference_words(each)})"
-            for part, each in every
-            if each.direction == direction
-        ]
-        if places:
-            parts.append(f"{direction} at {join_words(places)}")
-    undecided = {
-        meaning: places
-        for direction, meaning in _UNDECIDED.items()
-        if (places := [_setting_words(part, each.value) for part, each in every if each.direction == direction])
-    }
-    if not parts and all(each.direction == "mixed" for _, each in every):
-        return f"{words} the seeds disagree at each of {number_word(len(every))} learning rates."
-    first = f"{words} every seed ends {', '.join(parts)}"
-    if not parts:
-        first = f"{words} all seeds end lower, or all higher, at no learning rate"
-    if not undecided:
-        return f"{first}."
-    rest = "the other " if parts and len(undecided) == 1 else ""
-    where = [
-        f"at {join_words(places) if len(places) <= 3 else f'{rest}{number_word(len(places))}'} {meaning}"
-        for meaning, places in undecided.items()
-    ]
-    return f"{first}; {', '.join(where)}."
+    return f"{seeds} are too few to tell whether the claim holds."
 
 
 def _setting_words(panel: ExperimentPanel, value: int | float) -> str:
     return f"{value:g} with {panel.words}" if panel.words else f"{value:g}"
-
-
-def _difference_words(comparison: OutcomeComparison) -> str:
-    if comparison.difference is None or comparison.first.worse_than_blind != comparison.second.worse_than_blind:
-        return f"{'it' if comparison.second.worse_than_blind else 'the other'} ends worse than uniform guessing"
-    return f"by {abs(comparison.difference.mean):.3f} bits per character"
-
-
-def spread_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
-    """Return the largest range over the seeds for both conditions."""
-    widest = []
-    for line in experiment.conditions[:2]:
-        ends = [each for each in outcomes.values() if each.trial.condition == line]
-        lost = any(not each.is_finite for each in ends)
-        widest.append(math.inf if lost else max(float(np.ptp(each.bits)) for each in ends))
-    if any(math.isinf(each) for each in widest):
-        return ""
-    without, with_it = widest
-    return f"The seeds end at most {without:.2f} bits apart {experiment.conditions[0].words}, {with_it:.2f} with."
 
 
 def divergence_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
+from explorer import ui
 from explorer.byte_cache import cached
 from explorer.experiments.paper_experiments import EXPERIMENTS, Experiment, ExperimentPanel, Trial
 from explorer.jobs.cost import estimate_cost
@@ -15,11 +16,6 @@ from explorer.labs.text.experiment_findings import Outcome
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import draw_plot_frame
-from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.training.learning_chart import draw_learning_chart
-from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds
 from explorer.web.operations import warmup
 
@@ -27,8 +23,8 @@ from explorer.web.operations import warmup
 def experiments_section(selected: str, select: Callable[[str], None]) -> None:
     """Draw the section. `selected` is the name of an experiment; `select` is called with another one."""
     experiment = EXPERIMENTS.get(selected) or next(iter(EXPERIMENTS.values()))
-    request = TrainRequest.for_section("experiments")
-    explanation(
+    request = ui.TrainRequest.for_section("experiments")
+    ui.explanation(
         "Four claims of papers, measured again with small models on characters of Tiny Shakespeare, three seeds for "
         "each run. Shown as measured, whether confirmed or not."
     )
@@ -36,20 +32,19 @@ def experiments_section(selected: str, select: Callable[[str], None]) -> None:
     views = request.views(experiment_configs(experiment))
     outcomes = load_outcomes(experiment, views)
     st.subheader(experiment.question, anchor=False)
-    st.markdown(f"The paper: {escape_markdown(experiment.claim)}")
-    if headline := findings.experiment_headline(experiment, outcomes):
-        st.subheader(headline, anchor=False)
-    explanation(escape_markdown(findings.experiment_finding(experiment, outcomes)))
+    st.markdown(f"The paper: {ui.escape_markdown(experiment.claim)}")
+    ui.headline(findings.experiment_headline(experiment, outcomes))
+    ui.paragraph(findings.experiment_finding(experiment, outcomes))
     _controls(experiment, views, request)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        _final_values(experiment, outcomes)
+        ui.draw_now(ends_view, experiment, outcomes)
     with right:
         st.markdown(experiment.description)
         st.latex(experiment.formula)
-        st.markdown(f"[{escape_markdown(experiment.paper)}]({experiment.link})")
+        st.markdown(f"[{ui.escape_markdown(experiment.paper)}]({experiment.link})")
     _curves(experiment, request)
-    results_table(experiment, outcomes)
+    ui.draw_now(lambda document: document.table("experiment-table", results_table(experiment, outcomes)))
 
 
 def experiment_configs(experiment: Experiment) -> dict[str, RunConfig]:
@@ -57,7 +52,7 @@ def experiment_configs(experiment: Experiment) -> dict[str, RunConfig]:
     return {trial.name: trial.config for trial in experiment.trials}
 
 
-def load_outcomes(experiment: Experiment, views: Mapping[str, RunView]) -> dict[str, Outcome]:
+def load_outcomes(experiment: Experiment, views: Mapping[str, ui.RunView]) -> dict[str, Outcome]:
     """Return the outcome of every run that has ended, by the name of its trial."""
     outcomes = {}
     for trial in experiment.trials:
@@ -74,7 +69,7 @@ def _outcome(curves: Curves, trial: Trial, diverged: bool) -> Outcome | None:
     return findings.compute_outcome(trial, curves, diverged)
 
 
-def _has_diverged(view: RunView) -> bool:
+def _has_diverged(view: ui.RunView) -> bool:
     """Return whether a run ended because it diverged."""
     if view.job and view.job.done:
         return view.job.state == "diverged"
@@ -84,7 +79,7 @@ def _has_diverged(view: RunView) -> bool:
 # ---- what can be pressed
 
 
-def _experiment_picker(experiment: Experiment, request: TrainRequest, select: Callable[[str], None]) -> None:
+def _experiment_picker(experiment: Experiment, request: ui.TrainRequest, select: Callable[[str], None]) -> None:
     name = "text.experiment"
     st.session_state[name] = experiment.name
 
@@ -103,17 +98,17 @@ def _experiment_picker(experiment: Experiment, request: TrainRequest, select: Ca
     )
 
 
-def _controls(experiment: Experiment, views: Mapping[str, RunView], request: TrainRequest) -> None:
+def _controls(experiment: Experiment, views: Mapping[str, ui.RunView], request: ui.TrainRequest) -> None:
     """Draw the Train or Stop button, the cost, and links to the Compare page."""
-    show_problems(request.problems)
+    ui.show_problems(request.problems)
     with st.container(horizontal=True, vertical_alignment="center"):
-        draw_train_controls(request, experiment_configs(experiment), keys=("experiment.run", "experiment.stop"))
+        ui.draw_train_controls(request, experiment_configs(experiment), keys=("experiment.run", "experiment.stop"))
         st.caption(_cost(experiment, views))
         for part in experiment.panels:
             _compare_link(part, [trial for trial in experiment.trials if trial.panel == part], views)
 
 
-def _cost(experiment: Experiment, views: Mapping[str, RunView]) -> str:
+def _cost(experiment: Experiment, views: Mapping[str, ui.RunView]) -> str:
     """Return how many trainings these are, and how long they take."""
     text = f"{len(views)} trainings of {count_seeds(experiment.trials[0].config.replicas)}"
     seconds = 0.0
@@ -126,7 +121,7 @@ def _cost(experiment: Experiment, views: Mapping[str, RunView]) -> str:
     return f"{text}, about {format_duration(seconds)}." if seconds >= 0.1 else f"{text}."
 
 
-def _compare_link(part: ExperimentPanel, trials: list[Trial], views: Mapping[str, RunView]) -> None:
+def _compare_link(part: ExperimentPanel, trials: list[Trial], views: Mapping[str, ui.RunView]) -> None:
     keys = [key(trial.config) for trial in trials if views[trial.name].curves or views[trial.name].stored]
     st.page_link(
         "compare.py",
@@ -140,17 +135,17 @@ def _compare_link(part: ExperimentPanel, trials: list[Trial], views: Mapping[str
 # ---- what is seen
 
 
-def _final_values(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> None:
-    """Draw the final loss of every run over the values of the setting."""
-    draw_plot_frame(end_panels(experiment, outcomes), key="experiment-ends", height=300, columns=len(experiment.panels))
-    many = experiment.trials[0].config.replicas
-    st.caption(
-        f"Bits per character on all held-out text at the end; lower is better. A dot for each of {count_seeds(many)}, "
-        "the line through their means."
+def ends_view(document: ui.Document, experiment: Experiment, outcomes: Mapping[str, Outcome]) -> None:
+    """Write the final loss of every run over the values of the setting."""
+    panels = end_panels(experiment, outcomes)
+    document.figures("experiment-ends", panels, height=300, columns=len(panels))
+    document.caption(
+        "Bits per character on all held-out text at the end; lower is better. A dot for each of "
+        f"{count_seeds(experiment.trials[0].config.replicas)}, the line through their means."
     )
 
 
-def _curves(experiment: Experiment, request: TrainRequest) -> None:
+def _curves(experiment: Experiment, request: ui.TrainRequest) -> None:
     """Draw the curves of every run; during training the browser polls for new ones."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.markdown("##### Learning curves")
@@ -169,7 +164,7 @@ def _curves(experiment: Experiment, request: TrainRequest) -> None:
         if measure == "bits"
         else "Norm of the gradient over all weights before clipping; the scale is logarithmic."
     )
-    draw_learning_chart(
+    ui.draw_learning_chart(
         "experiment-curves",
         request,
         experiment_configs(experiment),

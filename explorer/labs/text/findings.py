@@ -131,7 +131,7 @@ def contexts_note(standings: Mapping[str, Standing]) -> str:
 
 
 def overfitting_finding(standings: Mapping[str, Standing]) -> tuple[str, str]:
-    """Return which networks overfit or train unstably as a headline, then the numbers and the widest gap."""
+    """Return which networks overfit or train unstably as a headline, then since when."""
     trained = [each for model, each in standings.items() if model != "ngram" and np.isfinite(each.final_loss)]
     if not trained:
         return "No network has been trained to the end yet.", ""
@@ -152,20 +152,6 @@ def overfitting_finding(standings: Mapping[str, Standing]) -> tuple[str, str]:
         + ("while its training loss still falls." if e.overfits else "and so has its training loss.")
         for e in [*overfitting, *unstable]
     ]
-    widest = max(trained, key=lambda each: each.gap)
-    ngram = standings.get("ngram")
-    gap = f"{widest.gap:.3f} nats between held-out and training text"
-    if ngram and np.isfinite(ngram.gap) and ngram.gap > widest.gap:
-        network = "Of the networks, " if len(trained) > 1 else ""
-        has = f"the {widest.row.title} has the widest gap" if len(trained) > 1 else f"the {widest.row.title} has"
-        sentence = (
-            f"{network}{has}{',' if len(trained) > 1 else ''} {gap}; the gap of the n-gram is wider, {ngram.gap:.3f}."
-        )
-        parts.append(sentence[0].upper() + sentence[1:])
-    elif len(trained) > 1 or ngram:
-        parts.append(f"The {widest.row.title} has the widest gap of all models, {gap}.")
-    else:
-        parts.append(f"Its gap is {gap}.")
     return headline, " ".join(parts)
 
 

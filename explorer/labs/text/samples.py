@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import numpy as np
 
 from explorer.catalogue import ModelRow
 from explorer.training.record import Curves
@@ -16,49 +17,27 @@ CAPTION = (
 )
 
 
-@dataclass(frozen=True)
-class SampleTexts:
-    """The generated texts of one model, from the first of its seeds."""
-
-    name: str
-    title: str
-    colour: str  # a variable of base.css
-    steps: Sequence[int]  # of its evaluations, ascending
-    losses: Sequence[float]  # held out, nats a token; NaN where it was not asked
-    texts: Sequence[str]
-    counted: bool = False  # nothing is trained step by step: what it wrote stands from the start
-
-    @staticmethod
-    def from_curves(row: ModelRow, curves: Curves | None) -> SampleTexts:
-        """Return the texts of a finished or running training; empty without curves."""
-        if curves is None or not curves.metrics:
-            return SampleTexts(row.name, row.title, row.colour, (), (), ())
-        losses = [
-            float(part[0] if math.isnan(whole[0]) else whole[0])
-            for whole, part in zip(curves.metrics["val_loss"], curves.metrics["val_loss_part"], strict=True)
-        ]
-        texts = [texts[0] for texts in curves.samples]
-        count = min(len(texts), len(losses))
-        steps = curves.evaluated[:count].tolist()
-        return SampleTexts(row.name, row.title, row.colour, steps, losses[:count], texts[:count], row.name == "ngram")
-
-
-def samples_data(rows: Sequence[SampleTexts], file: str, live: bool) -> dict[str, object]:
+def samples_data(rows: Sequence[tuple[ModelRow, Curves | None]], file: str, live: bool) -> dict[str, object]:
     """Return the texts of all models, a row each, as the browser shows them; see `text_samples/view.js`."""
+    models = [_model_samples(row, curves) for row, curves in rows]
+    return {"caption": CAPTION, "file": file, "live": live, "models": models}
+
+
+def _model_samples(row: ModelRow, curves: Curves | None) -> dict[str, object]:
+    """Return the texts of the first seed of a model at its evaluations, with the held-out losses there."""
+    texts, losses = [], []
+    if curves is not None and curves.metrics:
+        whole, part = (curves.metrics[name][:, 0] for name in ("val_loss", "val_loss_part"))
+        losses = [
+            round(float(loss), 4) if math.isfinite(loss) else None for loss in np.where(np.isnan(whole), part, whole)
+        ]
+        texts = [texts[0] for texts in curves.samples][: len(losses)]
     return {
-        "caption": CAPTION,
-        "file": file,
-        "live": live,
-        "models": [
-            {
-                "name": row.name,
-                "title": row.title,
-                "colour": row.colour,
-                "steps": list(row.steps),
-                "losses": [round(float(loss), 4) if math.isfinite(loss) else None for loss in row.losses],
-                "texts": list(row.texts),
-                "counted": row.counted,
-            }
-            for row in rows
-        ],
+        "name": row.name,
+        "title": row.title,
+        "colour": row.colour,
+        "steps": curves.evaluated[: len(texts)].tolist() if curves else [],
+        "losses": losses[: len(texts)],
+        "texts": texts,
+        "counted": row.name == "ngram",  # nothing is trained step by step
     }

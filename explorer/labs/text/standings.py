@@ -82,13 +82,3 @@ def convert_loss(loss: Float[ndarray, "*shape"], unit: Unit, characters: float |
     if unit == "perplexity":
         return np.asarray(np.exp(np.minimum(loss, 50.0)))
     return np.asarray(loss / math.log(2) / (characters or math.nan)) if unit == "bits" else loss
-
-
-def training_steps(config: RunConfig) -> int:
-    """Return the number of training steps; 0 for an n-gram."""
-    return 0 if config.model_name == "ngram" else config.steps
-
-
-def gradient_norm(curves: Curves) -> Float[ndarray, "steps replicas"]:
-    """Return the recorded gradient norm; empty if there is none."""
-    return curves.signals.get("gradient_norm", np.zeros((0, curves.losses.shape[1])))

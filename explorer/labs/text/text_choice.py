@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-
 import streamlit as st
 
+from explorer import ui
 from explorer.errors import LineageError
 from explorer.inspection.language import line_overlap
-from explorer.inspection.language.line_overlap import is_sorted, measure_line_overlap
 from explorer.labs.text.state import TextLab
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import SPLITS, TextConfig
 from explorer.ui import visitor_text
-from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, show_problems
-from explorer.ui.result_section import result_section
 from explorer.ui.state.session import ExperimentSession
-from explorer.ui.state.widgets import bind_widget, setting_widget
+from explorer.ui.state.widgets import setting_widget
 from explorer.ui.text_picker import draw_corpus_row, draw_missing_corpus
 from explorer.ui.wording import capitalize, percentage
 
@@ -32,7 +26,7 @@ def text_section(session: ExperimentSession[TextLab]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width="content"):
             draw_corpus_row(session)
-        bind_widget(
+        ui.bind_widget(
             session,
             "tokenizer",
             st.segmented_control,
@@ -41,7 +35,7 @@ def text_section(session: ExperimentSession[TextLab]) -> None:
             label="Tokens",
             options={name: TOKENS[name] for name in lab.tokenizers},
         )
-    st.caption(escape_markdown(visitor_text.CORPUS_DESCRIPTIONS[lab.corpus]))
+    st.caption(ui.escape_markdown(visitor_text.CORPUS_DESCRIPTIONS[lab.corpus]))
     if not corpora.is_corpus_available(lab.corpus):
         draw_missing_corpus(session, "The text itself is not on this machine yet. What is shown was trained elsewhere.")
     elif lab.awaiting_text:
@@ -50,27 +44,27 @@ def text_section(session: ExperimentSession[TextLab]) -> None:
         try:
             corpora.load_text(lab.task)
         except LineageError as error:
-            show_problems([str(error)])
+            ui.show_problems([str(error)])
 
 
 def lines_section(task: TextConfig) -> None:
     """Draw how many held-out lines also occur in the training part, if the text is available."""
     if corpora.is_available(task):
-        request = ("line overlap", task.text, task), partial(_measure_lines, task)
-        result_section("text-lines", {"lines": request}, _draw_lines, "", 24, pool="quick")
+        ui.show("text-lines", ui.Call(_measure_lines, task), lines_view, waiting="", height=24, pool="quick")
 
 
 def _measure_lines(task: TextConfig) -> tuple[line_overlap.LineOverlap | None, bool]:
     """Return the lines that both parts have, and whether the held-out part is the end of a sorted text."""
     try:
-        return measure_line_overlap(task), task.split == "end" and is_sorted(corpora.load_text(task))
+        overlap = line_overlap.measure_line_overlap(task)
+        return overlap, task.split == "end" and line_overlap.is_sorted(corpora.load_text(task))
     except LineageError:  # where the rows cannot be made, the training itself says why
         return None, False
 
 
-def _draw_lines(document: Document, results: Mapping[str, tuple[line_overlap.LineOverlap | None, bool]]) -> None:
-    if sentence := lines_note(*results["lines"]):
-        document.caption(sentence)
+def lines_view(document: ui.Document, found: tuple[line_overlap.LineOverlap | None, bool]) -> None:
+    """Write the note on the lines as a caption."""
+    document.caption(lines_note(*found))
 
 
 def lines_note(overlap: line_overlap.LineOverlap | None, is_sorted: bool) -> str:
@@ -94,7 +88,7 @@ def text_settings(session: ExperimentSession[TextLab]) -> None:
         name: f"{title} (needs training)" for name, title in TOKENS.items() if name not in session.experiment.tokenizers
     }
     if others:
-        bind_widget(
+        ui.bind_widget(
             session,
             "other_tokenizer",
             st.selectbox,
@@ -108,7 +102,7 @@ def text_settings(session: ExperimentSession[TextLab]) -> None:
         setting_widget(session, "vocabulary", section="text")
     setting_widget(session, "context", section="text")
     rows = session.experiment.task.rows
-    bind_widget(
+    ui.bind_widget(
         session,
         "rows",
         st.selectbox,
@@ -117,7 +111,7 @@ def text_settings(session: ExperimentSession[TextLab]) -> None:
         label="Rows",
         options=ROWS,
     )
-    bind_widget(
+    ui.bind_widget(
         session,
         "split",
         st.selectbox,

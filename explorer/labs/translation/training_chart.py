@@ -127,7 +127,7 @@ def table_view(
     lengths = [k for k in dict.fromkeys((5, 8, 11, 14, n, n + 2, n + 5)) if k] if state.has_lengths else []
     columns = {
         "name": charts.Column("model", "model", wrap=True),
-        "exact": charts.Column("exact match", "strip", (0.0, 1.0)),
+        "exact": charts.Column("exact match", "strip", range=(0.0, 1.0)),
     }
     for key, label in ({str(k): f"at {k}" for k in lengths} | _NUMBERS).items():
         columns[key] = charts.Column(label, "number", minor=True)

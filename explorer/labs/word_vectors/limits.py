@@ -107,14 +107,14 @@ def failures_view(document: ui.Document, found: Failures, row: ModelRow) -> None
     rows: list[charts.Row] = [
         {
             "pair": charts.Cell(f"{pair.first}, {pair.second}", row.colour),
-            "cosine": charts.strip(f"{np.median(pair.cosines):.2f}", pair.cosines, marked=False),
+            "cosine": charts.strip(f"{np.median(pair.cosines):.2f}", pair.cosines),
             "rank": f"{np.median(pair.ranks):g}",
         }
         for pair in (*found.antonyms, *found.senses, found.between)
     ]
     columns = {
         "pair": charts.Column("words"),
-        "cosine": charts.Column("cosine similarity", "strip", (0, 1)),
+        "cosine": charts.Column("cosine similarity", "strip", range=(0, 1)),
         "rank": charts.Column("rank", "number"),
     }
     document.table("words-failures-table", charts.Table(columns, rows, "Pairs of words by cosine similarity"))

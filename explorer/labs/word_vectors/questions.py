@@ -57,13 +57,13 @@ def _add_candidates(
         rows = [
             {
                 "word": charts.Cell(f"{each.word} (excluded)" if each.excluded else each.word, variant.colour),
-                "cosine": charts.strip(f"{np.median(each.cosines):.2f}", each.cosines, marked=False),
+                "cosine": charts.strip(f"{np.median(each.cosines):.2f}", each.cosines),
             }
             for each in candidates
         ]
         columns = {
             "word": charts.Column(variant.title),
-            "cosine": charts.Column("cosine similarity", "strip", (0, 1)),
+            "cosine": charts.Column("cosine similarity", "strip", range=(0, 1)),
         }
         part.table(f"{key}-{name}", charts.Table(columns, rows, f"{variant.title}: words by cosine similarity"))
 

@@ -14,7 +14,6 @@ from explorer.number_format import format_duration
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig
 from explorer.training.machine import local_kinds
-from explorer.ui.components.plot_frame import Panel as OldPanel
 from explorer.ui.document import Document
 from explorer.ui.frame import Panel, Playback
 from explorer.ui.result_section import live_section
@@ -32,7 +31,7 @@ def draw_learning_chart(
     key: str,
     request: TrainRequest,
     configs: Mapping[str, RunConfig],
-    make_panels: Callable[[Views], list[Panel] | list[OldPanel]],
+    make_panels: Callable[[Views], list[Panel]],
     caption: str | Callable[[Views], str],
     *,
     run: str = "",
@@ -68,7 +67,7 @@ def draw_learning_chart(
             unit=along.unit,
             step=along.step or float(max(along.end // 50, 1)),
         )
-        panels: list[Any] = [*make_panels(views)]
+        panels = make_panels(views)
         if earlier:
             panels = [
                 replace(panel, earlier=before) for panel, before in zip(panels, make_panels(earlier), strict=False)

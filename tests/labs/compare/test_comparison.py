@@ -10,10 +10,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.experiments.learning_rates import COMPARISONS, RateResult, RateSearch
-from explorer.figures.comparison import comparison_figure
 from explorer.inspection.language.bits_per_byte import held_out_text
 from explorer.labs.compare import chart, comparison, results, tuned_findings
-from explorer.labs.compare.bits_per_byte import BitsPerByte, bits_per_byte
+from explorer.labs.compare.bits_per_byte import BitsPerByte, runs_bits_per_byte
 from explorer.labs.compare.comparison import ComparedRun, load_runs
 from explorer.labs.compare.state import AXES, MOST, TASK_MEASURES, Comparison, default_runs
 from explorer.labs.compare.tuned_findings import TunedResult
@@ -61,9 +60,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     below = make_run("low", end=0.9)
     runs = [on_machines(A, "M1"), on_machines(C, "M1")]
     stopped = unfinished_run(B, 5)
-    document = Document()
-    results.add_results_table(document, STATE, [A, stopped], 0.95)
-    first, second = (row["cells"] for row in document.blocks[0]["data"]["rows"])
+    first, second = results.results_table(STATE, [A, stopped], 0.95).rows
     low = list(np.linspace(0.7, 0.72, 8))
     worst = run_of_seeds("first", low)
     better = run_of_seeds("better", [x + 0.1 + 0.001 * (x > 0.71) for x in low], hidden=9)
@@ -93,8 +90,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         results.target_finding(STATE, [A, stopped], 0.95),
         results.target_finding(STATE, [stopped], 0.99999999),
         results.target_finding(STATE, [unfinished_run(make_run("low", end=0.9), 5)], 0.95),
-        (first["end"]["text"], first["against"]["text"]),
-        (second["end"]["text"], second["against"]["text"]),
+        *((row["end"].text, row["against"]) for row in (first, second)),
         *(results.format_amount(value, "step") for value in (1234.4, 1.2, None)),
         *(results.format_amount(value, "seconds") for value in (0.0994, 2.71, float("nan"))),
         results.format_amount(999.0, "tokens"),
@@ -255,9 +251,9 @@ def made_text_run(**settings: object) -> ComparedRun:
 
 def counted_bits(runs: list[ComparedRun]) -> BitsPerByte:
     """Return the bits per byte once all texts are counted."""
-    bits_per_byte(runs)
+    runs_bits_per_byte(runs)
     wait(list(background.results().values()))
-    found = bits_per_byte(runs)
+    found = runs_bits_per_byte(runs)
     assert found and not found.pending
     return found
 
@@ -280,8 +276,8 @@ def test_bits_per_byte_are_compared_between_tokenizers(snapshot: SnapshotAsserti
 
 def test_bits_per_byte_of_different_texts_are_refused() -> None:
     for change in ({"size": 3_000}, {"lower": True}, {"held_out": 0.2}):
-        assert bits_per_byte([made_text_run(), made_text_run(**change)]) is None
-    assert bits_per_byte([A, B]) is None and bits_per_byte([]) is None
+        assert runs_bits_per_byte([made_text_run(), made_text_run(**change)]) is None
+    assert runs_bits_per_byte([A, B]) is None and runs_bits_per_byte([]) is None
 
 
 def test_bits_per_byte_stand_in_the_table_and_the_browser_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,7 +285,7 @@ def test_bits_per_byte_stand_in_the_table_and_the_browser_waits_for_them(monkeyp
     monkeypatch.setattr(chart, "load_runs", lambda keys, visitor: (runs, []))
     state = Comparison(y="val_loss_part")
     for texts, seconds in ((("…", "2.000"), 0.5), (("1.000", "2.000"), None)):
-        monkeypatch.setattr(chart, "bits_per_byte", lambda runs, texts=texts: BitsPerByte(texts, "A note."))
+        monkeypatch.setattr(chart, "runs_bits_per_byte", lambda runs, texts=texts: BitsPerByte(texts, "A note."))
         document = Document()
         assert chart._draw_comparison(state, "", document) == seconds
         table = next(block["data"] for block in document.blocks if block.get("name") == "table")
@@ -307,15 +303,12 @@ def test_seeds_of_the_negation_task_have_test_sets_of_their_own() -> None:
 
 
 def test_a_name_stands_where_its_line_ends() -> None:
-    run = make_run("long name, with a second part that is long as well")
-    line = chart._line(run, comparison.displayed_curves(STATE, [run])[0], "solid")
-    early = replace(line, x=line.x / 2)
-    figure = comparison_figure([line, early], "steps", (0.0, 1.0), names_at_ends=True)
-    full, half = figure.layout.annotations[:2]
-    assert (full.x, half.x) == (1.0, 0.5) and "<br>" in full.text and full.text.count("…") == 1
-    assert 44 < figure.layout.margin.r <= 170
-    log = comparison_figure([line, early], "steps", (0.0, 1.0), names_at_ends=True, log_x=True)
-    assert log.layout.annotations[0].x == pytest.approx(1)
+    whole, half = make_run("long name, with a second part that is long as well"), make_run("short", steps=5)
+    for state in (STATE, replace(STATE, log_x=True)):
+        figure = chart.comparison_chart(state, [whole, half]).figure()
+        first, second = figure.layout.annotations
+        assert second.x < first.x <= 1.0 and "<br>" in first.text and first.text.count("…") == 1
+        assert 44 < figure.layout.margin.r <= 170
 
 
 def tuned_result(

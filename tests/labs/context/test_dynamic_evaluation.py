@@ -13,15 +13,18 @@ from safetensors.numpy import load_file, save_file
 from streamlit.testing.v1 import AppTest
 from syrupy.assertion import SnapshotAssertion
 
-from explorer.inspection.language.dynamic_evaluation import DynamicEvaluation, RunningLoss
+from explorer.catalogue import MODELS
+from explorer.inspection.language.dynamic_evaluation import DynamicEvaluation, NgramEvaluation, RunningLoss
 from explorer.labs.context import dynamic_evaluation
 from explorer.labs.context.dynamic_evaluation import (
     DEFAULT_RATE,
     FinalBits,
-    NgramRival,
+    Reading,
     dynamic_evaluation_finding,
     method_caption,
     ngram_cache_finding,
+    reading_chart,
+    shared_span,
     steps_sentence,
 )
 from explorer.run_store import store
@@ -80,18 +83,14 @@ def test_evaluation_starts_with_the_button_and_with_the_best_model(views: dict[s
     (figure,) = figures(at)
     assert figure["title"] == "GRU" and figure["value"].endswith("bits per character")
     traces = figure["plot"]["data"]
-    assert [trace["name"] for trace in traces] == [
-        "dynamic evaluation",
-        "fixed weights",
-        "n-gram",
-        "n-gram with a cache",
-    ]
+    titles = ["dynamic evaluation", "fixed weights", "n-gram without a cache", "n-gram with a cache"]
+    assert [track["title"] for track in figure["tracks"]] == titles
     learning, still, _, cached = (trace["y"][-1] for trace in traces)
-    end = FinalBits("GRU", still, learning)
-    expected = dynamic_evaluation_finding([end]), ngram_cache_finding([NgramRival(end, "blocks of 16", cached)])
+    end = FinalBits("GRU", still, learning, "blocks of 16", cached)
+    expected = dynamic_evaluation_finding([end]), ngram_cache_finding([end])
     assert findings(at) == [" ".join(expected)]
     assert at.button(key="online.start").disabled
-    assert {key[-1] for key in background.results() if key[0] == "online"} == {DEFAULT_RATE}
+    assert {key[1][1] for key in background.results() if key[0].endswith("evaluate_run_dynamically")} == {DEFAULT_RATE}
     assert f"steps of η = {DEFAULT_RATE:g}, each" in page_text(at)
 
 
@@ -148,7 +147,7 @@ def test_results_on_a_private_text_are_deleted_with_the_text(
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     gru, rnn, lstm = (
-        NgramRival(FinalBits(title, 2.5, bits), context, cached)
+        FinalBits(title, 2.5, bits, context, cached)
         for title, bits, context, cached in (
             ("GRU", 2.13, "reading on", 1.97),
             ("RNN", 1.9, "blocks of 64", 2.05),
@@ -174,16 +173,43 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
                 [("RNN", 2.5, 2.6), ("GRU", 2.3, 2.3)],
             ]
         ),
-        *(
-            ngram_cache_finding(each)
-            for each in ([gru, rnn, lstm], [replace(gru, end=FinalBits("GRU", 2.5, math.nan))], [])
-        ),
+        *(ngram_cache_finding(each) for each in ([gru, rnn, lstm], [replace(gru, dynamic=math.nan)], [])),
         method_caption({"GRU": found}, TextConfig(batches="contiguous"), "characters", 3, {"GRU": 0.1}),
         method_caption({"GRU": found}, TextConfig(), "characters", 3, weights),
         method_caption({"RNN": cold}, TextConfig(), "tokens", 1, {}),
         method_caption({"GRU": found, "RNN": cold, "LSTM": short}, TextConfig(), "tokens", 1, {}),
         steps_sentence("GRU", found, "characters"),
     ] == snapshot
+
+
+READ = np.arange(64, 20_033, 64)
+
+
+def course(values: np.ndarray | float) -> RunningLoss:
+    """Return losses that are given in bits."""
+    losses = values * np.ones(len(READ)) if isinstance(values, float) else values
+    return RunningLoss(READ, losses * math.log(2))
+
+
+def reading(dynamic: np.ndarray, static: float, *ngram: float) -> Reading:
+    """Return a reading by its bits per character; those of the n-gram are without and with a cache."""
+    found = DynamicEvaluation(0.1, course(static), course(dynamic), np.ones(1), 0.1, 10, False, 20_032, 1.0, 1.0)
+    beside = NgramEvaluation(*map(course, ngram), 0.1) if ngram else None
+    return Reading(MODELS["gru"], default_config("text", "gru"), found, beside)
+
+
+def test_the_axis_contains_settled_values_and_no_distant_ngram() -> None:
+    low, high = shared_span([reading(np.where(READ < 1_000, 9.0, 2.5), 2.31)])
+    assert low < 2.31 and 2.5 < high < 3
+    learned = 2.3 - 0.05 * READ / READ[-1]
+    alone = shared_span([reading(learned, 2.31)])
+    assert shared_span([reading(learned, 2.31, 2.22, 2.22)])[0] < 2.22 < alone[0]
+    far = reading(learned, 2.31, 2.28, 1.2)
+    assert shared_span([far]) == alone
+    chart = reading_chart(far, alone, "characters")
+    assert chart.figure().layout.annotations[-1].text == "<b>↓ cache</b>"
+    assert all(len(trace["x"]) <= 200 for trace in chart.traces())
+    assert [readout["title"] for readout in chart.readouts][2:] == ["n-gram without a cache", "n-gram with a cache"]
 
 
 def test_only_models_with_the_same_held_out_tokens_are_compared() -> None:

@@ -82,9 +82,9 @@ def test_the_formula_has_the_numbers_of_these_sizes_and_of_the_measurement(snaps
     )
     both = ContextCosts((fused, explicit), 1.0)
     assert [
-        cost_formulas({"rnn": rnn, "transformer": transformer}, both),
-        cost_formulas({"rnn": rnn}, both),
-        cost_formulas({"transformer": transformer}, ContextCosts((fused,), 1.0)),
+        cost_formulas([rnn, transformer], both),
+        cost_formulas([rnn], both),
+        cost_formulas([transformer], ContextCosts((fused,), 1.0)),
     ] == snapshot
 
 

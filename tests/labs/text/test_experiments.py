@@ -59,17 +59,6 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         "16": (3.29, 3.32, 3.29),
     }
     helps = make_outcomes(WINDOW, {**ends, "8": (3.0, 3.01, 3.02)})
-    norm_ends = {
-        "none-0.01": (3.0, 3.1, 3.2),
-        "bn-0.01": (3.5, 3.6, 3.7),
-        "none-0.03": (3.0, 3.1, 3.2),
-        "bn-0.03": (3.1, 3.1, 3.1),
-        "none-0.3": (4.0, 4.2, 4.4),
-        "bn-0.3": (3.5, 3.7, 3.9),
-    }
-    every = {t.name: (3.2, 3.1, 3.0) for t in WARM.trials if t.condition == WARM.conditions[1]}
-    gone = (math.nan, math.nan, math.nan)
-    helped = {t.name: (2.0, 2.1, 2.2) for t in WARM.trials if t.condition == WARM.conditions[1]}
     outcomes = make_outcomes(
         NORM, {"none-0.01": (3.0, 3.1, 3.2), "bn-0.01": (2.5, 2.6, 2.7), "bn-0.03": (3.2, 3.1, 3.0)}
     )
@@ -83,14 +72,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     assert [
         experiment_finding(WINDOW, make_outcomes(WINDOW, ends)),
         experiment_headline(WINDOW, make_outcomes(WINDOW, ends)),
-        experiment_finding(WINDOW, helps),
         experiment_headline(WINDOW, helps),
-        experiment_finding(WINDOW, make_outcomes(WINDOW, {**ends, "4": ends["2"]})),
-        experiment_finding(NORM, make_outcomes(NORM, norm_ends)),
-        experiment_finding(WARM, make_outcomes(WARM, every)),
-        experiment_finding(WARM, make_outcomes(WARM, {"post-warm-0.1": (3.2, 3.1, 3.0)})),
-        experiment_finding(NORM, make_outcomes(NORM, {"none-0.3": gone, "bn-0.3": gone, "bn-0.01": (2.0, 2.1, 2.2)})),
-        experiment_finding(WARM, make_outcomes(WARM, helped)),
+        experiment_headline(NORM, outcomes),
         experiment_finding(
             CLIP, make_outcomes(CLIP, {**broken("descent-none-1"), **broken("adam-clip-0.3", broke_out=2)})
         ),
@@ -105,8 +88,6 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.describe_outcome(outcomes["bn-0.01"]),
         findings.describe_outcome(diverged),
         experiment_finding(CLIP, make_outcomes(CLIP, {"descent-none-1": diverged})),
-        experiment_finding(NORM, make_outcomes(NORM, {"none-0.3": gone})),
-        experiment_finding(NORM, make_outcomes(NORM, {"bn-0.3": gone})),
         experiment_finding(WINDOW, {}),
         experiment_finding(WINDOW, unfinished),
     ] == snapshot
@@ -200,7 +181,7 @@ def test_stored_runs_are_drawn_and_compared(experiment: Experiment, tmp_path: Pa
     assert experiment.question in text
     outcomes = make_outcomes(experiment, {name: tuple(bits) for name, bits in ends.items()})
     assert experiment_finding(experiment, outcomes) in text.replace("\\", "")
-    assert experiment_headline(experiment, outcomes) in [heading.value for heading in at.subheader]
+    assert experiment_headline(experiment, outcomes) in [heading.value.replace("\\", "") for heading in at.subheader]
     assert f"{len(experiment.trials)} trainings of three seeds, about" in text
     figures = plot_frame_figures(at, "experiment-ends")
     dots = [y for panel in figures for trace in panel["plot"]["data"][1::2] for y in trace["y"]]
@@ -259,7 +240,7 @@ def test_during_training_the_axis_includes_the_initial_loss_and_figures_are_cach
     live = experiment_charts.curve_panels(NORM, views, "bits")
     again = experiment_charts.curve_panels(NORM, views, "bits")
     assert all(one is other for one, other in zip(again, live, strict=True)), "the figures are cached for all visitors"
-    tops = [panels[0].figure.layout.yaxis.range[1] for panels in (over, live)]
+    tops = [panels[0].chart.figure().layout.yaxis.range[1] for panels in (over, live)]
     assert tops[0] < 4 < UNIFORM_BITS < tops[1]
     outcomes = experiments.load_outcomes(NORM, views)
     assert outcomes.keys() == views.keys(), "the stored run is used until the new one is finished"

@@ -1,1 +1,0 @@
-"""Figures of language models: losses by context, perplexity, sampling, tokens and texts."""

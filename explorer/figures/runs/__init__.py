@@ -1,1 +1,0 @@
-"""Figures of stored runs: learning curves, experiments over one setting, sweeps and growth."""

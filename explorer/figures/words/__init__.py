@@ -1,1 +1,0 @@
-"""Figures of words: the negation task, word vectors and senses."""
