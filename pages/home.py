@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
+from explorer import ui
 from explorer.catalogue import PAGES
 from explorer.experiments.default_runs import ENGLISH_MODELS, sentiment_runs
 from explorer.labs.home.state import HomeState
-from explorer.labs.home.timeline import Figure, draw_timeline, figure_requests
+from explorer.labs.home.timeline import figure_calls, timeline_view
 from explorer.labs.negation.answers import answers_section
 from explorer.labs.negation.english_page import english_vocabulary
 from explorer.labs.negation.english_state import MAX_TYPED
 from explorer.labs.negation.sentence_input import draw_sentence_input
 from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.ui.classroom.lesson_step import open_step
-from explorer.ui.components.base import pop_event
-from explorer.ui.page_sections import lead, page_head, show_problems
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession, fragment, open_page, page_session
+from explorer.ui.page_sections import lead, page_head
+from explorer.ui.state.session import fragment, open_page, page_session
 from explorer.ui.training.run_view import run_views
 from explorer.web import lesson_results
 
 _WORDS = "lineage.home.words"  # the pieces of words that are read
 
 
-def sentence_section(session: PageSession[HomeState]) -> None:
+def sentence_section(session: ui.PageSession[HomeState]) -> None:
     """Draw the sentence field and the answers of the models."""
     views = run_views(sentiment_runs(ENGLISH_MODELS))
     vocabulary = english_vocabulary(views)
@@ -45,12 +42,11 @@ def sentence_section(session: PageSession[HomeState]) -> None:
         st.page_link("negation.py", label="See how each model computes its answer", icon=":material/arrow_forward:")
 
 
-def requests() -> dict[str, Request[Figure | None]]:
-    """Open the page whose link was clicked, or return the figures of the timeline."""
-    opened = pop_event("lineage", "open")
+def open_clicked_page() -> None:
+    """Open the page whose link in the timeline was clicked."""
+    opened = ui.pop_event("lineage", "open")
     if opened in {row.address for row in PAGES}:
         open_page(opened, {})
-    return figure_requests()
 
 
 session = page_session("home", HomeState)
@@ -59,15 +55,16 @@ lead(
     "How did we get from counting words to ChatGPT? Type a sentence, train every model on the way, and take it apart. "
     "First: is this sentence positive or negative?"
 )
-show_problems(session.problems)
+ui.show_problems(session.problems)
 sentence_section(session)
 st.header("Ten ideas, each with a small model to try", anchor=False)
-result_section(
+ui.show_each(
     "timeline",
-    requests,
-    partial(draw_timeline),
-    "The figures are being computed …",
-    700,
+    figure_calls(),
+    timeline_view,
+    waiting="The figures are being computed …",
+    height=700,
     partly=True,
     events={"lineage": ("open",)},
+    on_event=open_clicked_page,
 )

@@ -38,12 +38,12 @@ class Cell:
     tone: str = ""
     wrong: bool = False
     tags: Sequence[str] = ()
-    sort: float | str = ""
+    sort: float | str | None = None  # by which rows are sorted instead of the text; "": at the end
 
     @property
     def data(self) -> dict[str, object]:
         """The cell as the browser takes it."""
-        return _filled_fields(self)
+        return _filled_fields(self) | ({} if self.sort is None else {"sort": self.sort})
 
 
 Row: TypeAlias = Mapping[str, Cell | str]

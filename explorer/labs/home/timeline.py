@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer import ui
 from explorer.errors import LineageError
 from explorer.inspection import load_model
 from explorer.models.configs import NgramTextConfig
@@ -18,8 +18,6 @@ from explorer.number_format import format_signed, superscript
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import VOCABULARY
-from explorer.ui.document import Document
-from explorer.ui.result_section import Request
 
 SENTENCE = ("human", "not", "preserve", "nature")
 SOURCE = (3, 1, 4, 1, 5, 9, 2, 6, 8)  # digits that the model with attention reverses
@@ -34,7 +32,6 @@ Figure = dict[str, object]
 class Station:
     """An idea: when it came, who had it, what it asks, and the figure that answers."""
 
-    name: str
     year: str
     title: str
     source: str
@@ -47,15 +44,13 @@ class Station:
     needs_torch: bool = False
 
 
-def figure_requests() -> dict[str, Request[Figure | None]]:
-    """Return the work for each figure, that without torch first."""
-    return {
-        station.name: (("home-figure", station.name, *station.runs), partial(_figure_of, station))
-        for station in sorted(STATIONS, key=lambda station: station.needs_torch)
-    }
+def figure_calls() -> dict[str, ui.Call[Figure | None]]:
+    """Return what computes each figure, by the title of its station, that without torch first."""
+    ordered = sorted(STATIONS, key=lambda station: station.needs_torch)
+    return {station.title: ui.Call(_make_figure, station) for station in ordered}
 
 
-def _figure_of(station: Station) -> Figure | None:
+def _make_figure(station: Station) -> Figure | None:
     """Return the figure of a station; None if a run of it cannot be read."""
     try:
         return station.make_figure(*(store.find(run) for run in station.runs))
@@ -63,8 +58,8 @@ def _figure_of(station: Station) -> Figure | None:
         return None
 
 
-def draw_timeline(document: Document, figures: Mapping[str, Figure | None]) -> None:
-    """Draw all stations with the figures that have been computed; the event "open" is the page of a clicked link."""
+def timeline_view(document: ui.Document, figures: Mapping[str, Figure | None]) -> None:
+    """Write all stations with the figures that have been computed; the event "open" is the page of a clicked link."""
     data = [
         {
             "year": station.year,
@@ -75,7 +70,7 @@ def draw_timeline(document: Document, figures: Mapping[str, Figure | None]) -> N
             "href": station.page,
             "page": station.page,
             "link": station.link,
-            "figure": figures.get(station.name),
+            "figure": figures.get(station.title),
         }
         for station in STATIONS
     ]
@@ -264,7 +259,6 @@ def _second_copy(one: StoredRun, two: StoredRun) -> Figure:
 
 STATIONS: Sequence[Station] = (
     Station(
-        "ngram",
         "1948",
         "n-gram",
         "Shannon",
@@ -276,7 +270,6 @@ STATIONS: Sequence[Station] = (
         _ngram_loss,
     ),
     Station(
-        "bag-of-words",
         "1954",
         "Bag of words",
         "Harris",
@@ -288,7 +281,6 @@ STATIONS: Sequence[Station] = (
         _word_weights,
     ),
     Station(
-        "rnn",
         "1990",
         "Recurrent network",
         "Elman; as a language model Mikolov et al. 2010",
@@ -301,7 +293,6 @@ STATIONS: Sequence[Station] = (
         needs_torch=True,
     ),
     Station(
-        "lstm",
         "1997",
         "LSTM",
         "Hochreiter and Schmidhuber; Graves 2013 generates text with it",
@@ -314,7 +305,6 @@ STATIONS: Sequence[Station] = (
         needs_torch=True,
     ),
     Station(
-        "feedforward",
         "2003",
         "Neural n-gram",
         "Bengio et al.",
@@ -326,7 +316,6 @@ STATIONS: Sequence[Station] = (
         _letter_map,
     ),
     Station(
-        "word-vectors",
         "2013",
         "Word vectors",
         "Mikolov et al.",
@@ -338,7 +327,6 @@ STATIONS: Sequence[Station] = (
         _nearest_words,
     ),
     Station(
-        "gru",
         "2014",
         "GRU",
         "Cho et al.",
@@ -350,7 +338,6 @@ STATIONS: Sequence[Station] = (
         _gates_compared,
     ),
     Station(
-        "attention",
         "2015",
         "Attention",
         "Bahdanau, Cho and Bengio",
@@ -363,7 +350,6 @@ STATIONS: Sequence[Station] = (
         needs_torch=True,
     ),
     Station(
-        "transformer",
         "2017",
         "Transformer",
         "Vaswani et al.",
@@ -376,7 +362,6 @@ STATIONS: Sequence[Station] = (
         needs_torch=True,
     ),
     Station(
-        "induction",
         "2022",
         "Induction heads",
         "Olsson et al.",

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from explorer import charts
 from explorer.catalogue import MODELS, TASKS
 from explorer.labs.runs.descriptions import (
     TASK_DESCRIPTIONS,
@@ -26,7 +27,7 @@ from explorer.run_store import index
 from explorer.run_store.index import Entry
 from explorer.sweeps import stored
 from explorer.sweeps.findings import describe_sweep
-from explorer.ui.components.table import column, draw_table
+from explorer.ui.components.table import draw_rows
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 from explorer.web.visitors import Visitor
@@ -104,30 +105,27 @@ def overview(session: PageSession[RunsState], entries: Sequence[Entry], visitor:
 
 def _tasks_table(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
     counts = Counter(entry.task for entry in entries if entry.shipped)
-    rows = [
-        _task_row(name, row.title, TASK_DESCRIPTIONS[name], counts[name]) for name, row in TASKS.items() if counts[name]
-    ]
+    rows = {
+        name: _task_row(row.title, TASK_DESCRIPTIONS[name], counts[name]) for name, row in TASKS.items() if counts[name]
+    }
     others = sum(not entry.shipped and entry.owner != visitor.id for entry in entries)
     if others:
-        rows.append(_task_row(_OTHERS, "Of other visitors", "any of these tasks", others))
-    shown = draw_table(
-        [
-            column("title", "task", "open", wrap=True),
-            column("about", "what a model learns", wrap=True),
-            column("runs", "runs", "number"),
-        ],
-        rows,
-        key="runs-tasks",
-        label="Tasks with their number of runs",
-    )
+        rows[_OTHERS] = _task_row("Of other visitors", "any of these tasks", others)
+    columns = {
+        "title": charts.Column("task", "open", wrap=True),
+        "about": charts.Column("what a model learns", wrap=True),
+        "runs": charts.Column("runs", "number"),
+    }
+    table = charts.Table(columns, list(rows.values()), "Tasks with their number of runs", keys=list(rows))
+    shown = draw_rows(table, "runs-tasks")
     if shown.opened:
         change: dict[str, Any] = {"others": True} if shown.opened == _OTHERS else {"tasks": (shown.opened,)}
         session.change(lambda s: s.with_filter(**change))
         st.rerun()
 
 
-def _task_row(key: str, title: str, about: str, count: int) -> dict[str, object]:
-    return {"key": key, "cells": {"title": title, "about": about, "runs": f"{count:,}"}}
+def _task_row(title: str, about: str, count: int) -> charts.Row:
+    return {"title": title, "about": about, "runs": f"{count:,}"}
 
 
 def runs_section(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
@@ -174,24 +172,25 @@ def _draw_runs(
     state = session.state
     with_task = len({entry.task for entry in shown}) > 1
     known = {entry.key for entry in entries}
-    drawn = draw_table(
-        [
-            column("title", "run", "open", sort=True, wrap=True),
-            column("accuracy", "score", "strip", sort=True, wrap=True),
-            column("seconds", "trained in", "number", sort=True, minor=True),
-            column("when", "when", sort=True, minor=True),
-            column("tags", "tags", "tags", minor=True),
-            column("bytes", "size", "number", sort=True, minor=True),
-            column("owner", "owner", sort=True, minor=True),
-        ],
+    columns = {
+        "title": charts.Column("run", "open", sort=True, wrap=True),
+        "accuracy": charts.Column("score", "strip", sort=True, wrap=True),
+        "seconds": charts.Column("trained in", "number", sort=True, minor=True),
+        "when": charts.Column("when", sort=True, minor=True),
+        "tags": charts.Column("tags", "tags", minor=True),
+        "bytes": charts.Column("size", "number", sort=True, minor=True),
+        "owner": charts.Column("owner", sort=True, minor=True),
+    }
+    table = charts.Table(
+        columns,
         [_row(entry, visitor, with_task) for entry in shown],
-        key="runs-table",
-        label="Runs on this server",
-        caption="Score: the median over the seeds, and a dot for each seed. Losses are in nats; those of different "
+        "Runs on this server",
+        "Score: the median over the seeds, and a dot for each seed. Losses are in nats; those of different "
         "tokens or contexts cannot be compared, so only shares of right answers are sorted.",
-        chosen=[run for run in state.runs if run in known],
-        sort=state.column or None,
+        keys=[entry.key for entry in shown],
     )
+    chosen = [run for run in state.runs if run in known]
+    drawn = draw_rows(table, "runs-table", chosen=chosen, sort=state.column or None)
     session.state = replace(state, runs=drawn.chosen, sort=drawn.sort or "-created", run=drawn.opened or state.run)
     if session.state.column != state.column:
         st.rerun()  # other runs may be the first ones now
@@ -236,29 +235,22 @@ def _owner(entry: Entry, visitor: Visitor) -> str:
     return f"{owner}, pinned" if entry.pinned else owner
 
 
-def _row(entry: Entry, visitor: Visitor, with_task: bool) -> dict[str, object]:
+def _row(entry: Entry, visitor: Visitor, with_task: bool) -> charts.Row:
     score = find_score(entry)
     name = entry.folder if entry.shipped else entry.key
     generated = generated_name(entry) if entry.name else ""
     detail = ", ".join(part for part in (generated, describe_end(entry), name) if part)
     return {
-        "key": entry.key,
-        "cells": {
-            "title": {
-                "text": display_name(entry, with_task=with_task),
-                "colour": MODELS[entry.model].colour,
-                "detail": detail,
-            },
-            "accuracy": {
-                "text": score.text,
-                "detail": describe_measurement(entry),
-                "values": [round(value, 4) for value in score.values],
-                "sort": "" if score.median is None else score.median,
-            },
-            "seconds": {"text": format_duration(entry.seconds), "sort": entry.seconds},
-            "when": {"text": format_age(entry.created), "sort": entry.created.timestamp()},
-            "tags": {"tags": list(entry.tags)},
-            "bytes": {"text": format_bytes(entry.bytes), "sort": entry.bytes},
-            "owner": _owner(entry, visitor),
-        },
+        "title": charts.Cell(display_name(entry, with_task=with_task), MODELS[entry.model].colour, detail=detail),
+        "accuracy": charts.Cell(
+            score.text,
+            values=[round(value, 4) for value in score.values],
+            detail=describe_measurement(entry),
+            sort="" if score.median is None else score.median,
+        ),
+        "seconds": charts.Cell(format_duration(entry.seconds), sort=entry.seconds),
+        "when": charts.Cell(format_age(entry.created), sort=entry.created.timestamp()),
+        "tags": charts.Cell("", tags=entry.tags),
+        "bytes": charts.Cell(format_bytes(entry.bytes), sort=entry.bytes),
+        "owner": _owner(entry, visitor),
     }

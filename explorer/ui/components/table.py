@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
 
+from explorer.charts import Table
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.document import Document
 
@@ -36,6 +37,27 @@ def strip_cell(text: str, values: Iterable[SupportsFloat], digits: int = 4, **mo
     return {"text": text, "values": [round(float(value), digits) for value in values], **more}
 
 
+def draw_rows(table: Table, key: str, *, chosen: Sequence[str] | None = None, sort: str | None = None) -> TableState:
+    """Draw a table whose rows, which have keys, can be opened, chosen and sorted.
+
+    chosen: keys of the chosen rows; None if rows cannot be chosen
+    sort: key of a column, with a leading minus for descending order
+    """
+    event = pop_event(key, "chosen")
+    if chosen is not None and isinstance(event, list):
+        keys = {*table.keys, *chosen}
+        chosen = [one for one in event if isinstance(one, str) and one in keys]
+    event = pop_event(key, "sort")
+    sortable = [name for name, column in table.columns.items() if column.sort]
+    if isinstance(event, str) and event.removeprefix("-") in sortable:
+        sort = event
+    event = pop_event(key, "open")
+    opened = event if isinstance(event, str) and event in table.keys else None
+    select = None if chosen is None else {"chosen": list(chosen), "most": None}
+    mount_table({**table.data(key), "select": select, "sort": sort}, key)
+    return TableState(tuple(chosen or ()), sort, opened)
+
+
 def draw_table(
     columns: Sequence[Mapping[str, object]],
     rows: Sequence[Mapping[str, object]],
@@ -43,32 +65,13 @@ def draw_table(
     key: str,
     label: str,
     caption: str | None = None,
-    chosen: Sequence[str] | None = None,
-    max_chosen: int | None = None,
-    sort: str | None = None,
-) -> TableState:
-    """Draw a table whose rows can be selected, sorted and opened; see `static/components/table/view.js`.
+) -> None:
+    """Draw a table; see `static/components/table/view.js`.
 
     columns: as `column` returns them.
-    rows: the cells of each row, by the key of their column; or {"cells": …} with more about the row, such as its key.
-        A cell that is only a text may be given as such.
-    chosen: keys of the selected rows; None if rows cannot be selected.
-    max_chosen: the largest number of selected rows; None for no limit.
-    sort: key of a column, with a leading minus for descending order.
+    rows: the cells of each row, by the key of their column; or {"cells": …} with more about the row.
     """
-    event = pop_event(key, "chosen")
-    if chosen is not None and isinstance(event, list):
-        keys = {row.get("key") for row in rows} | set(chosen)
-        chosen = [one for one in event if isinstance(one, str) and one in keys][:max_chosen]
-    event = pop_event(key, "sort")
-    if isinstance(event, str) and any(c.get("sort") and c["key"] == event.removeprefix("-") for c in columns):
-        sort = event
-    event = pop_event(key, "open")
-    opened = event if isinstance(event, str) and any(row.get("key") == event for row in rows) else None
-    select = None if chosen is None else {"chosen": list(chosen), "most": max_chosen}
-    data = {**_table_data(columns, rows, key, label, caption), "select": select, "sort": sort}
-    mount_table(data, key)
-    return TableState(tuple(chosen or ()), sort, opened)
+    mount_table(_table_data(columns, rows, key, label, caption), key)
 
 
 def mount_table(data: Mapping[str, object], key: str) -> None:
