@@ -6,14 +6,16 @@ Start it with `streamlit run app.py`.
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import streamlit as st
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
@@ -28,7 +30,7 @@ from explorer.errors import LineageError, StoreError
 from explorer.jobs.service import service
 from explorer.labs.depth import stack_measurements
 from explorer.lessons.parse import read_lessons
-from explorer.program_files import STATIC_FILES
+from explorer.program_files import LAB_FILES, STATIC_FILES
 from explorer.run_store import storage
 from explorer.sweeps.driver import sweep_driver
 from explorer.ui.base_path import base_path
@@ -52,6 +54,7 @@ server_log.configure()  # before the server logs its start
 memory.start()
 log = logging.getLogger("explorer.app")
 INDEX_PAGE = files("streamlit") / "static" / "index.html"
+_COMPONENT_FILE = re.compile(r"\w+/components/\w+/\w+\.(js|css)", re.ASCII)
 
 
 class CachedStaticFiles(StaticFiles):
@@ -67,6 +70,15 @@ class CachedStaticFiles(StaticFiles):
         if path.endswith(".gz"):
             response.headers["Content-Encoding"] = "gzip"
         return response
+
+
+class ComponentFiles(CachedStaticFiles):
+    """The JavaScript and CSS of the components in the folders of the labs, and nothing else of these folders."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        if not _COMPONENT_FILE.fullmatch(PurePath(path).as_posix()):
+            raise HTTPException(404)
+        return await super().get_response(path, scope)
 
 
 def announce_start() -> None:
@@ -145,7 +157,8 @@ def below_base_path(*routes: BaseRoute) -> list[BaseRoute]:
 
 ROUTES: list[Mount | Route] = [
     # revalidated at every request, sent only when changed
-    Mount("/assets/lineage", CachedStaticFiles(STATIC_FILES, "no-cache")),
+    Mount("/assets/static", CachedStaticFiles(STATIC_FILES, "no-cache")),
+    Mount("/assets/labs", ComponentFiles(LAB_FILES, "no-cache")),
     Mount("/assets/vendor", CachedStaticFiles(STATIC_FILES / "vendor", "max-age=86400")),
     Route("/operator", visitors.operator_endpoint, methods=["GET", "POST"]),
     *operator_endpoints.ROUTES,

@@ -4,6 +4,6 @@ import globals from "globals";
 export default [
   { ignores: ["explorer/static/vendor/"] },
   js.configs.recommended,
-  { files: ["explorer/static/**/*.js"], languageOptions: { globals: globals.browser } },
-  { files: ["tests/static/**/*.mjs"], languageOptions: { globals: globals.nodeBuiltin } },
+  { files: ["explorer/**/*.js"], languageOptions: { globals: globals.browser } },
+  { files: ["tests/**/*.mjs"], languageOptions: { globals: globals.nodeBuiltin } },
 ];

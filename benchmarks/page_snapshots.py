@@ -29,7 +29,7 @@ from tests.pages import screen
 
 app = typer.Typer(add_completion=False)
 _OMITTED = re.compile(r"\d[\d.,]* (s|min|h|ms)\b")  # durations
-_HIDDEN_KEYS = {"address", "page_run", "version", "hoverinfo", "template"}
+_HIDDEN_KEYS = {"address", "page_run", "version", "hoverinfo", "template", "folder"}
 _STYLE = re.compile(r"\.(layout|line|marker|font|textfont|fillcolor|textposition|cliponaxis|connectgaps|mode)\b")
 
 

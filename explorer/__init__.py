@@ -46,11 +46,11 @@ else:
 
 # `from explorer.generation import generate` imports the module when it is first used, and so in all these packages.
 import_lazily(
-    *("explorer.api", "explorer.experiments", "explorer.export", "explorer.figures", "explorer.generation"),
-    *("explorer.hub", "explorer.lessons", "explorer.model", "explorer.models", "explorer.run_store"),
-    *("explorer.run_store.archive", "explorer.sweeps", "explorer.tasks", "explorer.tasks.sentiment"),
-    *("explorer.tasks.seq2seq", "explorer.tasks.text", "explorer.training", "explorer.training.objectives"),
-    *("explorer.inspection", "explorer.inspection.attention", "explorer.inspection.language"),
-    *("explorer.inspection.pretrained", "explorer.inspection.recurrent", "explorer.inspection.seq2seq"),
-    *("explorer.inspection.transformer", "explorer.inspection.words"),
+    *("explorer.api", "explorer.experiments", "explorer.export", "explorer.figures", "explorer.figures.runs"),
+    *("explorer.generation", "explorer.hub", "explorer.lessons", "explorer.model", "explorer.models"),
+    *("explorer.run_store", "explorer.run_store.archive", "explorer.sweeps", "explorer.tasks"),
+    *("explorer.tasks.sentiment", "explorer.tasks.seq2seq", "explorer.tasks.text", "explorer.tokenization"),
+    *("explorer.training", "explorer.training.objectives", "explorer.inspection", "explorer.inspection.attention"),
+    *("explorer.inspection.language", "explorer.inspection.pretrained", "explorer.inspection.recurrent"),
+    *("explorer.inspection.seq2seq", "explorer.inspection.transformer", "explorer.inspection.words"),
 )

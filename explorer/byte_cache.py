@@ -12,7 +12,7 @@ import threading
 import types
 from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
@@ -20,6 +20,7 @@ from cachetools.keys import hashkey
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_K = TypeVar("_K")
 MAX_BYTES = 64_000_000  # of all values together
 _SHARED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, threading.Thread)
 _ARRAYS = (("numpy", "ndarray"), ("torch", "Tensor"))
@@ -111,6 +112,18 @@ def cached(key: Callable[..., Hashable] = hashkey) -> Callable[[Callable[_P, _R]
         return look_up
 
     return decorate
+
+
+class Once(Generic[_K, _R]):
+    """Values that are computed once, however many threads ask for them, and whose keys can be dropped together."""
+
+    def get(self, key: _K, make: Callable[[], _R]) -> _R:
+        """Return the value of a key; see `get_or_compute`."""
+        return get_or_compute((self, key), make)
+
+    def drop_where(self, condition: Callable[[_K], bool]) -> None:
+        """Forget the values of all keys for which the condition holds."""
+        drop_where(lambda key: key[0] is self and condition(key[1]))
 
 
 class _Turn:

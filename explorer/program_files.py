@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -16,3 +17,14 @@ APP = APP_FOLDER / "app.py"
 LESSONS = APP_FOLDER / "lessons"
 PRETRAINED = APP_FOLDER / "pretrained"
 STATIC_FILES = PACKAGE / "static"
+LAB_FILES = PACKAGE / "labs"
+
+
+@cache
+def component_folders() -> dict[str, str]:
+    """Return the folder of each browser component in the package, by its name.
+
+    It is in its lab, or in `static/components` if several pages use it.
+    """
+    views = (*STATIC_FILES.glob("components/*/view.js"), *LAB_FILES.glob("*/components/*/view.js"))
+    return {view.parent.name: view.parent.relative_to(PACKAGE).as_posix() for view in views}

@@ -20,7 +20,7 @@ FILES = {
     "LSTM": "models/lstm.py",
     "GRU": "models/gru.py",
     "Plain RNN": "models/rnn.py",
-    "The computation on this page": "static/components/gates_by_hand/math.js",
+    "The computation on this page": "labs/gates/components/gates_by_hand/math.js",
 }
 PAPERS = (
     (

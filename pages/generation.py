@@ -17,7 +17,7 @@ FILES = {
     "Choosing a token": "generation/sampling.py",
     "41 temperatures at once": "generation/temperature_grid.py",
     "Generation": "generation/generate.py",
-    "In the browser": "static/components/temperature/sampling.js",
+    "In the browser": "labs/generation/components/temperature/sampling.js",
 }
 PAPERS = (
     (

@@ -18,7 +18,7 @@ FILES = {
     "The model’s masks": "models/transformer_tagger.py",
     "The sentences": "tasks/sequence_labelling/grammar_text.py",
     "Their evaluation": "tasks/sequence_labelling/rows.py",
-    "This page’s arithmetic": "static/components/masks/math.js",
+    "This page’s arithmetic": "labs/masks/components/masks/math.js",
 }
 
 

@@ -19,7 +19,7 @@ FILES = {
     "Sinusoidal and rotary positions": "models/transformer_decoder.py",
     "The copying model": "models/transformer_tagger.py",
     "The two sentences": "inspection/transformer/positions.py",
-    "This page’s arithmetic": "static/components/positions/math.js",
+    "This page’s arithmetic": "labs/positions/components/positions/math.js",
 }
 PAPERS = (
     (

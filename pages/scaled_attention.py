@@ -22,7 +22,7 @@ from explorer.ui.state.widgets import bind_widget, reset_button
 SOURCES = {"tables": "Small tables", "model": "A trained model"}
 FILES = {
     "The encoder": "models/transformer_encoder.py",
-    "The tables on this page": "static/components/dot_product/math.js",
+    "The tables on this page": "labs/scaled_attention/components/dot_product/math.js",
     "Random vectors": "inspection/transformer/softmax_scaling.py",
     "The first token": "inspection/pretrained/first_token.py",
 }

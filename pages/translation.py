@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from explorer import ui
 from explorer.labs.translation import (
     ablation,
     alignment,
@@ -21,7 +22,7 @@ from explorer.labs.translation.real_model import real_translation
 from explorer.labs.translation.state import TranslationState
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import empty_panel, escape_markdown, lead, page_head, show_problems
+from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.real_model_section import real_model_section
@@ -69,12 +70,12 @@ def page(session: PageSession[TranslationState]) -> None:
     with page_section("lengths", f"Accuracy {kind}", heading=False):
         draw_earlier_note(request)
         if finding := findings.exact_match_finding(finished, state.task):
-            st.subheader(escape_markdown(finding), anchor=False)
+            ui.headline(finding)
             if state.task == "pairs":
-                training_chart.results_table(state, finished, views)
+                ui.draw_now(training_chart.table_view, state, finished, views)
                 errors.section(state, views)
             else:
-                training_chart.exact_match_chart(state, finished)
+                ui.draw_now(training_chart.exact_match_view, state, finished)
         else:
             empty_panel("No finished run with these settings yet.", 120)
     if not request.offers_missing:

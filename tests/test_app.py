@@ -123,9 +123,11 @@ def test_a_port_in_use_is_one_sentence(server: Server) -> None:
 
 
 def test_static_files_are_revalidated_and_sent_only_when_changed(server: Server) -> None:
-    static = ROOT / "explorer/static"
-    for file in sorted(file for file in static.rglob("*") if file.is_file()):
-        address = f"/assets/lineage/{file.relative_to(static).as_posix()}"
+    package = ROOT / "explorer"
+    files = [file for file in package.glob("static/**/*") if file.is_file()]
+    files += [file for folder in program_files.component_folders().values() for file in (package / folder).iterdir()]
+    for file in sorted(set(files)):
+        address = f"/assets/{file.relative_to(package).as_posix()}"
         response, body = get(server, address)
         assert (response.status, response.headers["Cache-Control"]) == (200, "no-cache")
         assert body == file.read_bytes()
@@ -143,20 +145,30 @@ def test_plotly_is_the_released_one_cached_by_the_browser_and_compressed(server:
     assert version and version[1].decode() == get_plotlyjs_version().split(".")[0], "figures are made for this version"
 
 
-def test_nothing_outside_the_two_folders_is_served(server: Server) -> None:
+def test_nothing_but_static_files_and_components_is_served(server: Server) -> None:
     streamlit_page = get(server, "/")[1]
     for path in (
-        "/assets/lineage/../catalogue.py",
-        "/assets/lineage/..%2fcatalogue.py",
-        "/assets/lineage/%2e%2e/catalogue.py",
-        "/assets/lineage/%2e%2e%2f%2e%2e%2f%2e%2e%2fapp.py",
-        "/assets/lineage/..%5c..%5capp.py",
+        "/assets/static/../catalogue.py",
+        "/assets/static/..%2fcatalogue.py",
+        "/assets/static/%2e%2e/catalogue.py",
+        "/assets/static/%2e%2e%2f%2e%2e%2f%2e%2e%2fapp.py",
+        "/assets/static/..%5c..%5capp.py",
+        "/assets/labs/masks/findings.py",
+        "/assets/labs/masks/__init__.py",
+        "/assets/labs/masks/components/masks/../../findings.py",
+        "/assets/labs/masks/components/masks/..%2f..%2ffindings.py",
+        "/assets/labs/masks/components/masks/%2e%2e/%2e%2e/findings.py",
+        "/assets/labs/masks/components/masks/..%5c..%5cfindings.py",
+        "/assets/labs/masks/components/masks/",
+        "/assets/labs/context/context_use.json",
+        "/assets/labs/../catalogue.py",
+        "/assets/labs/",
         "/assets/vendor/../../../../../etc/passwd",
         "/assets/vendor/..%2f__init__.py",
         "/assets/vendor//etc/passwd",
-        "/assets/lineage/",
+        "/assets/static/",
         "/assets/",
-        "/assets/lineage/nothing.js",
+        "/assets/static/nothing.js",
         "/app.py",
         "/pages/home.py",
         "/pretrained/negation-single-rnn/card.json",
@@ -187,7 +199,7 @@ def test_a_page_sets_a_cookie_and_assets_and_jobs_do_not(server: Server) -> None
     page, _ = get(server, "/", Accept="text/html")
     cookie, *attributes = page.headers["Set-Cookie"].split("; ")
     assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(attributes)
-    for path in ("/", "/assets/lineage/shared/base.css", "/jobs"):
+    for path in ("/", "/assets/static/shared/base.css", "/jobs"):
         response, body = get(server, path, Accept="text/html", Cookie=cookie)
         assert (response.status, response.headers["Set-Cookie"]) == (200, None)
     assert json.loads(body) == {"jobs": []}

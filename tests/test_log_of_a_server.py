@@ -126,11 +126,11 @@ def test_below_a_path_everything_is_there_and_nothing_elsewhere(server: Server) 
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", headers=PAGE, trust_env=False) as browser:
         for path in ("/", "/negation", "/operator", "/jobs", "/lesson-sheet/pieces", "/_stcore/health"):
             assert browser.get(f"/a/b{path}").status_code == 200
-        style = browser.get("/a/b/assets/lineage/shared/base.css").content
+        style = browser.get("/a/b/assets/static/shared/base.css").content
         assert style == (ROOT / "explorer/static/shared/base.css").read_bytes()
         assert "no class" in browser.get("/a/b/class/AAAA").json()["problem"]
         assert browser.get("/a/b/results/aaaa").status_code == 410
-        for path in ("/jobs", "/operator", "/assets/lineage/shared/base.css", "/_stcore/health", "/a/jobs"):
+        for path in ("/jobs", "/operator", "/assets/static/shared/base.css", "/_stcore/health", "/a/jobs"):
             assert browser.get(path).status_code == 404
         browser.cookies.clear()
         assert "Path=/a/b" in browser.get("/a/b/").headers["Set-Cookie"].split("; ")

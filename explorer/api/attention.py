@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float32
+from jaxtyping import Float32
 from numpy import ndarray
 
-from explorer.api.arguments import as_whole_number, require_flag, require_whole_number, warn
+from explorer.api.arguments import as_whole_number, require_flag, require_text, require_whole_number, warn
 from explorer.api.components import NotebookComponent
 from explorer.api.embedding import arrays_address, json_address
 from explorer.errors import InvalidSetting, shorten
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 1_000_000  # of the weights of all steps of the slider together
 _MIN_SNAPSHOTS = 3  # a run with fewer has no training slider
 _MAX_ANSWERS = 5
+Read: TypeAlias = tuple[TokenizedInput, TextAttention]  # a text and the attention to it
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +137,9 @@ def attention(model: Model, text: str, seed: int, step: int, part: Part = "") ->
     return Attention(weights, found.queries, found.keys, model.title, text, seed, step, model, part, given.unread)
 
 
-def read_text(model: Model, text: str, seed: int, step: int, part: Part = "") -> tuple[TokenizedInput, TextAttention]:
+def read_text(model: Model, text: object, seed: int, step: int, part: Part = "") -> Read:
     """Return the tokens of a text and the attention to them. Raises LineageError."""
+    text = require_text(text)
     if isinstance(model, RunModel) and isinstance(model.config.task, TRANSLATION_CONFIGS):
         raise InvalidSetting(
             "This run translates: its attention is shown by plot(). Patching, logit attribution and show() need a "
@@ -181,10 +183,10 @@ class _State:
 def _attention_component(attention: Attention, layer: int, head: int, live: bool) -> NotebookComponent:
     """Return the component of an attention; see `Attention.show`. Raises InvalidSetting."""
     model = attention.model
-    _, found = read_text(model, attention.text, attention.seed, attention.step, attention.part)
+    given, found = read_text(model, attention.text, attention.seed, attention.step, attention.part)
     check_head(found.model.layout, layer, head)
     state = _State([layer, head], attention.step, model.default_query(found.queries))
-    snapshots = _snapshots(attention, found)  # without intervention, so no event changes them
+    snapshots = _snapshots(attention, given)  # without intervention, so no event changes them
 
     def on_event(event: str, value: Any) -> dict[str, object] | None:
         """Apply an event; return the new data if the model has to answer."""
@@ -246,30 +248,24 @@ def _component_data(attention: Attention, state: _State, snapshots: Mapping[str,
     }
 
 
-def _snapshots(attention: Attention, found: TextAttention) -> dict[str, object] | None:
+def _snapshots(attention: Attention, given: TokenizedInput) -> dict[str, object] | None:
     """Return the data of the training slider: the weights at evenly spaced steps, as many as fit into MAX_BYTES.
 
     None for a model with too few stored steps.
     """
     model, steps = attention.model, list(attention.model.steps)
-    if len(steps) < _MIN_SNAPSHOTS or found.keys != found.queries:
+    if len(steps) < _MIN_SNAPSHOTS:
         return None
-
-    def weights_after(step: int) -> Float[ndarray, "layers heads query key"]:
-        given, same = read_text(model, attention.text, attention.seed, step, attention.part)
-        return attend(same.model, given.ids).weights
-
-    last = weights_after(steps[-1])
-    causal = is_causal(last)
-    most = max(2, MAX_BYTES // pack_weights(last, causal).nbytes)
+    replica, causal = model.seeds.index(attention.seed), is_causal(attention.weights)
+    most = max(2, MAX_BYTES // pack_weights(attention.weights, causal).nbytes)
     if len(steps) > most:
         steps = [steps[round(i)] for i in np.linspace(0, len(steps) - 1, most)]
-    weights = np.stack([pack_weights(weights_after(step), causal) for step in steps])
+    weights = [pack_weights(attend(model.module(replica, step), given.ids).weights, causal) for step in steps]
     return {
         "steps": steps,
-        "curve": model.held_out_losses(model.seeds.index(attention.seed)),
+        "curve": model.held_out_losses(replica),
         "unit": "nats",
-        "address": json_address({"address": arrays_address({"weights": weights})}),
+        "address": json_address({"address": arrays_address({"weights": np.stack(weights)})}),
     }
 
 

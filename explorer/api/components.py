@@ -23,7 +23,7 @@ class NotebookComponent:
     instead: the model in the kernel answers the actions of the user. HTML that nbconvert makes contains the
     page; after a notebook is opened again, JupyterLab shows a widget only when its cell is run again.
 
-    component: the name of its folder in `static/components`
+    component: the name of its folder
     title: the title of the page
     data: what its view.js draws
     on_event: called with the name and the value of an event; it returns the new data, or None if nothing is redrawn

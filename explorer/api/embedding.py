@@ -1,6 +1,6 @@
 """A component of the app as one text that needs no server: its JavaScript modules, its styles and its data.
 
-The modules are those that the app serves (`explorer/static`), unchanged but for the names in their imports: the browser
+The modules are those that the app serves, unchanged but for the names in their imports: the browser
 makes a module of each text (`static/shared/runtime/embed.js`). So there is no bundle that could be out of date.
 """
 
@@ -13,14 +13,14 @@ import posixpath
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 from safetensors.numpy import save
 
-STATIC = Path(__file__).parents[1] / "static"
+from explorer.program_files import PACKAGE, component_folders
+
 _IMPORT = re.compile(r'(?<=\bfrom )"(\.[^"]+)"|(?<=\bimport )"(\.[^"]+)"')
 _CSS_IMPORT = re.compile(r'@import url\("([^"]+)"\);[^\n]*')
 _HEIGHT = 640  # px of an iframe until its page has measured itself
@@ -43,7 +43,7 @@ def component_modules(name: str) -> tuple[tuple[str, str], ...]:
     An import names the path of a module as "import:PATH". Raises ValueError if two modules import each other.
     """
     found: dict[str, str] = {}
-    _add_module(f"components/{name}/view.js", found, ())
+    _add_module(f"{component_folders()[name]}/view.js", found, ())
     return tuple(found.items())
 
 
@@ -59,20 +59,20 @@ def _add_module(path: str, found: dict[str, str], importing: tuple[str, ...]) ->
         _add_module(imported, found, (*importing, path))
         return f'"import:{imported}"'
 
-    source = _IMPORT.sub(rename, (STATIC / path).read_text(encoding="utf-8"))
+    source = _IMPORT.sub(rename, (PACKAGE / path).read_text(encoding="utf-8"))
     found[path] = source
 
 
 @lru_cache
 def component_styles(name: str) -> str:
     """Return the style sheets of a component as one."""
-    files = ("shared/base.css", f"components/{name}/style.css", "shared/runtime/embed.css")
+    files = ("static/shared/base.css", f"{component_folders()[name]}/style.css", "static/shared/runtime/embed.css")
     return "\n".join(map(_read_styles, files))
 
 
 def _read_styles(path: str) -> str:
     folder = posixpath.dirname(path)
-    text = (STATIC / path).read_text(encoding="utf-8")
+    text = (PACKAGE / path).read_text(encoding="utf-8")
     return _CSS_IMPORT.sub(lambda match: _read_styles(posixpath.normpath(posixpath.join(folder, match[1]))), text)
 
 
@@ -109,7 +109,7 @@ def json_address(content: Mapping[str, object]) -> str:
 
 
 def _loader() -> str:
-    return (STATIC / "shared/runtime/embed.js").read_text(encoding="utf-8")
+    return (PACKAGE / "static/shared/runtime/embed.js").read_text(encoding="utf-8")
 
 
 def _arguments(name: str) -> str:

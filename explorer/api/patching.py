@@ -13,7 +13,7 @@ from jaxtyping import Float64
 from numpy import ndarray
 
 from explorer.api.arguments import require_text, require_whole_number
-from explorer.api.attention import read_text
+from explorer.api.attention import Read
 from explorer.errors import InvalidSetting, shorten
 from explorer.figures import notebook
 from explorer.inspection.attention.logit_attribution import LogitAttribution, attribute_logit
@@ -179,42 +179,25 @@ class AnswerParts:
         return f"AnswerParts({self.title}, “{self.outcome}”{against}, logit {self.logit:.3f})"
 
 
-def patching(
-    model: Model,
-    clean: str,
-    changed: str,
-    position: int | None,
-    answer: str | None,
-    contrast: str | None,
-    seed: int,
-    step: int,
+def patch(
+    model: Model, first: Read, other: Read, position: int | None, answer: str | None, contrast: str | None
 ) -> PatchedAnswers:
-    """Patch every state of a model; see `Run.patching`. Raises LineageError."""
-    first, found = read_text(model, require_text(clean), seed, step)
-    other, _ = read_text(model, require_text(changed), seed, step)
+    """Patch every state of a model that has read two texts; see `Run.patching`. Raises LineageError."""
+    (clean, found), (changed, _) = first, other
     at = _check_position(model, found, position)
-    patched = patch_states(found.model, first.ids, other.ids, at, *_find_outcomes(model, found, at, answer, contrast))
-    names = tuple(model.outcome_text(outcome, first.ids[: at + 1]) for outcome in patched.outcomes)
-    return PatchedAnswers(first.tokens, other.tokens, names, model.title, patched)
+    outcomes = _find_outcomes(model, found, at, answer, contrast)
+    patched = patch_states(found.model, clean.ids, changed.ids, at, *outcomes)
+    names = tuple(model.outcome_text(outcome, clean.ids[: at + 1]) for outcome in patched.outcomes)
+    return PatchedAnswers(clean.tokens, changed.tokens, names, model.title, patched)
 
 
-def logit_attribution(
-    model: Model,
-    text: str,
-    position: int | None,
-    outcome: str | None,
-    contrast: str | None,
-    seed: int,
-    step: int,
-) -> AnswerParts:
+def attribute(model: Model, read: Read, position: int | None, outcome: str | None, contrast: str | None) -> AnswerParts:
     """Divide a logit among the parts of a model; see `Run.logit_attribution`. Raises LineageError."""
-    given, found = read_text(model, require_text(text), seed, step)
+    given, found = read
     at = _check_position(model, found, position)
     parts = attribute_logit(found.model, given.ids, at, *_find_outcomes(model, found, at, outcome, contrast))
-    names = [
-        "" if each is None else model.outcome_text(each, given.ids[: at + 1])
-        for each in (parts.outcome, parts.contrast)
-    ]
+    chosen = (parts.outcome, parts.contrast)
+    names = ["" if each is None else model.outcome_text(each, given.ids[: at + 1]) for each in chosen]
     return AnswerParts(given.tokens, names[0], names[1], model.title, parts)
 
 

@@ -10,26 +10,26 @@ from typing import Any
 
 from explorer.errors import Diverged
 from explorer.lazy_libraries import torch
+from explorer.training import events as training_events
+from explorer.training import recorder as recording
+from explorer.training import train as training
 from explorer.training.config import RunConfig
 from explorer.training.record import Record, describe_lowest_loss
 
 
 def train_config(config: RunConfig, progress: bool | None = None, before: Record | None = None) -> Record:
     """Train a configuration, from the end of the record `before` if there is one. See `train`."""
-    from explorer.training.events import Event, Step
-    from explorer.training.recorder import Recorder, as_checkpoint
-    from explorer.training.train import train as training_events
-
-    recorder = Recorder(config, before)
+    recorder = recording.Recorder(config, before)
     last = max(before.snapshots) if before else 0
     start, before_seconds, threads = time.perf_counter(), recorder.seconds, torch.get_num_threads()
-    events: Iterator[Event] = training_events(config, as_checkpoint(last, before.snapshots[last]) if before else None)
+    resumed = recording.as_checkpoint(last, before.snapshots[last]) if before else None
+    events: Iterator[training_events.Event] = training.train(config, resumed)
     try:
         with progress_bar(progress, config.title, "step", config.steps, recorder.step) as bar:
             for event in events:
                 recorder.seconds = before_seconds + time.perf_counter() - start
                 recorder.add(event)
-                if isinstance(event, Step):
+                if isinstance(event, training_events.Step):
                     bar.update()
         record = recorder.record()
         if note := describe_lowest_loss(config, record.curves):

@@ -104,7 +104,7 @@ class RealModel:
         if part and part not in self.parts:
             possible = f"Give one of {', '.join(self.parts)}." if self.parts else "It has one kind only. Leave it out."
             raise InvalidSetting(f"{self.name} has no attention of the kind {shorten(part)}. {possible}")
-        return attention.attention(self._model, require_text(text), 0, self._check_step(step) or 0, part)
+        return attention.attention(self._model, require_text(text), 0, self._model.check_step(step) or 0, part)
 
     def patching(
         self,
@@ -122,8 +122,9 @@ class RealModel:
         encoder–decoder and for a model that predicts nothing, too.
         """
         self._check_reads_one_text()
-        at = self._check_step(step) or 0
-        return patching.patching(self._model, clean, changed, position, answer, contrast, 0, at)
+        at = self._model.check_step(step) or 0
+        first, other = (attention.read_text(self._model, text, 0, at) for text in (clean, changed))
+        return patching.patch(self._model, first, other, position, answer, contrast)
 
     def logit_attribution(
         self,
@@ -139,8 +140,8 @@ class RealModel:
         Raises InvalidSetting for an encoder–decoder and for a model that predicts nothing, too.
         """
         self._check_reads_one_text()
-        at = self._check_step(step) or 0
-        return patching.logit_attribution(self._model, text, position, outcome, contrast, 0, at)
+        read = attention.read_text(self._model, text, 0, self._model.check_step(step) or 0)
+        return patching.attribute(self._model, read, position, outcome, contrast)
 
     # ---- Predictions and texts ----
 
@@ -154,7 +155,7 @@ class RealModel:
         For several texts the table has their rows one after the other and a column `text`. Raises InvalidSetting for a
         model that predicts nothing, and for a text without [MASK].
         """
-        texts, at = outputs.require_texts_to_predict(text), self._check_step(step)
+        texts, at = outputs.require_texts_to_predict(text), self._model.check_step(step)
         tables = [outputs.real_prediction_table(self._model, each, at) for each in texts]
         unread = [self._model.tokenize(each).unread for each in texts]
         warn(" ".join(filter(None, unread)))
@@ -184,7 +185,7 @@ class RealModel:
         Raises InvalidSetting for another kind of model, or an impossible value.
         """
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
-        return outputs.generate_text(self._model, require_text(prompt), tokens, sampling, self._check_step(step))
+        return outputs.generate_text(self._model, require_text(prompt), tokens, sampling, self._model.check_step(step))
 
     def temperature(
         self,
@@ -205,7 +206,7 @@ class RealModel:
         for a model that is no decoder, or an impossible value.
         """
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
-        generator, live = self._model.text_generator(step=self._check_step(step)), require_flag("live", live)
+        generator, live = self._model.text_generator(step=self._model.check_step(step)), require_flag("live", live)
         return temperature_component.temperature_component(
             self._model, generator, self.name, require_text(prompt), tokens, sampling, live
         )
@@ -216,7 +217,7 @@ class RealModel:
         The first token is missing, because nothing is read before it. Raises InvalidSetting for a model that is no
         decoder, and a text of fewer than two tokens.
         """
-        return outputs.surprisal_table(self._model, require_text(text), self._check_step(step))
+        return outputs.surprisal_table(self._model, require_text(text), self._model.check_step(step))
 
     def trace(
         self, text: str, *, replace: Mapping[str, traces.Replacement] | None = None, step: int | None = None
@@ -226,7 +227,7 @@ class RealModel:
         An encoder–decoder reads its own translation of the text as the input of the decoder.
         """
         given, module = self._model.tokenize(require_text(text)), self.model(step=step)
-        translation = [self._model.translate(given.ids, self._check_step(step))[:-1]] if self.parts else []
+        translation = [self._model.translate(given.ids, self._model.check_step(step))[:-1]] if self.parts else []
         inputs = tuple(torch.tensor([row]) for row in (given.ids, *translation))
         return traces.trace(module, given.tokens, inputs, replace)
 
@@ -235,7 +236,7 @@ class RealModel:
 
         Everything in this process that uses the model shares it.
         """
-        return self._model.module(step=self._check_step(step))
+        return self._model.module(step=self._model.check_step(step))
 
     def url(self, server: str = "http://localhost:8501") -> str:
         """Return the address of the model on the attention page of the app, which runs at `server`.
@@ -260,9 +261,6 @@ class RealModel:
         return f"<strong>{html.escape(self.name)}</strong><table>{rows}</table>"
 
     # ---- Helpers ----
-
-    def _check_step(self, step: int | None) -> int | None:
-        return self._model.check_step(step)
 
     def _check_reads_one_text(self) -> None:
         if self.parts:

@@ -263,7 +263,8 @@ class Run:
         (5, 5)
         """
         at = (self.seeds[self._index(seed)], self._check_step(step))
-        return patching.patching(self._model, clean, changed, position, answer, contrast, *at)
+        first, other = (attention.read_text(self._model, text, *at) for text in (clean, changed))
+        return patching.patch(self._model, first, other, position, answer, contrast)
 
     def logit_attribution(
         self,
@@ -288,8 +289,8 @@ class Run:
         >>> explorer.load("text-transformer").logit_attribution("O thou ha").table().columns.tolist()
         ['part', 'added']
         """
-        at = (self.seeds[self._index(seed)], self._check_step(step))
-        return patching.logit_attribution(self._model, text, position, outcome, contrast, *at)
+        read = attention.read_text(self._model, text, self.seeds[self._index(seed)], self._check_step(step))
+        return patching.attribute(self._model, read, position, outcome, contrast)
 
     def generate(
         self,
@@ -552,24 +553,11 @@ class Run:
         return self._latest
 
     def _check_step(self, step: int | None) -> int:
-        steps = self.steps
-        if step is None:
-            return self.step
-        if (wanted := as_whole_number(step)) not in steps:
-            raise InvalidSetting(
-                f"This run has no weights of step {shorten(step)}. Give one of {', '.join(map(str, steps))}."
-            )
-        return int(wanted or 0)
+        return self.step if step is None else _one_of("weights of step", step, self.steps)
 
     def _index(self, seed: int | str | None) -> int:
         """Return the position of a seed among those of the run; None is the first."""
-        if seed is None:
-            return 0
-        if (wanted := as_whole_number(seed)) not in self.seeds:
-            raise InvalidSetting(
-                f"This run has no seed {shorten(seed)}. Give one of {', '.join(map(str, self.seeds))}."
-            )
-        return self.seeds.index(int(wanted or 0))
+        return 0 if seed is None else self.seeds.index(_one_of("seed", seed, self.seeds))
 
     def _word_table(self) -> Any:
         if self.task != "word_vectors":
@@ -602,6 +590,14 @@ class Run:
         with tempfile.TemporaryDirectory() as work:
             store.write_run(self.source, Path(work) / "run")
             return {file: pack(store.load(Path(work) / "run"))}
+
+
+def _one_of(what: str, given: object, possible: Sequence[int]) -> int:
+    number = as_whole_number(given)
+    if number is None or number not in possible:
+        listed = ", ".join(map(str, possible))
+        raise InvalidSetting(f"This run has no {what} {shorten(given)}. Give one of {listed}.")
+    return number
 
 
 def plot_runs(runs: Sequence[Run], names: Sequence[str], metric: str | None) -> go.Figure:

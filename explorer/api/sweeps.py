@@ -13,7 +13,9 @@ from explorer.api.run import Run
 from explorer.api.trainer import base_config, corpus_settings, data_settings
 from explorer.environment import check_executor
 from explorer.errors import InvalidSetting, UnknownRun, shorten
+from explorer.figures.runs import sweeps as sweep_figures
 from explorer.run_store import store
+from explorer.sweeps import picture
 from explorer.sweeps.controller import Plan
 from explorer.sweeps.driver import carry_out
 from explorer.sweeps.findings import result_details, result_finding, rule_sentences
@@ -152,10 +154,7 @@ class SweepResults:
 
     def plot(self) -> go.Figure:
         """Return a plotly figure: lines for one searched setting, a map for two, otherwise parallel coordinates."""
-        from explorer.figures.runs.sweeps import NOTEBOOK
-        from explorer.sweeps.picture import sweep_figure
-
-        return sweep_figure(self.definition, self._plan, NOTEBOOK)
+        return picture.sweep_figure(self.definition, self._plan, sweep_figures.NOTEBOOK)
 
     def __len__(self) -> int:
         return len(trials(self.definition))

@@ -33,3 +33,4 @@ from explorer.charts.table import Column as Column
 from explorer.charts.table import Row as Row
 from explorer.charts.table import Table as Table
 from explorer.charts.table import strip as strip
+from explorer.charts.waterfall import waterfall as waterfall

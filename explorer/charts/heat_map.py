@@ -15,7 +15,6 @@ from explorer.charts.chart import Readout, Trace
 from explorer.charts.rules import Rule
 from explorer.charts.style import INK, SOFT, escape_markup, figure, labelled_ticks
 
-_MOST_LABELS = 12  # of rows
 _CROWDED = 10  # rows or columns from which on tiles stand closer
 _MOST_SPOKEN = 60  # tiles whose texts are in the text alternative
 
@@ -35,6 +34,7 @@ class HeatMap:
     framed: row and column of the tile with a frame
     hover: what is shown at the pointer besides the value, for each tile; None: nothing at all
     words: the text alternative, if it is not made from the subject and the tiles
+    most_labels: rows up to which each has its label; of more rows, only every second, or fewer
     """
 
     subject: str
@@ -53,6 +53,7 @@ class HeatMap:
     hover: Sequence[Sequence[str]] | None = None
     rules: Sequence[Rule] = ()
     words: str = ""
+    most_labels: int = 12
 
     @property
     def text(self) -> str:
@@ -108,7 +109,7 @@ class HeatMap:
 
     def figure(self) -> go.Figure:
         rows, columns = self.values.shape
-        every = -(-rows // _MOST_LABELS)
+        every = -(-rows // self.most_labels)
         labels = [label if i % every == 0 else "" for i, label in enumerate(self.rows)]
         top = 64 if self.legend else 8
         if self.columns_on_top:

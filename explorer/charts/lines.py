@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 import plotly.graph_objects as go
@@ -51,6 +51,7 @@ class Line:
     values: Float[ndarray, " points"] | Float[ndarray, "points 3"]
     dots: Literal["", "filled", "hollow"] = ""
     width: float = 3.0
+    _: KW_ONLY
     statistic: str = "median"
     edges: tuple[str, str] = ("lowest seed", "highest seed")
     name: str = ""
@@ -123,7 +124,7 @@ class LineChart:
         labels = (
             [] if self.labels == "none" else [label for line in self.lines for label in self._end_label(line, x, y)]
         )
-        rules = [self._with_room(rule, y) for rule in self.rules]
+        rules = [self._place_text(rule, y) for rule in self.rules]
         return figure(
             *self.traces(),
             xaxis=x.layout(),
@@ -172,7 +173,7 @@ class LineChart:
         ]
         return round(min(max([self.margin, *needed]), 170))
 
-    def _with_room(self, rule: Rule, y: Axis) -> Rule:
+    def _place_text(self, rule: Rule, y: Axis) -> Rule:
         """Return a horizontal rule with its text below it, if lines come from above and there is room."""
         crossed = any(line.end and line.middle[0] > rule.at for line in self.lines)
         if rule.vertical or not rule.text or rule.far or not crossed or y.share(rule.at) < _ROOM_BELOW:

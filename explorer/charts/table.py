@@ -22,7 +22,7 @@ class Column:
     @property
     def data(self) -> dict[str, object]:
         """The column as the browser takes it: numbers on the right."""
-        return {**_given(self), "align": "right" if self.kind == "number" else "left"}
+        return {**_filled_fields(self), "align": "right" if self.kind == "number" else "left"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ class Cell:
     @property
     def data(self) -> dict[str, object]:
         """The cell as the browser takes it."""
-        return {k: v for k, v in _given(self).items() if k != "marked"} | ({} if self.marked else {"mark": None})
+        return {k: v for k, v in _filled_fields(self).items() if k != "marked"} | (
+            {} if self.marked else {"mark": None}
+        )
 
 
 Row: TypeAlias = Mapping[str, Cell | str]
@@ -81,7 +83,7 @@ def strip(text: str, values: Iterable[SupportsFloat], *, marked: bool = True) ->
     return Cell(text, values=[round(float(value), 4) for value in values], marked=marked)
 
 
-def _given(part: Column | Cell) -> dict[str, object]:
+def _filled_fields(part: Column | Cell) -> dict[str, object]:
     """Return the fields that are not empty."""
     values = {each.name: getattr(part, each.name) for each in fields(part)}
     return {

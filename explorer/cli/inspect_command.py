@@ -19,9 +19,8 @@ from explorer.hub.allowed import PREFIX
 from explorer.inspection.attention import alignment, attend, head_scores, logit_lens
 from explorer.inspection.words import labelling
 from explorer.lazy_libraries import np
-from explorer.model.model import Model
-from explorer.model.real_model import RealModel, find_real_model
-from explorer.model.run_model import RunModel
+from explorer.model import model as models
+from explorer.model import real_model, run_model
 from explorer.tasks.seq2seq.config import TRANSLATION_CONFIGS, source_ids, source_vocabulary, target_vocabulary
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.visible_text import escape_invisible
@@ -54,9 +53,9 @@ def inspect(
     if run.startswith(PREFIX):
         if replica:
             raise InvalidSetting(f"replica = {replica} is not possible: a real model has one state. Leave it out.")
-        rows, arrays = _inspect_text(find_real_model(run), text, 0, step, with_arrays=out is not None)
+        rows, arrays = _inspect_text(real_model.find_real_model(run), text, 0, step, with_arrays=out is not None)
     else:
-        model = RunModel(stored_run(run))
+        model = run_model.RunModel(stored_run(run))
         task = model.config.task
         if not isinstance(task, (LabellingConfig, *TRANSLATION_CONFIGS)):
             attend.check_attention(model.config)
@@ -70,17 +69,19 @@ def inspect(
     if out is not None:
         write_arrays(out, arrays, force)
     if rows[0]["kind"] == "token":
-        _print_tokens(rows, out, as_json, width=12 if run.startswith(PREFIX) else 5)
+        _print_tokens(rows, as_json, width=12 if run.startswith(PREFIX) else 5)
     else:
-        print_rows(rows, out, as_json)
+        print_rows(rows, as_json)
+    if out is not None and not as_json:
+        print(f"{out}, {out.stat().st_size:,} bytes")
 
 
 def _inspect_text(
-    model: Model, text: str, replica: int, step: int | None, with_arrays: bool
+    model: models.Model, text: str, replica: int, step: int | None, with_arrays: bool
 ) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
     """Return the scores of every head, of an encoder–decoder where each token of its translation attends."""
     given = model.tokenize(text)
-    if isinstance(model, RealModel):
+    if isinstance(model, real_model.RealModel):
         step = model.check_step(step)
     found = model.attention(given, "", replica, step)
     weights = attend.attend(found.model, given.ids).weights
@@ -88,7 +89,7 @@ def _inspect_text(
     if with_arrays:
         arrays = logit_lens.tap_arrays(found.model, given.ids) | {"tokens": np.array(given.tokens)}
     _warn_about_input(given)
-    if isinstance(model, RealModel) and model.parts:
+    if isinstance(model, real_model.RealModel) and model.parts:
         tokens = model.token_texts(model.translate(given.ids, step)[1:])
         mean = weights.mean(axis=(0, 1))
         return [_token_row(tokens[i], mean[i], given.tokens) for i in range(len(mean))], arrays
@@ -96,7 +97,7 @@ def _inspect_text(
 
 
 def _inspect_translation(
-    model: RunModel, task: Any, text: str, replica: int, step: int | None
+    model: run_model.RunModel, task: Any, text: str, replica: int, step: int | None
 ) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
     """Return each token of the translation of a source, and the source token with the highest mean attention weight."""
     module: Any = model.module(replica, step)
@@ -119,7 +120,7 @@ def _inspect_translation(
 
 
 def _inspect_labelling(
-    model: RunModel, task: LabellingConfig, text: str, replica: int, step: int | None, as_json: bool
+    model: run_model.RunModel, task: LabellingConfig, text: str, replica: int, step: int | None, as_json: bool
 ) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
     """Return the scores of every head on a row; without attention, the norm of the state at each position.
 
@@ -155,7 +156,7 @@ def _token_row(
     return row | {"looks_at": most, "source_token": source[most], "weight": round_or_none(weights[most])}
 
 
-def _print_tokens(rows: list[dict[str, Any]], out: Path | None, as_json: bool, width: int) -> None:
+def _print_tokens(rows: list[dict[str, Any]], as_json: bool, width: int) -> None:
     for row in rows:
         if as_json:
             print_json(row)
@@ -164,11 +165,9 @@ def _print_tokens(rows: list[dict[str, Any]], out: Path | None, as_json: bool, w
         source = escape_invisible(row.get("source_token", ""))
         where = f"{row['weight']:.3f} at {row['looks_at']} “{source}”" if "weight" in row else ""
         print(f"{escape_invisible(row['token']):{width}} {probability}{where}".rstrip())
-    if out is not None and not as_json:
-        print(f"{out}, {out.stat().st_size:,} bytes")
 
 
-def _check_replica_and_step(model: RunModel, replica: int, step: int | None) -> None:
+def _check_replica_and_step(model: run_model.RunModel, replica: int, step: int | None) -> None:
     """Raise InvalidSetting for a seed or a step that a run does not have."""
     replicas, steps = model.config.replicas, model.steps
     if not 0 <= replica < replicas:

@@ -23,9 +23,8 @@ from explorer.generation import generate as generate_texts
 from explorer.generation import sampling
 from explorer.hub.allowed import PREFIX
 from explorer.inspection import evaluate as evaluation
-from explorer.model.model import Model
-from explorer.model.real_model import find_real_model
-from explorer.model.run_model import RunModel
+from explorer.model import model as models
+from explorer.model import real_model, run_model
 from explorer.run_store import store
 from explorer.tasks.string import StringConfig
 from explorer.training.config import validate
@@ -107,8 +106,10 @@ def generate(
         "seed": seed,
     }
     settings = validate(sampling.Sampling, {name: value for name, value in given.items() if value is not None})
-    model: Model = find_real_model(run) if run.startswith(PREFIX) else RunModel(stored_run(run))
-    if isinstance(model, RunModel) and not isinstance(model.config.task, StringConfig):
+    model: models.Model = (
+        real_model.find_real_model(run) if run.startswith(PREFIX) else run_model.RunModel(stored_run(run))
+    )
+    if isinstance(model, run_model.RunModel) and not isinstance(model.config.task, StringConfig):
         stored_run(run, "text")  # refuses a run of another task
     generator, tokenizer = model.text_generator(), model.tokenizer
     assert tokenizer, "a language model has one"

@@ -15,9 +15,7 @@ from explorer.errors import InvalidSetting
 from explorer.hub.allowed import PREFIX
 from explorer.inspection.words import labelling
 from explorer.lazy_libraries import np
-from explorer.model import predictions
-from explorer.model.real_model import find_real_model
-from explorer.model.run_model import RunModel
+from explorer.model import predictions, real_model, run_model
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.dates import DatesConfig, parse_date
 from explorer.tasks.string import StringConfig
@@ -43,7 +41,7 @@ def predict(
     """
     if run.startswith(PREFIX):
         return _predict_with_real_model(run, sentence, as_json)
-    model = RunModel(stored_run(run))
+    model = run_model.RunModel(stored_run(run))
     task = model.config.task
     if isinstance(task, TextConfig | StringConfig | WordVectorsConfig):
         instead = f"generate {run} --prompt TEXT"
@@ -126,7 +124,7 @@ def _describe_correctness(each: labelling.PositionAnswer) -> str:
 
 def _predict_with_real_model(name: str, text: str, as_json: bool) -> None:
     """Print the most probable next tokens of a decoder, those at each mask of an encoder, or a translation."""
-    model = find_real_model(name)
+    model = real_model.find_real_model(name)
     found = predictions.predict_with_real_model(model, text, model.check_step(None))
     if unread := model.tokenize(text).unread:
         print(escape_invisible(unread), file=sys.stderr)

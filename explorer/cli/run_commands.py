@@ -20,6 +20,7 @@ from explorer.cluster import earlier_runs
 from explorer.environment import environment
 from explorer.errors import InvalidSetting
 from explorer.export import notebook
+from explorer.jobs import limits
 from explorer.number_format import format_bytes
 from explorer.program_files import PACKAGE
 from explorer.run_store import index, operations, storage
@@ -186,8 +187,6 @@ def import_run(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A zip file made by `export`.")], as_json: Json = False
 ) -> None:
     """Import a run from a zip file, after checking everything in it. A run that is stored is never replaced."""
-    from explorer.jobs import limits
-
     kept = read.import_zip(file, owner="", check_limits=limits.check)
     if as_json:
         print_json({"kind": "imported", "run": kept.key})

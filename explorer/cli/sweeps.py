@@ -17,15 +17,15 @@ from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, check_ne
 from explorer.cli.program import INTERRUPTED, SIGNAL_EXIT, print_json, program_name
 from explorer.cli.tables import print_columns, print_wrapped
 from explorer.cli.training import corpus_settings
+from explorer.csv_files import to_csv_file
 from explorer.errors import InvalidSetting
 from explorer.experiments.own_tables import held_out_settings
-from explorer.sweeps import driver, findings, results
+from explorer.sweeps import driver, findings, results, space
 from explorer.tasks.text import corpora
 from explorer.training.config import default_config, with_settings
 
 if TYPE_CHECKING:
     from explorer.sweeps.controller import Plan
-    from explorer.sweeps.space import Sweep
 
 _FIRST_LINE_SECONDS, _MOST_LINE_SECONDS = 10.0, 300.0  # between two lines of progress, which become rarer
 _SHOWN = ("state", "step")  # columns of the printed table after the settings
@@ -84,21 +84,18 @@ def sweep(
     Every trial is a run, which is stored. Runs that exist are not trained again. Ctrl-C stores what there is; the same
     command continues.
     """
-    from explorer.csv_files import to_csv_file
-    from explorer.sweeps.space import make_sweep
-
     if not task or not model:
         raise InvalidSetting("Give --task and --model.")
     if out is not None:
         check_new_file(out, force)
-    fixed, space = _parse_settings(settings or ())
+    fixed, searched = _parse_settings(settings or ())
     base = default_config(task, model)
     if corpus := corpus or str(fixed.pop("corpus", "")):
         fixed = corpus_settings(corpus, with_settings(base, held_out_settings(fixed))) | fixed
     base = with_settings(base, fixed)
-    definition = make_sweep(
+    definition = space.make_sweep(
         base,
-        space,
+        searched,
         seeds=seeds,
         search=search,
         number=trials,
@@ -153,7 +150,7 @@ def _parse_settings(settings: Sequence[str]) -> tuple[dict[str, object], dict[st
     return fixed, space
 
 
-def _print_table(definition: Sweep, table: Any) -> None:
+def _print_table(definition: space.Sweep, table: Any) -> None:
     names = [*definition.names, *_SHOWN, definition.metric, *_SPREAD, "run"]
     rows = [[_format_cell(value) for value in row] for row in table[names].itertuples(index=False)]
     print_columns(names, rows)
@@ -171,7 +168,7 @@ def _or_none(value: Any) -> Any:
 
 
 @contextmanager
-def _show_progress(definition: Sweep, as_json: bool) -> Iterator[Any]:
+def _show_progress(definition: space.Sweep, as_json: bool) -> Iterator[Any]:
     """Give a function to call with the plan: it shows how many runs have ended, on standard error."""
     live = not as_json and sys.stderr is not None and sys.stderr.isatty()
     wait = _FIRST_LINE_SECONDS

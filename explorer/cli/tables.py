@@ -80,8 +80,8 @@ def head_rows(found: head_scores.HeadScores) -> list[dict[str, Any]]:
     ]
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], out: Path | None, as_json: bool) -> None:
-    """Print rows as a table, with the size of the written file, or as JSON."""
+def print_rows(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    """Print rows as a table or as JSON."""
     if as_json:
         for row in rows:
             print_json(dict(row))
@@ -90,8 +90,6 @@ def print_rows(rows: Sequence[Mapping[str, Any]], out: Path | None, as_json: boo
     print(" ".join(f"{name:>10}" for name in named))
     for row in rows:
         print(" ".join(f"{_format_cell(row[name]):>10}" for name in named))
-    if out is not None:
-        print(f"{out}, {out.stat().st_size:,} bytes")
 
 
 def visible_token(token: str) -> str:

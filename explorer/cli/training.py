@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -34,16 +34,15 @@ from explorer.experiments import pretraining, trimming
 from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
 from explorer.inspection import evaluate
 from explorer.jobs import disk_space, limits
-from explorer.jobs.time_budget import fit_to_seconds
+from explorer.jobs.limits import fit_to_seconds
 from explorer.run_store import operations, storage, store
 from explorer.tasks.text.config import TextConfig
+from explorer.tokenization import text as tokenizers
 from explorer.training import events, objective, recorder
+from explorer.training import record as records
 from explorer.training.comparability import describe_tokens, loss_context
 from explorer.training.config import RunConfig, corpus_names, default_config, with_settings
 from explorer.visible_text import escape_invisible
-
-if TYPE_CHECKING:
-    from explorer.training.record import Record
 
 
 def train(
@@ -321,7 +320,7 @@ def _train_and_save(
     folder: Path,
     as_json: bool,
     compress: Callable[[store.StoredRun], store.StoredRun] | None = None,
-    before: Record | None = None,
+    before: records.Record | None = None,
     corpus: str | None = None,
 ) -> None:
     """Train a run, store it and print its result.
@@ -376,7 +375,7 @@ def _train_and_save(
     raise typer.Exit(SIGNAL_EXIT + received)
 
 
-def _checkpoint_writer(config: RunConfig, folder: Path, resumes: bool) -> Callable[[Record], None] | None:
+def _checkpoint_writer(config: RunConfig, folder: Path, resumes: bool) -> Callable[[records.Record], None] | None:
     """Return the function that stores a record on the way; None if a finished run would be replaced by it.
 
     resumes: whether the folder contains the beginning of this training
@@ -386,7 +385,7 @@ def _checkpoint_writer(config: RunConfig, folder: Path, resumes: bool) -> Callab
             return None
     write = store.write_run if resumes else store.save_run  # what another attempt has left is replaced as a whole
 
-    def save(record: Record) -> None:
+    def save(record: records.Record) -> None:
         nonlocal write
         try:
             write(record, folder)
@@ -397,7 +396,7 @@ def _checkpoint_writer(config: RunConfig, folder: Path, resumes: bool) -> Callab
     return save
 
 
-def _save(record: Record, folder: Path) -> store.StoredRun:
+def _save(record: records.Record, folder: Path) -> store.StoredRun:
     """Store a record. Raises InvalidSetting if the folder cannot be written."""
     try:
         saved = store.save_run(record, folder)
@@ -481,9 +480,7 @@ def _conditions(config: RunConfig) -> dict[str, str]:
 
 def _notes(run: store.StoredRun) -> list[str]:
     """Return a sentence if an earlier step was better, and for each setting that could not be fulfilled."""
-    from explorer.training.record import describe_lowest_loss
-
-    config, notes = run.config, list(filter(None, [describe_lowest_loss(run.config, run.curves)]))
+    config, notes = run.config, list(filter(None, [records.describe_lowest_loss(run.config, run.curves)]))
     if not isinstance(config.task, TextConfig):
         return notes
     loss = run.card.metrics["val_loss"].mean
@@ -493,9 +490,7 @@ def _notes(run: store.StoredRun) -> list[str]:
             f"A validation loss of {config.stop_at:g} was not reached: after {run.card.step:,} steps it is {found}."
         )
     if config.task.tokenizer != "char":  # the characters of the text determine its size
-        from explorer.tokenization.text import from_json
-
-        requested, given = config.task.vocabulary, len(from_json(run.tokenizer).tokens)
+        requested, given = config.task.vocabulary, len(tokenizers.from_json(run.tokenizer).tokens)
         if given < requested:
             notes.append(f"{requested:,} tokens were requested; this text gives {given:,}.")
     return notes

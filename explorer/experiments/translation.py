@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.training.config import RunConfig
@@ -10,47 +12,28 @@ SEEDS = 3
 TASKS = ("reverse", "copy", "dates")
 
 
-# One vector is drawn in the colour of the GRU: the colour says what connects encoder and decoder.
-_VECTOR = {"colour": MODELS["gru"].colour, "paper": MODELS["gru"].paper, "link": MODELS["gru"].link}
 # A step without attention is faster: with these steps the training takes about as long as with attention.
 _LONGER = {"reverse": 1_200, "copy": 1_200}
 _WIDE: dict[str, object] = {"model.hidden": 128}
+_encoder_decoder = partial(ModelVariant, model="encoder_decoder", seeds=SEEDS)
+# One vector is drawn in the colour of the GRU: the colour says what connects encoder and decoder.
+_one_vector = partial(
+    _encoder_decoder, steps=_LONGER, **{name: getattr(MODELS["gru"], name) for name in ("colour", "paper", "link")}
+)
 VARIANTS = {
     each.name: each
     for each in (
-        ModelVariant(
-            "vector",
-            "One vector",
-            "the model with one vector",
-            "one vector",
-            "6px,4px",
-            {},
-            "encoder_decoder",
-            seeds=SEEDS,
-            steps=_LONGER,
-            **_VECTOR,
+        _one_vector("vector", "One vector", "the model with one vector", "one vector", "6px,4px", {}),
+        _one_vector(
+            "wide", "One vector, twice as wide", "the model with the wider vector", "twice as wide", "solid", _WIDE
         ),
-        ModelVariant(
-            "wide",
-            "One vector, twice as wide",
-            "the model with the wider vector",
-            "twice as wide",
-            "solid",
-            _WIDE,
-            "encoder_decoder",
-            seeds=SEEDS,
-            steps=_LONGER,
-            **_VECTOR,
-        ),
-        ModelVariant(
+        _encoder_decoder(
             "additive",
             "Additive attention",
             "the model with additive attention",
             "attention",
             "solid",
             {"attention": "additive"},
-            "encoder_decoder",
-            seeds=SEEDS,
             steps={"dates": 400},
             paper="Bahdanau, Cho and Bengio 2015, Neural machine translation by jointly learning to align and "
             "translate",
@@ -65,8 +48,6 @@ VARIANTS = {
             {},
             "transformer_encoder_decoder",
             seeds=SEEDS,
-            paper=MODELS["transformer"].paper,
-            link=MODELS["transformer"].link,
         ),
     )
 }

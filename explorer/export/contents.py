@@ -172,7 +172,7 @@ def _sentences(config: RunConfig, task: NegationConfig | SentimentConfig) -> Exa
     elif (data := negation_data(task)) and task.corpus == "own":
         rows = own_sentences.sentence_rows(data)
         ids, labels = rows.ids, rows.labels
-        batches = [each[0] for each in own_sentences.batch_rows(data, config)]
+        batches = [each[0] for each in own_sentences.batch_rows(data, config.seeds, config.order, config.epochs, size)]
     else:
         purpose = f"order/{config.order}" if config.order else "order"
         sample, rng = torch.tensor(data.sample("train", config.seed)), generator(config.seed, purpose)

@@ -27,8 +27,8 @@ from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
+from explorer.training import objective as objectives
 from explorer.training.config import RunConfig, key
-from explorer.training.objective import objective_class
 from explorer.training.record import Record
 
 _TEMPLATES = "explorer.export.templates."
@@ -161,7 +161,7 @@ def _conditions(config: RunConfig) -> dict[str, Any]:
 
 def _settings(config: RunConfig, run: StoredRun | Record | None) -> str:
     """Return the constants of a program."""
-    objective = objective_class(config.task)
+    objective = objectives.objective_class(config.task)
     vocabulary = objective.parse_tokenizer(run.tokenizer)[1] if run and run.tokenizer else None
     names = ["learning_rate", "schedule", "warmup", "end", "clip", "weight_decay", *_OF_METHOD[config.optimiser.method]]
     training = {name: getattr(config.optimiser, name) for name in names} | {"steps": config.steps}

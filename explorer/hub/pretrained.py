@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from explorer.errors import InvalidSetting
 from explorer.hub.architectures import Kind
 from explorer.hub.attention import AttentionTaps, Call, attach_taps, recorded_calls
-from explorer.hub.decoder import PretrainedDecoder
+from explorer.models.context_window import window_start
 from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Intervention, Tap, record
 
@@ -285,28 +285,23 @@ class PretrainedModule(nn.Module):
         The output projection of an attention is the first linear map after it; the feedforward layer ends with the last
         linear map of the block. If the output of a block is its input plus the outputs of these two, its parts add up.
         """
-        wrappers = [wrapper for wrappers in self._blocks.values() for wrapper in wrappers]
         with recorded_calls() as calls:
-            measured = [_BlockMeasurement(wrapper, calls) for wrapper in wrappers]
+            measured = {
+                name: [_BlockMeasurement(wrapper, calls) for wrapper in wrappers]
+                for name, wrappers in self._blocks.items()
+            }
+            every = [each for of_stack in measured.values() for each in of_stack]
             try:
                 self._probe()
             finally:
-                for measurement in measured:
-                    measurement.remove()
+                for each in every:
+                    each.remove()
         self._projections = {
-            (name, wrapper.index): measurement.projection
-            for name, wrappers in self._blocks.items()
-            for wrapper in wrappers
-            for measurement in measured
-            if measurement.block is wrapper
+            (name, layer): each.projection for name, of_stack in measured.items() for layer, each in enumerate(of_stack)
         }
-        self.block_designs = {
-            name: measurement.design
-            for name, wrappers in self._blocks.items()
-            for measurement in measured
-            if measurement.block is wrappers[-1]  # the first block of some models has no norm before its attention
-        }
-        adds_up = self.kind == "decoder" and self.predicts and all(each.adds_up for each in measured)
+        # Of the last block: the first one of some models has no norm before its attention.
+        self.block_designs = {name: of_stack[-1].design for name, of_stack in measured.items()}
+        adds_up = self.kind == "decoder" and self.predicts and all(each.adds_up for each in every)
         self.linear_readout = self._find_readout() if adds_up else None
 
     @property
@@ -382,7 +377,7 @@ class _BlockMeasurement:
     """Watches one block in one forward pass."""
 
     def __init__(self, block: _Block, calls: Sequence[Call]) -> None:
-        self.block, self._calls = block, calls
+        self._calls = calls
         self.projection: Any = None
         self.adds_up = False
         self.design = BlockDesign()
@@ -432,6 +427,38 @@ class _BlockMeasurement:
     def remove(self) -> None:
         for hook in self._hooks:
             hook.remove()
+
+
+class PretrainedDecoder:
+    """Reads one text for each sample (a `generation.decoding.Decoder`); the cache is that of `transformers`.
+
+    next_logits: `PretrainedModule.next_logits` of a language model without encoder
+    samples: how many texts
+    context: the number of tokens that it attends to
+    """
+
+    def __init__(self, next_logits: Callable[[Tensor, Any], tuple[Tensor, Any]], samples: int, context: int) -> None:
+        self.next_logits, self.samples, self.context = next_logits, samples, context
+        self._cache: Any = None
+        self._recent_ids: list[Int[Tensor, " samples"]] = []  # the tokens in the window
+
+    @torch.inference_mode()
+    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
+        ids = ids[:, window_start(ids.shape[1], self.context) :]
+        self._recent_ids = list(ids.expand(self.samples, -1).unbind(1))
+        logits, self._cache = self.next_logits(ids, None)
+        if len(ids) == 1 and self.samples > 1:
+            self._cache.batch_repeat_interleave(self.samples)
+        return logits.expand(self.samples, -1)
+
+    @torch.inference_mode()
+    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+        if len(self._recent_ids) == self.context:
+            remaining = self._recent_ids[window_start(self.context + 1, self.context) :]
+            return self.read(torch.stack([*remaining, ids], dim=1))
+        self._recent_ids.append(ids)
+        logits, self._cache = self.next_logits(ids[:, None], self._cache)
+        return logits
 
 
 class PretrainedAttention:

@@ -18,7 +18,7 @@ from explorer.models.configs import NgramTextConfig
 from explorer.number_format import format_bytes, format_duration
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import negation_data
-from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.config import RunConfig, default_config, setting_declaration, with_settings
 
 # Settings whose lowering makes a training cheaper, in the order in which they are proposed, with their words.
 REDUCIBLE = {
@@ -217,3 +217,28 @@ def largest_value(given: int, allows: Callable[[int], bool]) -> int | None:
         else:
             high = middle
     return low or None
+
+
+def fit_to_seconds(config: RunConfig, seconds: float, min_evaluations: int = 0) -> RunConfig:
+    """Return the configuration with as many steps as fit into about this time, evaluations included.
+
+    The number of steps follows from the estimate of the time (`cost.py`), so wall-clock time never enters a run.
+
+    min_evaluations: if the run is evaluated at all, then at least so often, at shorter intervals if need be.
+
+    Raises InvalidSetting if the task is counted in epochs.
+    """
+    if not config.iterations:
+        raise InvalidSetting("A time can be given where training counts in steps; this task counts in epochs.")
+    if config.model_name == "ngram":
+        return config
+
+    def with_steps(steps: int) -> RunConfig:
+        every = config.evaluate_every
+        every = max(1, min(every, steps // min_evaluations)) if every and min_evaluations else every
+        return with_settings(config, {"iterations": steps, "evaluate_every": every})
+
+    most = setting_declaration(config, "iterations").metadata["high"]
+    steps = largest_value(most + 1, lambda steps: estimate_cost(with_steps(steps)).seconds <= seconds) or 1
+    digits = max(0, len(str(steps)) - 2)  # the estimate is good to about two digits
+    return with_steps(steps // 10**digits * 10**digits)

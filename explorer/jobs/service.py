@@ -53,7 +53,7 @@ class JobService:
         """scheduler: makes what decides when jobs train, with the first job; by default as the environment says
         folder: that of the checkpoints; by default `LINEAGE_HOME/jobs`
         """
-        self._jobs = RememberedJobs()
+        self.jobs = RememberedJobs()  # which also knows whose browser tabs are open
         self._make_scheduler = scheduler
         self._made_scheduler: Scheduler | None = None
         self._folder = folder
@@ -64,13 +64,13 @@ class JobService:
         """The scheduler. Raises InvalidSetting if the environment names one that is not possible here."""
         with self._lock:
             if self._made_scheduler is None:
-                self._made_scheduler = self._make_scheduler(self._jobs)
+                self._made_scheduler = self._make_scheduler(self.jobs)
             return self._made_scheduler
 
     @property
     def version(self) -> int:
         """The number of jobs so far; the jobs panel uses it to notice new ones."""
-        return self._jobs.version
+        return self.jobs.version
 
     @property
     def trains_here(self) -> bool:
@@ -93,8 +93,8 @@ class JobService:
         with corpora.read_as(visitor):  # the cost depends on the text
             limits.check(config)
         scheduler = self._scheduler
-        with self._jobs.lock:
-            previous = self._jobs.find(key(config))
+        with self.jobs.lock:
+            previous = self.jobs.find(key(config))
             if previous and (previous.unstored or not previous.view().done):
                 previous.requesters.add(visitor)
                 previous.until = later_step(previous.until, until)
@@ -109,13 +109,13 @@ class JobService:
                 if view.private and previous.record:
                     job.resume_record = replace(previous.record, state="running")
                 job.publish(step=view.step, seconds=view.seconds, parameters=view.parameters, curves=view.curves)
-            self._jobs.remember(job)
+            self.jobs.remember(job)
         scheduler.add(job)
         return job
 
     def _check_numbers(self, visitor: str) -> None:
         """Raise StoreError or NotAllowed if there are too many jobs to take another one."""
-        jobs = self._jobs.all()
+        jobs = self.jobs.all()
         unstored = [job.view().problem for job in jobs if job.unstored]
         if len(unstored) >= _MOST_UNSTORED:
             raise StoreError(
@@ -130,47 +130,43 @@ class JobService:
 
     def find(self, run_key: str, visitor: str = "") -> Job | None:
         """Return the newest job of this key that this process remembers, if the visitor may see it."""
-        job = self._jobs.find(run_key)
+        job = self.jobs.find(run_key)
         return job if job and _is_visible(job, visitor) else None
 
     def views(self, visitor: str = "") -> list[JobView]:
         """Return the views of all remembered jobs that the visitor may see, the newest first."""
-        return [job.view() for job in reversed(self._jobs.all()) if _is_visible(job, visitor)]
+        return [job.view() for job in reversed(self.jobs.all()) if _is_visible(job, visitor)]
 
     def seconds_left(self, view: JobView) -> float | None:
         """Return about how long it takes until a job ends; None if that is not known.
 
         Trainings in this process share its thread equally, so each delays another by what both still need.
         """
-        job, left = self._jobs.find(view.key), view.left
+        job, left = self.jobs.find(view.key), view.left
         if job is None or left is None or view.done:
             return None
         if self._scheduler.takes_turns:
-            others = [other.view() for other in self._jobs.all() if other is not job]
+            others = [other.view() for other in self.jobs.all() if other is not job]
             left += sum(min(left, other.left or 0.0) for other in others if not other.done)
         return job.seconds_left(left)
 
     def count_states(self) -> Counter[JobState]:
         """Return how many of the remembered jobs, private ones included, are in each state."""
-        return Counter(job.view().state for job in self._jobs.all())
-
-    def count_presence(self) -> tuple[int, int]:
-        """Return how many browsers have a tab open, and how many tabs are open."""
-        return self._jobs.count_presence()
+        return Counter(job.view().state for job in self.jobs.all())
 
     def requesters(self, run_key: str) -> frozenset[str]:
         """Return the visitors who submitted this job."""
-        job = self._jobs.find(run_key)
+        job = self.jobs.find(run_key)
         return frozenset(job.requesters) if job else frozenset()
 
     def add_watcher(self, run_key: str, visitor: str) -> None:
         """Note that a visitor has a job on the screen: the job keeps its slot while they have a tab open."""
-        if job := self._jobs.find(run_key):
+        if job := self.jobs.find(run_key):
             job.watchers.add(visitor)
 
     def stop(self, run_key: str, visitor: str = "", operator: bool = False) -> None:
         """End a training and store its last checkpoint. Raises UnknownRun, NotAllowed for anyone but its starter."""
-        job = self._jobs.find(run_key)
+        job = self.jobs.find(run_key)
         if job is None:
             raise UnknownRun(f"No training of run {run_key} is remembered here.")
         if not operator and visitor != job.starter:
@@ -180,7 +176,7 @@ class JobService:
 
     def resume(self, run_key: str, visitor: str = "", operator: bool = False) -> Job:
         """Resume a stopped training. Raises UnknownRun, or NotAllowed for anyone but its starter."""
-        job = self._jobs.find(run_key)
+        job = self.jobs.find(run_key)
         if job and job.view().state != "finished":
             config, starter = job.view().config, job.starter
         else:
@@ -202,14 +198,6 @@ class JobService:
             raise StoreError(f"The run could not be stored: {store.describe_disk_error(error)}") from error
         job.publish(saved=True)
         return stored
-
-    def tab_opened(self, visitor: str) -> None:
-        """Count an opened browser tab of a visitor."""
-        self._jobs.tab_opened(visitor)
-
-    def tab_closed(self, visitor: str) -> None:
-        """Count a closed tab, or one whose connection is lost; it may come back."""
-        self._jobs.tab_closed(visitor)
 
     def restore(self) -> None:
         """Enqueue the jobs that waited or ran when the process last ended, and store runs that had just ended.
@@ -240,11 +228,11 @@ class JobService:
         else:
             problem = limits.describe_excess(job.view().config)
             if job.crashes < MAX_CRASHES and not problem:
-                self._jobs.remember(job)
+                self.jobs.remember(job)
                 scheduler.add(job)
                 return
             job.leave_to_owner(problem)
-        self._jobs.remember(job)
+        self.jobs.remember(job)
         scheduler.start()
 
     def prepare(self) -> None:
@@ -261,7 +249,7 @@ class JobService:
     def reset(self) -> None:
         """Close the service and forget its jobs; what they left on disk stays."""
         self.close()
-        self._jobs.forget()
+        self.jobs.forget()
 
 
 def _is_visible(job: Job, visitor: str) -> bool:

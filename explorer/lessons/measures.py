@@ -1,7 +1,8 @@
 """The measures that lessons can use: each returns one number, or one label, for each seed.
 
 They use included runs, or random draws from a fixed seed, so the results are the same everywhere. Their docstrings are
-the descriptions in `docs/lesson-format.md`. torch is imported when the first of them is computed.
+the descriptions in `docs/lesson-format.md`, and the types of their parameters say which settings are possible. torch is
+imported when the first of them is computed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from explorer.byte_cache import cached
+from explorer.catalogue import TASKS
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.recall import SOLVED
 from explorer.generation import decoding, generate, sampling, text_statistics
@@ -28,72 +30,29 @@ from explorer.inspection.seq2seq import decoding as translation
 from explorer.inspection.transformer import cost_formulas, depth, induction, positions, softmax_scaling
 from explorer.inspection.words import negation_sentences, word_vectors
 from explorer.lazy_libraries import np, torch
-from explorer.lessons.measure import (
-    COSINE,
-    MEASURES,
-    SHARE,
-    AttentionRun,
-    Digits,
-    DigitsRun,
-    EnglishSentence,
-    EvaluatedLength,
-    FewWords,
-    Halves,
-    HeadOfLayer,
-    HeadScore,
-    HeadsRun,
-    InductionRun,
-    Intervention,
-    Layer,
-    LayerWidth,
-    Length,
-    LengthsRun,
-    Measure,
-    Metric,
-    NegationRun,
-    Part,
-    Position,
-    Probabilities,
-    RecallRun,
-    Role,
-    Run,
-    Sentence,
-    SentimentRun,
-    Setting,
-    Share,
-    Step,
-    Temperature,
-    TextRun,
-    TokenCount,
-    Values,
-    VectorsRun,
-    VocabularySize,
-    Width,
-    WordWithVector,
-    YesOrNo,
-    above_zero,
-    count_of_seeds,
-    evaluated_lengths,
-    from_one,
-    lesson_measure,
-    limits_of_metric,
-    split_sentences,
-)
+from explorer.lessons.measure import MEASURES, Limits, Measure, Setting, Values, check_choice, lesson_measure
+from explorer.model.run_model import RunModel
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
+from explorer.tasks import recall
 from explorer.tasks.negation import CLASSES, VOCABULARY
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.sentiment.config import CLASSES as ENGLISH_CLASSES
+from explorer.tasks.seq2seq import digits as digit_tasks
 from explorer.tasks.seq2seq.config import TranslationConfig, source_vocabulary
 from explorer.tasks.seq2seq.digits import ReverseConfig
-from explorer.tasks.text.config import TextConfig
+from explorer.tasks.sequence_labelling import delayed_copy
+from explorer.tasks.sequence_labelling.induction import ROLES
 from explorer.tokenization.text import Tokenizer, from_json
+from explorer.training.config import RunConfig
 
 SAMPLES = 8  # generated texts of each measurement, with different sampling noise
 HEAD_IMPORTANCE = Path(__file__).with_name("head_importance.json")
 WORD_PIECES = Path(__file__).with_name("word_pieces.json")
 STACK_HEADS = 4  # as on the page on depth
 PER_LENGTH = 50  # fresh sources for each length, as on the page
+FEWEST_SENTENCES, MOST_SENTENCES = 4, 8  # of a visitor, for a real encoder; the page reads as many
+_MOST_WORDS = 20  # the limit of the page about positions
 
 
 def find_measure(name: str) -> Measure:
@@ -111,10 +70,206 @@ def measure(name: str, settings: Mapping[str, Any]) -> Values:
     return MEASURES[name].compute(**settings)
 
 
+# ---- checks
+
+
+def _config(given: Mapping[str, Any]) -> RunConfig:
+    return store.find(given["run"]).config
+
+
+def _check_metric(name: str, given: Mapping[str, Any]) -> None:
+    for run in ("run", "other"):
+        if run in given:
+            check_choice(name, tuple(store.find(given[run]).card.metrics), given[name])
+
+
+def evaluated_lengths(config: RunConfig) -> tuple[int, ...]:
+    """Return the lengths at which a run was evaluated at its end."""
+    if isinstance(config.task, recall.RecallConfig):
+        return recall.evaluation_lengths(config.task.length)
+    if isinstance(config.task, delayed_copy.DelayedCopyConfig):
+        return delayed_copy.evaluation_lengths(config.task)
+    return digit_tasks.evaluation_lengths(config.task)  # type: ignore[arg-type]  # measures accept no other task
+
+
+def _check_length(name: str, given: Mapping[str, Any]) -> None:
+    known = evaluated_lengths(_config(given))
+    if given[name] not in known:
+        raise InvalidSetting(
+            f"Run “{given['run']}” was not evaluated at length {given[name]}. The lengths are "
+            f"{', '.join(map(str, known))}."
+        )
+
+
+def _check_sentence(name: str, given: Mapping[str, Any]) -> None:
+    VOCABULARY.split(given[name])
+
+
+def _check_english(name: str, given: Mapping[str, Any]) -> None:
+    Language.from_json(store.find(given["run"]).tokenizer).vocabulary.split(given[name])
+
+
+def _check_words(name: str, given: Mapping[str, Any]) -> None:
+    count = len(given[name].split())
+    if not 1 <= count <= _MOST_WORDS:
+        raise InvalidSetting(f"“{shorten(given[name])}” has {count} words. Give 1 to {_MOST_WORDS}.")
+
+
+def _check_word(name: str, given: Mapping[str, Any]) -> None:
+    word_vectors.load_table(store.find(given["run"])).ids([given[name]])
+
+
+def _check_width(name: str, given: Mapping[str, Any]) -> None:
+    if given[name] not in softmax_scaling.WIDTHS:
+        raise InvalidSetting(
+            f"{name} = {given[name]} is not possible. Give one of {', '.join(map(str, softmax_scaling.WIDTHS))}."
+        )
+
+
+def _check_step(name: str, given: Mapping[str, Any]) -> None:
+    known = store.find(given["run"]).snapshot_steps()
+    if given[name] not in (-1, *known):
+        raise InvalidSetting(
+            f"Run “{given['run']}” has no weights of step {given[name]}. The steps are {', '.join(map(str, known))}."
+        )
+
+
+def _check_attention(name: str, given: Mapping[str, Any]) -> None:
+    if getattr(_config(given).model, "attention", "") == "none":
+        raise InvalidSetting(f"Run “{given['run']}” has no attention. Name a run with attention.")
+
+
+def _check_digits(name: str, given: Mapping[str, Any]) -> None:
+    if not given[name].isdecimal():
+        raise InvalidSetting(f"“{shorten(given[name])}” does not consist of digits.")
+
+
+def _check_intervention(name: str, given: Mapping[str, Any]) -> None:
+    if given[name] in ("uniform", "frozen"):
+        _check_attention(name, given)
+
+
+def _check_has_heads(name: str, given: Mapping[str, Any]) -> None:
+    if not getattr(_config(given).model, "heads", 0):
+        raise InvalidSetting(f"Run “{given['run']}” has no attention heads. Name a run of a Transformer.")
+
+
+def _check_head(name: str, given: Mapping[str, Any]) -> None:
+    if "run" not in given:
+        return
+    model = _config(given).model
+    layers, heads = getattr(model, "layers", 0), getattr(model, "heads", 0)
+    if not (given["layer"] < layers and given["head"] < heads):
+        raise InvalidSetting(
+            f"Run “{given['run']}” has no head {given['layer']}.{given['head']}: it has layers 0 to {layers - 1} and "
+            f"heads 0 to {heads - 1}."
+        )
+
+
+def _check_two_layers(name: str, given: Mapping[str, Any]) -> None:
+    if getattr(_config(given).model, "layers", 0) < 2:
+        raise InvalidSetting(f"Run “{given['run']}” has one layer, and so no induction head. Name one with two layers.")
+
+
+def split_sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a visitor, which a URL separates by slashes."""
+    return tuple(each.strip() for each in text.split("/") if each.strip())
+
+
+def _check_halves(name: str, given: Mapping[str, Any]) -> None:
+    count = len(split_sentences(given[name]))
+    if not FEWEST_SENTENCES <= count <= MOST_SENTENCES or count % 2:
+        raise InvalidSetting(
+            f"You have {count} sentences. Write {FEWEST_SENTENCES}, 6 or {MOST_SENTENCES}: the first half with one "
+            "sense of the word, the second half with the other one."
+        )
+
+
+def _check_probabilities(name: str, given: Mapping[str, Any]) -> None:
+    for text in given[name].split():
+        try:
+            value = float(text)
+        except ValueError:
+            value = 0.0
+        if not 0 < value <= 1:
+            raise InvalidSetting(f"“{shorten(text)}” is not a probability above 0 and up to 1.")
+
+
+# ---- types of settings
+
+Run = Annotated[str, Setting(tasks=tuple(TASKS))]
+RecallRun = Annotated[str, Setting(tasks=("recall",))]
+NegationRun = Annotated[str, Setting(tasks=("negation",))]
+SentimentRun = Annotated[str, Setting(tasks=("sentiment",))]
+VectorsRun = Annotated[str, Setting(tasks=("word_vectors",))]
+DigitsRun = Annotated[str, Setting(tasks=("reverse", "copy"))]
+LengthsRun = Annotated[str, Setting(tasks=("recall", "echo", "reverse", "copy"))]
+AttentionRun = Annotated[str, Setting(tasks=("reverse",), check=_check_attention)]
+TextRun = Annotated[str, Setting(tasks=("text",))]
+HeadsRun = Annotated[str, Setting(tasks=("text",), check=_check_has_heads)]
+InductionRun = Annotated[str, Setting(tasks=("induction",), check=_check_two_layers)]
+
+Metric = Annotated[str, Setting(check=_check_metric)]  # of all runs that are named
+EvaluatedLength = Annotated[int, Setting(low=1, high=1_000, check=_check_length)]
+Step = Annotated[int, Setting(low=-1, high=1_000_000, check=_check_step)]  # of the training; -1 is the last
+Sentence = Annotated[str, Setting(check=_check_sentence)]
+EnglishSentence = Annotated[str, Setting(check=_check_english)]
+FewWords = Annotated[str, Setting(check=_check_words)]
+WordWithVector = Annotated[str, Setting(check=_check_word)]
+Digits = Annotated[str, Setting(check=_check_digits)]
+Probabilities = Annotated[str, Setting(check=_check_probabilities)]
+Halves = Annotated[str, Setting(check=_check_halves)]
+Width = Annotated[int, Setting(low=1, high=1_024, check=_check_width)]
+Share = Annotated[float, Setting(low=0.0, high=1.0)]
+Temperature = Annotated[float, Setting(low=0.0, high=2.0)]
+Layer = Annotated[int, Setting(low=0, high=63)]
+HeadOfLayer = Annotated[int, Setting(low=0, high=63, check=_check_head)]
+Role = Annotated[str, Setting(choices=ROLES)]
+Position = Annotated[int, Setting(low=1, high=1_000)]
+TokenCount = Annotated[int, Setting(low=20, high=400)]
+VocabularySize = Annotated[int, Setting(low=2, high=2_000)]
+Length = Annotated[int, Setting(low=1, high=100_000)]
+LayerWidth = Annotated[int, Setting(low=1, high=10_000)]
+YesOrNo = Literal["yes", "no"]
+HeadScore = Literal["previous", "itself", "first", "same", "after_same", "spread"]
+Intervention = Annotated[
+    str, Setting(choices=("none", "uniform", "frozen", "cut", "shuffled"), check=_check_intervention)
+]
+Part = Literal["attention", "fused", "feedforward", "rnn", "gru", "lstm"]
+
+# ---- limits of values
+
+SHARE: Limits = (0.0, 1.0, "")
+COSINE: Limits = (-1.0, 1.0, "")
+
+
+def above_zero(unit: str = "") -> Limits:
+    return 0.0, None, unit
+
+
+def from_one(unit: str = "") -> Limits:
+    return 1.0, None, unit
+
+
+def count_of_seeds(given: Mapping[str, Any]) -> Limits:
+    return 0.0, float(_config(given).replicas), "seeds"
+
+
+def limits_of_metric(given: Mapping[str, Any]) -> Limits:
+    if "perplexity" in given["metric"]:
+        return from_one()
+    if "loss" in given["metric"]:
+        return above_zero("nats")
+    return above_zero("bits") if "bits" in given["metric"] else SHARE
+
+
+# ---- helpers
+
+
 @cached()
 def _loaded_model(run: str, step: int = -1) -> load_model.LoadedModel:
     """Load an included run with the weights of a step of its training; -1 is the last."""
-    return load_model.load_model(store.find(run), None if step < 0 else step)
+    return load_model.shared_model(store.find(run), None if step < 0 else step)
 
 
 def _floats(values: Any) -> list[float]:
@@ -295,22 +450,12 @@ def cosine_of_words(run: VectorsRun, word: WordWithVector, other: WordWithVector
     return _floats(word_vectors.pair_similarity(word_vectors.load_table(store.find(run)), word, other).cosines)
 
 
-def _load_and_tokenize(run: str, step: int, text: str) -> tuple[load_model.LoadedModel, attend.TokenizedInput]:
-    loaded = _loaded_model(run, step)
-    return loaded, attend.tokenize_input(loaded.config, _tokenizer(run), text)
-
-
-@cached()
-def _tokenizer(run: str) -> Tokenizer:
-    return from_json(store.find(run).tokenizer)
-
-
 def _head_scores(run: str, step: int, text: str, name: str) -> list[np.ndarray]:
     """Return one of the scores of all heads over a text (see `score_heads`), an array (layers, heads) for each seed."""
-    loaded, read = _load_and_tokenize(run, step, text)
-    found = []
-    for replica in range(loaded.config.replicas):
-        seen = attend.attend(loaded.single_replica(replica), read.ids)
+    model, found = RunModel(store.find(run)), []
+    read = model.tokenize(text)
+    for replica in range(model.config.replicas):
+        seen = attend.attend(model.module(replica, None if step < 0 else step), read.ids)
         found.append(getattr(head_scores.score_heads(seen.weights, read.ids), name))
     return found
 
@@ -335,8 +480,8 @@ def largest_score(run: HeadsRun, text: str, habit: HeadScore, step: Step = -1) -
 @lesson_measure("visible", over="")
 def visible_tokens(run: HeadsRun, text: str, layer: Layer, head: HeadOfLayer, place: Position) -> list[float]:
     """The number of tokens that the token at position `place` (counted from 1) may attend to."""
-    loaded, read = _load_and_tokenize(run, -1, text)
-    row = attend.attend(loaded.single_replica(0), read.ids).weights[layer, head, place - 1]
+    model = RunModel(store.find(run))
+    row = attend.attend(model.module(), model.tokenize(text).ids).weights[layer, head, place - 1]
     return [float((~np.isnan(row)).sum())]
 
 
@@ -385,7 +530,7 @@ def loss_without_head(run: InductionRun, role: Role) -> list[float]:
 def _logits(run: str, prompt: str) -> list[torch.Tensor]:
     """Return the logits of the next token after the prompt, one tensor (vocabulary,) for each seed."""
     found = []
-    for replica in range(_loaded_model(run).config.replicas):
+    for replica in range(store.find(run).config.replicas):
         generator, ids = _generator_and_prompt(run, prompt, replica)
         reader = decoding.make_decoder(generator.model, generator.context or len(ids), 1, generator.padding)
         with torch.inference_mode():
@@ -421,10 +566,8 @@ def tokens_after_top_p(run: TextRun, prompt: str, top_p: Share, temperature: Tem
 
 
 def _generator_and_prompt(run: str, prompt: str, replica: int = 0) -> tuple[generate.TextGenerator, torch.Tensor]:
-    loaded, tokenizer = _loaded_model(run), _tokenizer(run)
-    ids, _ = generate.prompt_ids(tokenizer, prompt)
-    model, config = loaded.single_replica(replica), loaded.config.task_as(TextConfig)
-    return generate.TextGenerator.for_task(model, config, tokenizer), ids
+    model = RunModel(store.find(run))
+    return model.text_generator(replica), torch.tensor(model.read_prompt(prompt)[0])
 
 
 @lesson_measure("repeats", over="generated texts", span=SHARE)

@@ -65,6 +65,17 @@ class Model(ABC):
     lowercase = False  # whether texts are changed to lower case before the model reads them
     importance_problem = ""  # why head importance cannot be measured here; empty if it is not defined for its kind
 
+    def __eq__(self, other: object) -> bool:
+        """Models are equal if pages show the same for them; a page opens its models anew whenever it runs."""
+        return isinstance(other, Model) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[Hashable, ...]:
+        return self.name, self.title, self.cache_key
+
     @property
     def steps(self) -> Sequence[int]:
         """The steps of the training whose weights can be shown; empty if only one state is known."""

@@ -62,20 +62,13 @@ class RealModel(Model):
     # ---- its weights
 
     def module(self, replica: int = 0, step: int | None = None) -> PretrainedModule:
-        """Return the model, or a checkpoint of its training; it is shared and must not be changed.
-
-        Loading it takes time. Raises InvalidSetting.
-        """
         if step is None or step == checkpoints.training_step(self.card):
             return opened.load_model(self.card)
         return checkpoints.load_checkpoint(self.card, step)
 
     @property
     def steps(self) -> Sequence[int]:
-        """The training steps of its published checkpoints on this machine, in order; the last one is that of the card.
-
-        Empty if there are no others.
-        """
+        """The steps of its published checkpoints that are on this machine; the last one is that of the card."""
         return checkpoints.checkpoint_steps(self.card)
 
     def check_step(self, step: int | None) -> int | None:

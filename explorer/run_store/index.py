@@ -35,7 +35,7 @@ from explorer.database.engine import Base, database, is_shared, run_transaction,
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, RunError, StoreError, shorten
 from explorer.run_store import storage, store
-from explorer.training.config import RunConfig, changed_settings, to_json
+from explorer.training.config import changed_settings, to_json
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -202,9 +202,7 @@ def _find_entries(session: Session, versions: Sequence[_Version]) -> list[Entry]
         for start in range(0, len(folders), _ROWS_AT_ONCE):
             chosen = _Run.folder.in_(folders[start : start + _ROWS_AT_ONCE])
             for row in session.scalars(select(_Run).where(_Run.shipped.is_(shipped), chosen)):
-                known[_Version(row.shipped, row.folder, row.changed)] = Entry(
-                    **{name: getattr(row, name) for name in _COLUMNS}, tags=_sort_tags(tag.tag for tag in row.tags)
-                )
+                known[_Version(row.shipped, row.folder, row.changed)] = _as_entry(row)
     with _known_lock:
         _known_entries.update((version, known[version]) for version in missing if version in known)
     return [known[version] for version in versions if version in known]
@@ -389,6 +387,10 @@ def _conditions(query: Query) -> Iterator[ColumnElement[bool]]:
         yield _Run.state == "finished"
 
 
+def _as_entry(row: _Run) -> Entry:
+    return Entry(**{name: getattr(row, name) for name in _COLUMNS}, tags=_sort_tags(tag.tag for tag in row.tags))
+
+
 def _as_row(entry: Entry) -> _Run:
     columns = {name: getattr(entry, name) for name in _COLUMNS}
     shipped = [entry.folder] if entry.shipped else []  # the name that the command line accepts
@@ -462,21 +464,8 @@ def _read_entry(folder: store.RunFolder, changed: int) -> Entry:
         raise DamagedRun(f"The run in {folder.name} cannot be read: {shorten(error, 200)}.") from error
     if not shipped and card.key != folder.name:
         raise DamagedRun(f"The run in {folder.name} has the key {card.key}.")
-    return _make_entry(config, card, folder.name, shipped, size, changed, created)
-
-
-def _make_entry(
-    config: RunConfig,
-    card: store.Card,
-    folder: str,
-    shipped: bool,
-    size: int,
-    changed: int,
-    created: datetime.datetime,
-) -> Entry:
-    """Return the entry of a run by its configuration and its card. Raises DamagedRun."""
     if not (0 <= card.parameters < 2**63 and 0 <= card.seconds < math.inf):
-        raise DamagedRun(f"The run in {folder} has impossible numbers on its card.")
+        raise DamagedRun(f"The run in {folder.name} has impossible numbers on its card.")
     metrics: dict[str, dict[str, Any]] = {
         name: {"mean": _finite_or_none(metric.mean), "values": [_finite_or_none(value) for value in metric.values]}
         for name, metric in card.metrics.items()
@@ -484,7 +473,7 @@ def _make_entry(
     return Entry(
         key=card.key,
         shipped=shipped,
-        folder=folder,
+        folder=folder.name,
         task=to_json(config)["task"]["name"],
         model=config.model_name,
         title=config.title,
@@ -528,6 +517,3 @@ def _sort_tags(tags: Iterable[str]) -> tuple[str, ...]:
 def _finite_or_none(value: float | None) -> float | None:
     """Return a number, or None for NaN and infinity, which JSON does not have."""
     return value if value is not None and math.isfinite(value) else None
-
-
-# ---- The database ----

@@ -27,11 +27,8 @@ MAX_TAGS = 12
 MAX_TAG_LENGTH = 30  # characters
 
 
-def add_run(folder: Path, check: Callable[[], None] = lambda: None) -> StoredRun:
+def add_run(folder: Path) -> StoredRun:
     """Move a run folder of this machine into the stored runs, replacing an older run with its key.
-
-    check: is called just before the run replaces the older one, while nobody else changes runs; if it raises an
-        exception, nothing is stored
 
     Raises RunError if it is not a run, and StoreError if there is no space; then the folder is not moved.
     """
@@ -40,7 +37,6 @@ def add_run(folder: Path, check: Callable[[], None] = lambda: None) -> StoredRun
         with changing_runs():
             stored = storage.current().folder(run_key)
             free_disk_space(store.folder_size(folder), run_key)
-            check()
             store.keep_entered_on(folder, stored)
             storage.current().install(folder, run_key)
             kept = store.load(stored)

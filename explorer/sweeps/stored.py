@@ -22,6 +22,7 @@ from explorer.run_store import storage
 from explorer.sweeps.space import Sweep, parse_sweep, sweep_to_json
 
 SweepState: TypeAlias = Literal["running", "stopped", "finished"]
+_MOST_LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,9 @@ def find(key: str) -> StoredSweep:
     return _as_stored(row)
 
 
-def newest(most: int = 20) -> list[StoredSweep]:
+def newest() -> list[StoredSweep]:
     """Return the newest sweeps. Sweeps that this version cannot carry out are left out."""
-    statement = select(_Row).order_by(_Row.created.desc(), _Row.key).limit(most)
+    statement = select(_Row).order_by(_Row.created.desc(), _Row.key).limit(_MOST_LISTED)
     found = []
     for row in run_transaction(lambda session: session.scalars(statement).all()):
         try:

@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, TypeAlias
 
 from jaxtyping import Int
 
+from explorer.byte_cache import Once
 from explorer.errors import DamagedRun, InvalidSetting
 from explorer.lazy_libraries import torch
 from explorer.seeds import generator
@@ -29,7 +30,6 @@ from explorer.tasks.negation import (
     NegationConfig,
     SentenceRows,
 )
-from explorer.tasks.once import Once
 from explorer.tasks.own_tables import MAX_LABEL, Labelled, read_labelled
 from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sentiment.data import Sentiment
@@ -209,35 +209,23 @@ def language_of(task: Negation | Sentiment) -> Language:
     return Language(task.vocabulary, task.classes)
 
 
-@runtime_checkable
-class TrainingSettings(Protocol):
-    """The settings of a run that decide about its batches."""
-
-    @property
-    def seeds(self) -> range: ...
-
-    @property
-    def order(self) -> int: ...
-
-    @property
-    def epochs(self) -> int: ...
-
-    @property
-    def batch_size(self) -> int: ...
-
-
 def sentence_rows(task: Negation) -> SentenceRows:
     """Return the rows of all sentences, padded to the longest one."""
     ids = torch.tensor([row.ids for row in task.rows])
     return SentenceRows(ids, torch.tensor(task.labels), torch.tensor(task.lengths))
 
 
-def batch_rows(task: Negation, run: TrainingSettings) -> list[Int[torch.Tensor, "replicas batch"]]:
-    """Return the indices of the sentences in the batch of each step; each seed shuffles each epoch anew."""
-    purpose = f"order/{run.order}" if run.order else "order"
+def batch_rows(
+    task: Negation, seeds: range, order: int, epochs: int, batch_size: int
+) -> list[Int[torch.Tensor, "replicas batch"]]:
+    """Return the indices of the sentences in the batch of each step; each seed shuffles each epoch anew.
+
+    `order` is the seed of the batches.
+    """
+    purpose = f"order/{order}" if order else "order"
     orders = []
-    for seed in run.seeds:
+    for seed in seeds:
         sample = torch.tensor(task.sample("train", seed))
-        shuffled = torch.rand(run.epochs, len(sample), generator=generator(seed, purpose)).argsort(dim=-1)
+        shuffled = torch.rand(epochs, len(sample), generator=generator(seed, purpose)).argsort(dim=-1)
         orders.append(sample[shuffled])
-    return [batch for epoch in torch.stack(orders, dim=1) for batch in epoch.split(run.batch_size, dim=-1)]
+    return [batch for epoch in torch.stack(orders, dim=1) for batch in epoch.split(batch_size, dim=-1)]

@@ -21,11 +21,11 @@ from typing import Literal, NamedTuple
 
 from jaxtyping import Bool, Float, Int
 
+from explorer.byte_cache import Once
 from explorer.errors import TextError
 from explorer.lazy_libraries import np, torch
 from explorer.models.settings import setting
 from explorer.seeds import generator
-from explorer.tasks.once import Once
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import SHA256_PATTERN, TextConfig
 from explorer.tasks.word_vectors_grammar import grammar_text

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from explorer.ui.result_section import live_section as live_section
     from explorer.ui.result_section import show_when_ready as show_when_ready
     from explorer.ui.state.session import PageSession as PageSession
+    from explorer.ui.state.session import write_url as write_url
     from explorer.ui.state.widgets import bind_widget as bind_widget
     from explorer.ui.state.widgets import reset_button as reset_button
     from explorer.ui.training.curve_charts import LinesByMetric as LinesByMetric

@@ -12,6 +12,7 @@ from functools import lru_cache
 from markdown_it import MarkdownIt
 
 from explorer.charts import Table
+from explorer.program_files import component_folders
 from explorer.ui.frame import Panel, Playback, frame_data
 
 _markdown = MarkdownIt("commonmark", {"html": False})  # markup in a text of a visitor stays text
@@ -63,7 +64,7 @@ class Document:
 
     def component(self, name: str, data: Mapping[str, object], key: str) -> None:
         """Add the component of this name; `key` is what `pop_event` reads its events by."""
-        self._add("component", name=name, data=data, key=key)
+        self._add("component", name=name, folder=component_folders()[name], data=data, key=key)
 
     def figures(
         self,

@@ -56,9 +56,9 @@ _FORM = """<form method="post"><label>Password <input name="password" type="pass
 <button>Sign in</button></form>"""
 _PAGE = """<!doctype html><html lang="en"><title>Operator</title>
 <meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<link rel="stylesheet" href="assets/lineage/shared/base.css">
-<link rel="stylesheet" href="assets/lineage/operator/style.css">
-<script type="module" src="assets/lineage/operator/page.js"></script>
+<link rel="stylesheet" href="assets/static/shared/base.css">
+<link rel="stylesheet" href="assets/static/operator/style.css">
+<script type="module" src="assets/static/operator/page.js"></script>
 <body class="lineage"><header><h1>Operator</h1><p>{words}</p>
 <nav><a href="runs">Runs</a> <a href="metrics">Metrics</a>
 <form method="post"><button class="lineage-button" name="sign-out" value="1">Sign out</button></form></nav></header>

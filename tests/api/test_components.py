@@ -16,6 +16,7 @@ from explorer.api import embedding
 from explorer.api.components import NotebookComponent
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention.attend import Ablation, attend, pack_weights
+from explorer.program_files import PACKAGE, component_folders
 
 SENTENCE = "human not preserve nature"
 COMPONENTS = ("attention_heads", "temperature")
@@ -32,17 +33,17 @@ def read_arrays(address: str) -> dict[str, np.ndarray]:
     return safetensors.load(base64.b64decode(content))
 
 
-@pytest.mark.parametrize("name", [folder.name for folder in (embedding.STATIC / "components").iterdir()])
+@pytest.mark.parametrize("name", sorted(component_folders()))
 def test_every_import_of_a_component_is_a_module_before_it(name: str) -> None:
     known: set[str] = set()
     for path, source in embedding.component_modules(name):
         imported = set(re.findall(r'"import:([^"]+)"', source))
         assert imported <= known, path
         assert not re.search(r'^(import|export)\b.*\bfrom "\.', source, re.MULTILINE), path
-        original = (embedding.STATIC / path).read_text(encoding="utf-8")
+        original = (PACKAGE / path).read_text(encoding="utf-8")
         assert len(imported) == len(set(re.findall(r'(?:from|import) "(\.[^"]+)"', original)))
         known.add(path)
-    assert path == f"components/{name}/view.js"
+    assert path == f"{component_folders()[name]}/view.js"
 
 
 @pytest.mark.parametrize("name", COMPONENTS)

@@ -73,7 +73,8 @@ def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
         """() => {
             const size = document.querySelector(".lineage-tokenizer .size");
             window.sizes = [];
-            new MutationObserver(() => window.sizes.push(Number(size.textContent))).observe(size, { childList: true });
+            const watch = new MutationObserver(() => window.sizes.push(Number(size.textContent)));
+            watch.observe(size, { characterData: true, subtree: true });
         }"""
     )
     page.get_by_role("button", name="Play").click()

@@ -187,3 +187,21 @@ def test_a_range_contains_all_finite_values_and_those_that_are_asked_for() -> No
     assert charts.span_of([], log=True) == (1.0, 10.0)
     low, high = charts.span_of([A([0.0, 0.1, 10.0])], 0.0, log=True)
     assert 0.09 < low < 0.1 and 10 < high < 11
+
+
+def test_a_waterfall_starts_each_bar_where_the_last_one_ended() -> None:
+    chart = charts.waterfall(["a", "<b>"], [0.5, -0.75], bias=0.25)
+    bars, _, numbers = chart.figure().data
+    assert list(bars.x) == [0.25, 0.5, -0.75, 0.0] and list(bars.base) == [0.0, 0.25, 0.75, 0.0]
+    assert chart.figure().layout.yaxis.ticktext == ("bias", "a", "&lt;b&gt;", "together")
+    assert chart.text == "bias +0.25, a +0.50, <b> −0.75" and len(numbers.text) == 4
+    assert charts.waterfall(["a"], [1.0], words="One part.").text == "One part."
+
+
+def test_a_heat_map_may_label_each_of_many_rows() -> None:
+    rows = [f"row {i}" for i in range(17)]
+    few, all_rows = (
+        charts.HeatMap("A map", "share", rows, ["a"], np.ones((17, 1)), most_labels=most) for most in (12, 17)
+    )
+    shown = [[name for name in chart.figure().layout.yaxis.ticktext if name] for chart in (few, all_rows)]
+    assert len(shown[0]) < 12 and shown[1] == rows

@@ -20,16 +20,15 @@ from explorer.charts.style import (
     power_of_ten,
 )
 from tests.charts.test_charts import CHARTS
-from tests.figures.test_figures import FIGURES
 
 ROOT = Path(__file__).parents[2]
 SHEET = (ROOT / "explorer/static/shared/base.css").read_text()
 PALETTE = dict(re.findall(r"(--[\w-]+): (light-dark\(.*?\));", SHEET))
 
 
-@pytest.mark.parametrize("name", [*FIGURES, *CHARTS])
+@pytest.mark.parametrize("name", CHARTS)
 def test_every_colour_of_a_figure_is_a_css_variable(name: str) -> None:
-    figure = FIGURES[name] if name in FIGURES else CHARTS[name].figure()
+    figure = CHARTS[name].figure()
     text = json.dumps(figure.to_plotly_json(), default=str)
     assert set(re.findall(r"var\((--[\w-]+)(?:/[\d.]+)?\)", text)) <= set(PALETTE)
     assert text.count("var(") == len(re.findall(r"var\(--[\w-]+(?:/[\d.]+)?\)", text))

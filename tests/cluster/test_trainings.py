@@ -88,7 +88,7 @@ def make_service(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
 
     def make() -> JobService:
         services.append(JobService())
-        services[-1].tab_opened("ada")
+        services[-1].jobs.tab_opened("ada")
         services[-1].prepare()
         return services[-1]
 

@@ -6,7 +6,7 @@ from explorer.errors import InvalidSetting
 from explorer.experiments.parameter_matching import match_parameters
 from explorer.experiments.presets import PRESETS, preset
 from explorer.jobs import limits
-from explorer.jobs.time_budget import fit_to_seconds
+from explorer.jobs.limits import fit_to_seconds
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import default_config, key, parse_config, to_json, with_settings
 from explorer.training.model_factory import count_parameters

@@ -464,7 +464,7 @@ def test_jobs_run_side_by_side_only_if_their_memory_suffices(executor: HoldingEx
 def test_a_job_keeps_its_slot_until_all_have_left(why: str, executor: HoldingExecutor, monkeypatch: Patch) -> None:
     service = executor.service
     for visitor in ("ada", "ada", "bob", "eve")[why != "a second tab" :]:
-        service.tab_opened(visitor)
+        service.jobs.tab_opened(visitor)
     monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", "1")
     monkeypatch.setenv("LINEAGE_GRACE_SECONDS", "1000" if why == "a return in time" else "0")
     first = submit_held(executor, short_config(), "" if why == "the terminal" else "ada")
@@ -474,14 +474,14 @@ def test_a_job_keeps_its_slot_until_all_have_left(why: str, executor: HoldingExe
         service.submit(short_config(), "eve")
     waiting = "vanished too" if why == "nobody waits" else "bob"
     second = service.submit(executor.hold(short_config("gru")), waiting)
-    service.tab_closed("ada")
+    service.jobs.tab_closed("ada")
     wait_for_scheduling(executor, monkeypatch)
     assert is_running(first)
     assert (first.requested_action, second.view().state) == ("", "waiting")
     if why in ("the terminal", "a return in time"):
         return
-    service.tab_closed("ada" if why == "a second tab" else "eve")
-    service.tab_opened(waiting)
+    service.jobs.tab_closed("ada" if why == "a second tab" else "eve")
+    service.jobs.tab_opened(waiting)
     wait(lambda: is_running(second) and is_paused(first))
     executor.release(short_config(), short_config("gru"))
     wait_for_end(first, second)
@@ -922,12 +922,12 @@ def test_a_stopped_private_job_can_be_saved_an_abandoned_ends(executor: HoldingE
     service = executor.service
     stopped, left, over = private(), private(seed=1), private(seed=2)
     assert (stop_at_step_13(executor, stopped).view().state, files()) == ("stopped", [])
-    service.tab_opened("bob")
+    service.jobs.tab_opened("bob")
     running, ended = submit_held(executor, left, "bob"), submit_and_wait(service, over, "bob")
     assert {view.key for view in service.views("bob")} == {running.key, ended.key}
     monkeypatch.setenv("LINEAGE_GRACE_SECONDS", "0.05")
-    service.tab_opened("ada")
-    service.tab_closed("bob")
+    service.jobs.tab_opened("ada")
+    service.jobs.tab_closed("bob")
     wait(lambda: not service.views("bob"))
     assert running.view().done and not files()
     assert service.save(key(stopped), "ada").card.state == "stopped"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-from pathlib import Path
 from typing import Any
 
+from explorer.program_files import PACKAGE, component_folders
 from tests import needs
 
-COMPONENTS = Path(__file__).parents[2] / "explorer" / "static" / "components"
 HEAD = """
 import { readFileSync } from "node:fs";
 const m = await import(process.argv[1]), given = JSON.parse(readFileSync(0, "utf8"));
@@ -17,9 +16,16 @@ const m = await import(process.argv[1]), given = JSON.parse(readFileSync(0, "utf
 
 
 def run_in_node(module: str, script: str, given: object = None) -> Any:
-    """Run a script that has the module as `m` and `given`; return what it writes as JSON."""
+    """Run a script that has the module (COMPONENT/FILE) as `m` and `given`; return what it writes as JSON."""
+    component, file = module.split("/")
     process = subprocess.run(
-        [str(needs.NODE), "--input-type=module", "-e", HEAD + script, (COMPONENTS / module).as_uri()],
+        [
+            str(needs.NODE),
+            "--input-type=module",
+            "-e",
+            HEAD + script,
+            (PACKAGE / component_folders()[component] / file).as_uri(),
+        ],
         input=json.dumps(given, allow_nan=False),
         capture_output=True,
         text=True,

@@ -12,7 +12,7 @@ from explorer.generation.generate import TextGenerator, continue_prompt
 from explorer.generation.sampling import Sampling
 from explorer.labs.generation.models import text_end, tokenizer_of
 from explorer.labs.generation.state import GenerationState
-from explorer.labs.generation.temperature_slider import generate_texts
+from explorer.labs.generation.temperature_slider import texts_call
 from explorer.labs.generation.token_tree import FIRST_TOKENS
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
@@ -99,7 +99,7 @@ def test_the_distribution_at_a_position_is_that_after_the_text_before_it() -> No
         background.reset()  # the texts of the model are not computed yet
         at = generation_page({"models": "text-rnn", **params})
         stored_model, state = find_run("text-rnn"), GenerationState(tokens=20, of=int(params["of"]))
-        texts = generate_texts(stored_model, state)
+        texts = texts_call(stored_model, state)()
         ids = [*texts.prompt.ids, *texts.ids[state.of, : int(params["at"])].tolist()]
         expected = text_end(tokenizer_of(stored_model).decode(ids))
         assert temperature(at)["position"]["context"] == expected and temperature(at)["position"]["address"]

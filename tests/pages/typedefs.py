@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
-COMPONENTS = Path(__file__).parents[2] / "explorer" / "static" / "components"
+from explorer.program_files import PACKAGE, component_folders
+
 TYPEDEF = re.compile(r"@typedef \{object\} \w+Data\n(.*?)(?:\*/|@typedef)", re.DOTALL)
 PROPERTY = re.compile(r"@property \{(?:[^{}]|\{[^{}]*\})*\} (\[?)(\w+)")  # a type may contain one level of braces
 
@@ -15,7 +15,7 @@ PROPERTY = re.compile(r"@property \{(?:[^{}]|\{[^{}]*\})*\} (\[?)(\w+)")  # a ty
 @cache
 def data_fields(component: str) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return the required and the optional fields of a component's data; None if it declares none."""
-    typedef = TYPEDEF.search((COMPONENTS / component / "view.js").read_text("utf-8"))
+    typedef = TYPEDEF.search((PACKAGE / component_folders()[component] / "view.js").read_text("utf-8"))
     if not typedef:
         return None
     fields = PROPERTY.findall(typedef[1])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-EXPLORER = Path(__file__).parents[2] / "explorer"
-SOURCES = {file: file.read_text("utf-8") for file in EXPLORER.rglob("*.py")}
+from explorer.program_files import PACKAGE, component_folders
+
+SOURCES = {file: file.read_text("utf-8") for file in PACKAGE.rglob("*.py")}
 UNCHECKED = {"address", "section"}  # whose modules receive the events in another way
 
 
@@ -17,7 +18,7 @@ def declared_events(view: Path) -> set[str]:
 
 
 def test_a_page_receives_the_events_that_its_component_declares() -> None:
-    declared = {view.parent.name: declared_events(view) for view in EXPLORER.glob("static/components/*/view.js")}
+    declared = {name: declared_events(PACKAGE / folder / "view.js") for name, folder in component_folders().items()}
     checked = {name: events for name, events in declared.items() if events and name not in UNCHECKED}
     assert len(checked) > 15
     for name, events in checked.items():

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from tests import needs
 
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 
 @needs.node
 def test_the_scripts_pass_their_own_tests() -> None:
-    files = sorted(map(str, HERE.glob("*.test.mjs")))
+    files = sorted(map(str, TESTS.rglob("*.test.mjs")))
     process = subprocess.run([str(needs.NODE), "--test", *files], capture_output=True, text=True)
     assert files
     assert process.returncode == 0, process.stdout + process.stderr

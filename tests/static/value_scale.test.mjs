@@ -8,12 +8,6 @@ import {
   spanOf,
   labelledColumns,
 } from "../../explorer/static/shared/charts/value_scale.js";
-import { describeHalfLife, orderByHalfLife } from "../../explorer/static/components/gate_viewer/math.js";
-
-test("the unit that holds longest comes first, and without gates they stand as they are", () => {
-  assert.deepEqual(orderByHalfLife([1, 22, Infinity, 22], 4), [2, 1, 3, 0]);
-  assert.deepEqual(orderByHalfLife(null, 3), [0, 1, 2]);
-});
 
 test("a gate has a scale from 0 to 1, a state one around 0", () => {
   assert.deepEqual(
@@ -57,13 +51,6 @@ test("as many symbols are written as have room, the last among them", () => {
   assert.deepEqual([few[0], few.at(-1)], [0, 199]);
   assert.ok(few.every((at, i) => i === 0 || (at - few[i - 1]) * (300 / 199) >= 14));
   assert.deepEqual(labelledColumns(1, 300), [0]);
-});
-
-test("half-lives are said in symbols", () => {
-  assert.equal(describeHalfLife(0.83), "keeps half for 0.8 symbols");
-  assert.equal(describeHalfLife(234.4), "keeps half for 234 symbols");
-  assert.equal(describeHalfLife(Infinity), "keeps half for more than 1,000 symbols");
-  assert.equal(describeHalfLife(undefined), "");
 });
 
 test("arrows move inside the grid and other keys do not", () => {

@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import explorer
-
-PACKAGE = Path(explorer.__file__).parent
-STATIC = PACKAGE / "static"
-COMPONENTS = sorted(folder for folder in (STATIC / "components").iterdir() if (folder / "view.js").is_file())
+from explorer.program_files import PACKAGE, component_folders
 
 
 def source(folder: Path) -> str:
@@ -17,12 +13,12 @@ def source(folder: Path) -> str:
 
 
 def test_every_component_with_a_table_saves_it_as_csv() -> None:
-    tables = {folder.name: source(folder) for folder in COMPONENTS}
+    tables = {name: source(PACKAGE / folder) for name, folder in component_folders().items()}
     tables = {name: text for name, text in tables.items() if re.search(r'node\("table"|editable_matrix', text)}
     assert {"block_diagram", "masks"} <= tables.keys()
     for name, text in tables.items():
         assert re.search(r"saveMenu\([^;]*\bcsv\b", text, re.DOTALL), name
-    assert "csv: () => tableCsv(" in (STATIC / "components/table/view.js").read_text("utf-8")
+    assert "csv: () => tableCsv(" in (PACKAGE / "static/components/table/view.js").read_text("utf-8")
 
 
 def test_pages_draw_no_table_of_streamlit() -> None:
@@ -32,7 +28,7 @@ def test_pages_draw_no_table_of_streamlit() -> None:
 
 
 def test_every_function_that_writes_csv_uses_the_protected_one() -> None:
-    writers = [file for file in STATIC.rglob("*.js") if "vendor" not in file.parts and file.name != "csv.js"]
+    writers = [file for file in PACKAGE.rglob("*.js") if "vendor" not in file.parts and file.name != "csv.js"]
     writers = [file for file in writers if re.search(r"function \w*Csv\(", file.read_text("utf-8"))]
     assert len(writers) > 10
     for file in writers:  # or a neighbour, to which it gives the cells

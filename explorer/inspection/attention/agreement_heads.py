@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from explorer.inspection.attention.attend import Ablation, interventions
 from explorer.inspection.attention.attention_model import attention_model
 from explorer.inspection.load_model import LoadedModel, load_model, to_array
 from explorer.models.taps import intervene, record
@@ -71,20 +71,9 @@ def measure_agreement_heads(loaded: LoadedModel, target: str) -> AgreementHeads:
         ablated = []
         for layer in range(layers):
             for head in range(weights.shape[-3]):
-                with intervene(model, {transformer.tap(layer, "mixed"): zero_head(head)}):
+                with intervene(model, interventions(transformer, Ablation(frozenset({(layer, head)})))):
                     ablated.append(right())
     ablated_accuracy = torch.stack(ablated, dim=-1).view(replicas, layers, -1)
     return AgreementHeads(
         to_array(nouns_attention[0]), to_array(nouns_attention[1]), to_array(accuracy), to_array(ablated_accuracy)
     )
-
-
-def zero_head(head: int) -> Callable[[Tensor, int], Tensor]:
-    """Return an intervention that zeroes the output of one head."""
-
-    def zero(mixed: Tensor, _: int) -> Tensor:
-        keep = torch.ones(mixed.shape[-3], 1, 1)
-        keep[head] = 0
-        return mixed * keep
-
-    return zero

@@ -17,17 +17,26 @@ from torch import Tensor
 
 from explorer.errors import InvalidSetting
 from explorer.generation.seq2seq_decoding import grade_targets, greedy_decode
-from explorer.inspection.load_model import to_array
+from explorer.inspection.load_model import load_model, shared_model, to_array
 from explorer.models.encoder_decoder import EncoderDecoder
 from explorer.models.taps import Intervention, intervene, record, tap_names
 from explorer.models.translation import Translator
+from explorer.run_store.store import StoredRun
 from explorer.seeds import generator
 from explorer.tasks.seq2seq.batches import Pairs, encode_pairs, evaluation_dates, evaluation_digits
-from explorer.tasks.seq2seq.config import TranslationConfig, max_answer_length
+from explorer.tasks.seq2seq.config import (
+    EOS,
+    TranslationConfig,
+    max_answer_length,
+    source_vocabulary,
+    target_ids,
+    target_vocabulary,
+)
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import evaluation_lengths
 from explorer.tasks.seq2seq.own_pairs import pair_table
 from explorer.tasks.seq2seq.pairs import PairsConfig
+from explorer.training.record import Record
 
 INTERVENTIONS = ("none", "uniform", "frozen", "cut", "shuffled")  # see `exact_match_under`
 _ADDITIVE_WEIGHTS = "attention.weights"
@@ -126,6 +135,44 @@ def summary_sensitivity(model: Translator, source: Sequence[int]) -> Float32[nda
     )  # the unchanged token adds a distance of 0
 
 
+@dataclass(frozen=True, eq=False)
+class AlignmentArrays:
+    """Attention weights, scores and probabilities of one seed on one source, by name, with the tokens of both sides."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]  # with <EOS>, where the model came to it
+    right: tuple[str, ...] | None  # with <EOS>
+    arrays: Mapping[str, Float32[ndarray, "*shape"]]
+
+
+def align_with(
+    run: StoredRun | Record, config: TranslationConfig, replica: int, source: tuple[int, ...]
+) -> AlignmentArrays:
+    """Decode a source with one seed of a run and collect its attention. Raises DamagedRun."""
+    model = load_model(run).single_replica(replica)
+    assert isinstance(model, Translator)
+    aligned = align(model, config, source)
+    arrays: dict[str, ndarray | None] = {
+        "probabilities": aligned.probabilities,
+        "source": aligned.weights,
+        "source_scores": aligned.energies,
+        "encoder": aligned.source_self_attention,
+        "encoder_scores": aligned._stack_layers("", "encoder", "attention.scores"),
+        "decoder": aligned.target_self_attention,
+        "decoder_scores": aligned._stack_layers("", "decoder", "attention.scores"),
+        "contexts": aligned.contexts,
+        "vector": aligned.summary_vector,
+        "moved": None if aligned.summary_vector is None else summary_sensitivity(model, source),
+    }
+    names, source_names, right = target_vocabulary(config), source_vocabulary(config), target_ids(config, source)
+    return AlignmentArrays(
+        tuple(source_names[i] for i in source),
+        tuple(names[i] for i in aligned.target),
+        None if right is None else (*(names[i] for i in right), EOS),
+        {name: array.astype(np.float32) for name, array in arrays.items() if array is not None},
+    )
+
+
 @torch.inference_mode()
 def exact_match_under(
     model: Translator,
@@ -176,6 +223,12 @@ def exact_match_by_intervention(
         except InvalidSetting:
             rows.append(np.full(model.replicas, np.nan, np.float32))
     return np.stack(rows).reshape(len(names), -1).astype(float)
+
+
+def ablate(run: StoredRun | Record, names: tuple[str, ...], count: int) -> Float[ndarray, "interventions replicas"]:
+    """Return the exact match of a run as `exact_match_by_intervention` does. Raises DamagedRun."""
+    model, task = shared_model(run).stack, run.config.task
+    return exact_match_by_intervention(model, task, names, count)  # type: ignore[arg-type]  # a translator and its task
 
 
 def _fresh_pairs(config: TranslationConfig, count: int, lengths: Sequence[int] | None) -> list[Pairs]:

@@ -30,7 +30,7 @@ from explorer.models.configs import (
 from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Intervention, Trace, intervene, record
 from explorer.run_store import store
-from explorer.tasks.negation import VOCABULARY, pad
+from explorer.tasks.negation import VOCABULARY
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.sequence_labelling.config import PAD
 from explorer.tasks.text.config import TextConfig
@@ -106,7 +106,7 @@ class TokenizedInput:
 
 
 def tokenize_input(
-    config: RunConfig, tokenizer: Tokenizer | None, text: str, length: int = 0, vocabulary: Words = VOCABULARY
+    config: RunConfig, tokenizer: Tokenizer | None, text: str, vocabulary: Words = VOCABULARY
 ) -> TokenizedInput:
     """Tokenize a text for the model of a configuration.
 
@@ -117,13 +117,12 @@ def tokenize_input(
     config: the configuration of the run
     tokenizer: that of a language model; None for a model that reads sentences
     text: what is read
-    length: a shorter negation sentence is padded with <PAD> to this many tokens
     vocabulary: the words of a negation model, which differ from those of the grammar for own sentences
 
     Raises LineageError for unknown words in a sentence, and for half a character.
     """
     if tokenizer is None:
-        return _tokenize_sentence(config, text, length, vocabulary)
+        return _tokenize_sentence(config, text, vocabulary)
     task = config.task_as(TextConfig)
     prepared = text.lower() if task.lower else text
     all_ids, dropped = prompt_ids(tokenizer, prepared)
@@ -144,7 +143,7 @@ def tokenize_input(
     )
 
 
-def _tokenize_sentence(config: RunConfig, text: str, length: int, vocabulary: Words) -> TokenizedInput:
+def _tokenize_sentence(config: RunConfig, text: str, vocabulary: Words) -> TokenizedInput:
     if isinstance(config.task, AgreementConfig):
         words = Words(config.task.vocabulary, first=PAD, last=PAD, padding=PAD).split(text)
         kept, left_out = words[: config.task.max_length], words[config.task.max_length :]
@@ -154,7 +153,7 @@ def _tokenize_sentence(config: RunConfig, text: str, length: int, vocabulary: Wo
     dropped, unknown = ((), unknown) if vocabulary.unknown else (unknown, ())
     all_ids = vocabulary.encode(typed)
     window = getattr(config.model, "window", len(all_ids))
-    ids = pad(all_ids, len(all_ids), length, vocabulary)[:window]
+    ids = all_ids[:window]
     tokens, truncated = (tuple(vocabulary.tokens[id] for id in part) for part in (ids, all_ids[window:]))
     truncated += left_out
     at = "end" if truncated else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from explorer.errors import CorpusMissing, NeedsText, TextError
-from explorer.inspection.language.fitted_ngram import fit_and_evaluate
+from explorer.inspection.language.tokenizer_losses import fit_and_evaluate
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text import rows as text_rows
 from explorer.tasks.text.config import TextConfig

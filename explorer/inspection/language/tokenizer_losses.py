@@ -1,15 +1,51 @@
-"""The loss of one n-gram on one text by tokenizer, in every unit in which losses are printed."""
+"""The held-out loss of an n-gram that is fitted to a text on the spot, in every unit in which losses are printed."""
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 
-import numpy as np
-
 from explorer.inspection.language import bits_per_byte
-from explorer.inspection.language.fitted_ngram import NgramLoss, fit_and_evaluate
+from explorer.lazy_libraries import np, torch
+from explorer.models import kneser_ney
 from explorer.models.configs import NgramTextConfig
+from explorer.tasks.text import rows
 from explorer.tasks.text.config import TextConfig
+from explorer.training import scoring
+
+
+@dataclass(frozen=True)
+class NgramLoss:
+    """The loss of an n-gram on a held-out part, as in a run of it."""
+
+    loss: float  # nats per token
+    characters_per_token: float
+    vocabulary: int  # tokens that the tokenizer has
+    unknown_rate: float  # share of held-out targets that are the unknown token
+    seconds: float  # of fitting
+
+    @property
+    def perplexity(self) -> float:
+        """The perplexity per token."""
+        return math.exp(self.loss)
+
+    @property
+    def bits_per_character(self) -> float:
+        """The loss of all targets by the characters of the held-out part, whether or not tokens represent them."""
+        return self.loss / self.characters_per_token / math.log(2)
+
+
+def fit_and_evaluate(config: TextConfig, settings: NgramTextConfig) -> NgramLoss:
+    """Fit an n-gram to the training part of a text. Raises TextError, NeedsText or CorpusMissing."""
+    data = rows.text_data(config)
+    model = kneser_ney.Ngram(settings, data.vocabulary, config.context, torch.Generator())
+    everything = data.full_training_batch()
+    started = time.perf_counter()
+    model.fit(*everything)
+    seconds = time.perf_counter() - started
+    loss = float(scoring.mean_loss(model, data.held_out_batches()))
+    return NgramLoss(loss, data.characters_per_token, data.vocabulary, data.unknown_rate, seconds)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from numpy import ndarray
 
 from explorer.environment import environment
@@ -24,6 +24,7 @@ from explorer.inspection.pretrained import answer_depth, first_token, repeated_t
 from explorer.inspection.pretrained.coreference import Coreference, coreference
 from explorer.inspection.pretrained.random_network import random_network
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, SENTENCES
+from explorer.inspection.pretrained.word_similarity import random_word_similarity, word_similarity
 
 FirstTokens: TypeAlias = Literal["unchanged", "replaced", "removed", "longer", "random network"]
 JOINED = 4  # sentences of a longer text
@@ -183,3 +184,15 @@ def meaning_of_it(card: ModelCard) -> Coreference:
     """Measure whether a head finds what “it” means."""
     opened = opened_model(card)
     return coreference(opened.model, opened.tokenizer)
+
+
+def word_in_sentences(
+    card: ModelCard, sentences: tuple[str, ...], word: str, random: bool
+) -> Float[ndarray, "depths sentences sentences"]:
+    """Return the cosines between the vectors of a word, in the model or in a random network of the same sizes.
+
+    Raises InvalidSetting if a sentence does not have the word, or if there is not enough memory.
+    """
+    opened = opened_model(card)
+    compare = random_word_similarity if random else word_similarity
+    return compare(opened.module, opened.tokenizer, sentences, word)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import product
 
 import torch
 import torch.nn.functional as F
@@ -17,10 +18,12 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from explorer.inspection.attention.attend import Ablation, interventions
+from explorer.inspection.attention.attention_model import attention_model
 from explorer.inspection.load_model import to_array
 from explorer.models.configs import TransformerTextConfig
 from explorer.models.layers import stack
-from explorer.models.taps import Intervention, intervene, tap_names
+from explorer.models.taps import Intervention, intervene
 from explorer.models.transformer_decoder import TransformerDecoder
 from explorer.seeds import generator
 from explorer.training.config import Optimiser
@@ -109,5 +112,5 @@ def _accuracy(model: TransformerDecoder, ids: Tensor, targets: Tensor) -> Float[
 
 def _zero_attention(model: TransformerDecoder) -> dict[str, Intervention]:
     """Return interventions that zero the output of every head, so that no position sees another."""
-    names = [name for name in tap_names(model).values() if name.endswith("attention.mixed")]
-    return dict.fromkeys(names, lambda value, step: torch.zeros_like(value))
+    layout = attention_model(model).layout
+    return interventions(model, Ablation(frozenset(product(range(layout.layers), range(layout.heads)))))

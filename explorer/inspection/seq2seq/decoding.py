@@ -14,13 +14,15 @@ from torch import nn
 
 from explorer.errors import DamagedRun
 from explorer.generation.seq2seq_decoding import MAX_BEAM_WIDTH, Beams, beam_search, exposure_bias_curves, greedy_decode
-from explorer.inspection.load_model import to_array
+from explorer.inspection.load_model import shared_model, to_array
 from explorer.models.translation import Translator
+from explorer.run_store.store import StoredRun
 from explorer.tasks.seq2seq.batches import Pairs, encode_pairs, evaluation_dates, evaluation_digits
 from explorer.tasks.seq2seq.config import TranslationConfig, max_answer_length, target_text
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.own_pairs import pair_table
 from explorer.tasks.seq2seq.pairs import Pair, PairsConfig
+from explorer.training.record import Record
 
 DROPPED_PER_STEP = 3  # the best dropped candidates of each step that are kept for display
 
@@ -151,3 +153,41 @@ def exposure_bias(model: Translator, config: TranslationConfig, length: int, cou
     )
     curves = (teacher_forced.accuracy, free_running.accuracy, teacher_forced.loss, free_running.loss)
     return ExposureBias(*(to_array(curve.view(-1, curve.shape[-1])) for curve in curves))
+
+
+# ---- of a run; all functions raise DamagedRun
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The output of every seed of a model for the sources of some pairs; None where it generates no end token."""
+
+    pairs: tuple[Pair, ...]
+    texts: tuple[tuple[str | None, ...], ...]  # by pair and seed
+
+
+def translate_with(
+    run: StoredRun | Record, config: TranslationConfig, source: tuple[int, ...]
+) -> tuple[GreedyTranslation, ...]:
+    """Return the greedy translation of a source by every seed."""
+    return greedy_translations(_translator(run), config, source)
+
+
+def translate_held_out(run: StoredRun | Record, config: PairsConfig, most: int) -> Outputs:
+    """Return the outputs for at most so many held-out sources. Raises NeedsText if the file is not there."""
+    pairs = pair_table(config).held_out[:most]
+    return Outputs(pairs, greedy_outputs(_translator(run), config, pairs))
+
+
+def search_with(run: StoredRun | Record, config: TranslationConfig, source: tuple[int, ...], replica: int) -> BeamTrees:
+    """Return the beam searches of one seed with every width."""
+    return beam_trees(require_translator(shared_model(run).single_replica(replica)), config, source)
+
+
+def exposure_of(run: StoredRun | Record, config: TranslationConfig, length: int, count: int) -> ExposureBias:
+    """Return the exposure bias of every seed; the parameters are those of `exposure_bias`."""
+    return exposure_bias(_translator(run), config, length, count)
+
+
+def _translator(run: StoredRun | Record) -> Translator:
+    return require_translator(shared_model(run).stack)

@@ -34,10 +34,10 @@ class SoftmaxStatistics:
         return found
 
 
-def measure_softmax(seed: int = 0, draws: int = DRAWS, keys: int = KEYS) -> SoftmaxStatistics:
-    """Draw one query and `keys` keys `draws` times and return the statistics of their softmax."""
+def measure_softmax(seed: int = 0, draws: int = DRAWS) -> SoftmaxStatistics:
+    """Draw one query and KEYS keys `draws` times and return the statistics of their softmax."""
     random = np.random.default_rng(seed)
-    parts = [draw_scores(random, min(_AT_ONCE, draws - start), keys) for start in range(0, draws, _AT_ONCE)]
+    parts = [draw_scores(random, min(_AT_ONCE, draws - start), KEYS) for start in range(0, draws, _AT_ONCE)]
     raw = np.concatenate(parts, axis=1)
     scaled_pair = np.stack([raw, raw / np.sqrt(WIDTHS)[:, None, None]])
     weights = softmax(scaled_pair)

@@ -16,9 +16,10 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
-from explorer.inspection.load_model import to_array
+from explorer.inspection.load_model import load_model, to_array
 from explorer.models.taps import record
 from explorer.models.transformer_tagger import TransformerTagger
+from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.homographs import (
     HOMOGRAPHS,
     PADDING,
@@ -31,7 +32,9 @@ from explorer.tasks.sequence_labelling.homographs import (
 )
 from explorer.tasks.sequence_labelling.rows import pad_rows
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig, sense_label
-from explorer.training.config import RunConfig
+from explorer.training.config import RunConfig, with_settings
+from explorer.training.model_factory import build_model
+from explorer.training.record import Record
 
 SENTENCES = 256  # number of fresh sentences of each kind
 MAP_SENTENCES = 24  # of them on a map, for each sense
@@ -67,6 +70,17 @@ class SentenceReading:
     weights: Float[ndarray, "layers heads query key"]  # zero layers for a model without attention
     vectors: Float[ndarray, "states time width"]  # the embeddings, then one state per layer
     answers: tuple[tuple[str, float], ...]  # of every homograph: the likeliest sense and its probability or cosine
+
+
+@dataclass(frozen=True, eq=False)
+class SenseReading:
+    """What one seed makes of the typed sentences, and the map of one homograph."""
+
+    map: SenseMap
+    positions: dict[int, int]  # of the first homograph or synonym of each typed sentence that has one
+    homographs: dict[int, str]  # at that position, or of the synonym there
+    cosines: Float[ndarray, "layers own own"]  # between these positions
+    readings: dict[int, SentenceReading]  # by typed sentence
 
 
 @torch.inference_mode()
@@ -125,6 +139,16 @@ def sense_similarity(model: nn.Module, replicas: int) -> SenseSimilarity:
             same.append((sums[-1].square().sum(dim=-1) - len(rows)) / (len(rows) * (len(rows) - 1)))
         other.append((sums[0] * sums[1]).sum(dim=-1) / (counts[0] * counts[1]))
     return SenseSimilarity(*(to_array(torch.stack(each).mean(dim=0).mT) for each in (same, other, neighbours)))
+
+
+def run_similarity(run: StoredRun | Record) -> SenseSimilarity:
+    """Return the similarity of senses after training. Raises DamagedRun."""
+    return sense_similarity(load_model(run).stack, run.config.replicas)
+
+
+def untrained_similarity(config: RunConfig) -> SenseSimilarity:
+    """Return the similarity of senses before training."""
+    return sense_similarity(build_model(config).requires_grad_(False), config.replicas)
 
 
 def _nearest_has_same_sense(
@@ -196,6 +220,32 @@ def cosines_between(model: nn.Module, typed: Sequence[tuple[Sequence[str], int]]
     vectors = torch.stack([_word_vectors(model, words, position) for words, position in typed], dim=1)
     unit = F.normalize(vectors - centre[:, 0], dim=-1)
     return to_array(unit @ unit.mT)
+
+
+def read_sentences(
+    run: StoredRun | Record, untrained: bool, replica: int, word: str, typed: tuple[tuple[int, tuple[str, ...]], ...]
+) -> SenseReading:
+    """Run one seed on all sentences. Raises DamagedRun.
+
+    untrained: whether to read with the weights before training
+    word: the homograph of the map
+    typed: the sentences with their numbers
+    """
+    config = run.config
+    if untrained:
+        model = build_model(with_settings(config, {"replicas": 1, "seed": config.seeds[replica]})).requires_grad_(False)
+    else:
+        model = load_model(run).single_replica(replica)
+    positions = {i: places[0] for i, words in typed if (places := homograph_positions(words))}
+    marked = {i: (words, positions[i]) for i, words in typed if i in positions}
+    homographs = {i: homograph_of(words[place]) for i, (words, place) in marked.items()}
+    return SenseReading(
+        sense_map(model, word, [marked[i] for i, each in homographs.items() if each == word]),
+        positions,
+        homographs,
+        cosines_between(model, list(marked.values())),
+        {i: read_sentence(model, config, words) for i, words in typed},
+    )
 
 
 def read_sentence(model: nn.Module, config: RunConfig, words: Sequence[str]) -> SentenceReading:

@@ -173,8 +173,12 @@ class FrequencyEffects:
     agreement: Float[ndarray, "pairs groups"] | None  # of the nearest neighbours in two seeds; None with one seed
 
 
-def frequency_effects(table: WordTable) -> FrequencyEffects:
-    """Return lengths and reliability of vectors by frequency. Raises NeedsText or CorpusMissing without the text."""
+def frequency_effects(run: StoredRun | Record) -> FrequencyEffects:
+    """Return lengths and reliability of vectors by frequency.
+
+    Raises DamagedRun, and NeedsText or CorpusMissing without the text.
+    """
+    table = load_table(run)
     counts = word_data(table.task).counts[1:]
     lengths = np.linalg.norm(table.vectors, axis=-1)[:, 1:]
     group = np.digitize(counts, _COUNT_EDGES) - 1

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from explorer.figures.attention import layers_and_heads as figures
+from explorer import charts, ui
+from explorer.charts.style import SOFT
 from explorer.labs.attention import findings
 from explorer.labs.attention.measurements import query_position
 from explorer.labs.attention.results import AttentionReading
 from explorer.labs.attention.state import AttentionState
 from explorer.model.model import Evaluated, Model
-from explorer.number_format import format_signed
-from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import Request, result_section
 from explorer.ui.wording import visible_whitespace
 
 if TYPE_CHECKING:
@@ -73,56 +68,49 @@ def answer_data(stored_model: Model, at: int | None, reading: AttentionReading) 
     }
 
 
-def importance_request(stored_model: Model, state: AttentionState) -> dict[str, Request[HeadImportance]]:
-    """Return the key and the function of the head importance, by name; empty where it cannot be measured."""
+def importance_call(stored_model: Model, state: AttentionState) -> ui.Call[HeadImportance] | None:
+    """Return the call that measures the head importance; None where it cannot be measured."""
     if not stored_model.importance_text:
-        return {}
+        return None
     text = stored_model.text_or_example(state.say) if stored_model.importance_text == "this text" else ""
-    key = ("gaze-worth", *stored_model.cache_key, state.seed, text)
-    return {"importance": (key, partial(stored_model.head_importance, state.seed, text))}
+    return ui.Call(type(stored_model).head_importance, stored_model, state.seed, text)
 
 
 def importance_section(state: AttentionState, stored_model: Model) -> None:
     """Draw the importance of each head, for a model with a loss to measure."""
-    if not (stored_model.importance_text or stored_model.importance_problem):
+    call = importance_call(stored_model, state)
+    if call is None and not stored_model.importance_problem:
         return
     sample = _IMPORTANCE_TEXTS[stored_model.importance_text]
-    explanation(
+    ui.explanation(
         f"Each head is switched off in turn, and the loss is measured on {sample}. "
         "A head with an interesting pattern can be unimportant, and one with a dull pattern can be needed."
     )
-    if not stored_model.importance_text:
+    if call is None:
         st.caption(stored_model.importance_problem)
         return
     if state.step is not None or state.is_ablated:
         st.caption("Measured on the unchanged model at the end of training.")
     duration = "up to a minute" if stored_model.importance_text == "this text" else "a few seconds"
-    result_section(
-        "gaze-worth",
-        importance_request(stored_model, state),
-        partial(_draw_importance, stored_model),
-        f"The loss without each head is measured; this takes {duration} …",
-        300,
-        pool="patient",
-    )
+    waiting = f"The loss without each head is measured; this takes {duration} …"
+    ui.show("gaze-worth", call, importance_view, stored_model.colour, waiting=waiting, height=300, pool="patient")
 
 
-def _draw_importance(stored_model: Model, document: Document, results: Mapping[str, HeadImportance]) -> None:
-    measured = results["importance"]
+def importance_view(document: ui.Document, measured: HeadImportance, colour: str) -> None:
+    """Write the loss without each head, the most important one on top, with two standard errors on either side."""
     layers, heads = measured.ablated_loss.shape
     labels = [f"layer {i + 1}, head {j + 1}" for i in range(layers) for j in range(heads)]
     document.finding(findings.importance_finding(measured, labels))
-    values, errors = measured.importance.reshape(-1), measured.error.reshape(-1)
-    shown = np.sort(np.argsort(-np.abs(values), kind="stable")[:MAX_HEADS])
-    names, caption = [labels[i] for i in shown], findings.importance_caption(measured)
+    values, errors = measured.importance.reshape(-1), 2 * measured.error.reshape(-1)
+    largest = np.sort(np.argsort(-np.abs(values), kind="stable")[:MAX_HEADS])
+    shown = largest[np.argsort(-values[largest])]
+    rows = [charts.DotRow(labels[i], colour, values[[i]], error=errors[[i]]) for i in shown]
+    span = charts.span_of([values[shown] - errors[shown], values[shown] + errors[shown], [0.0]])
+    x = charts.Axis(f"change of the {measured.metric}", span)
+    zero = charts.Rule(0.0, True, SOFT, "solid")
+    chart = charts.DotChart("Loss without each head, compared with that of the whole model", rows, x, [zero])
+    caption = findings.importance_caption(measured)
     if len(shown) < len(labels):
         caption += f" Shown are the {len(shown)} heads of {len(labels)} without which the loss changes most."
-    panel = Panel(
-        "gaze-worth",
-        figures.head_importance(
-            names, values[shown], errors[shown], stored_model.colour, f"change of the {measured.metric}"
-        ),
-        alt=", ".join(f"{n} {format_signed(float(v), 3)}" for n, v in zip(names, values[shown], strict=True)),
-        caption=caption,
-    )
-    add_plot_frame(document, [panel], key="gaze-worth", height=90 + 30 * len(shown), columns=1)
+    panel = ui.Panel("gaze-worth", chart, caption=caption)
+    document.figures("gaze-worth", [panel], height=90 + 30 * len(shown), columns=1)

@@ -6,21 +6,20 @@ from dataclasses import replace
 
 import streamlit as st
 
+from explorer import ui
 from explorer.errors import LineageError
 from explorer.labs.attention import second_model
 from explorer.labs.attention.chosen_answers import keep_possible_answers
 from explorer.labs.attention.model_titles import attention_model_titles
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.model.model import Model
-from explorer.ui.page_sections import escape_markdown, show_problems
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget, draw_examples
+from explorer.ui.state.widgets import draw_examples
 from explorer.ui.training import stored_models
 
 UNNAMED_HEAD = AttentionState.url_base()  # a URL that names no head asks for this one
 
 
-def text_row(session: PageSession[AttentionState], stored_model: Model | None) -> None:
+def text_row(session: ui.PageSession[AttentionState], stored_model: Model | None) -> None:
     """Draw the controls for text, model and seed."""
     state = session.state
     titles = attention_model_titles(state.model)
@@ -28,9 +27,9 @@ def text_row(session: PageSession[AttentionState], stored_model: Model | None) -
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if stored_model:
             text = examples[0] if state.say is None else state.say
-            bind_widget(session, "say", st.text_input, shown=text, update=AttentionState.with_text, width=430)
+            ui.bind_widget(session, "say", st.text_input, shown=text, update=AttentionState.with_text, width=430)
         with st.popover(titles[state.model], icon=":material/tune:"):
-            bind_widget(
+            ui.bind_widget(
                 session,
                 "model",
                 st.selectbox,
@@ -40,15 +39,15 @@ def text_row(session: PageSession[AttentionState], stored_model: Model | None) -
             )
             if stored_model and len(stored_model.seeds) > 1:
                 seeds = {i: f"seed {seed}" for i, seed in enumerate(stored_model.seeds)}
-                bind_widget(session, "seed", st.selectbox, options=seeds, width=110)
+                ui.bind_widget(session, "seed", st.selectbox, options=seeds, width=110)
             second_model.model_choice(session)
     if stored_model:
         draw_examples(session, "pick", "or choose a text", text, examples, AttentionState.with_text)
         if stored_model.summary:
-            st.caption(escape_markdown(stored_model.summary))
+            st.caption(ui.escape_markdown(stored_model.summary))
 
 
-def selected_model(session: PageSession[AttentionState]) -> tuple[Model | None, str]:
+def selected_model(session: ui.PageSession[AttentionState]) -> tuple[Model | None, str]:
     """Return the requested model, or None and why it cannot be shown.
 
     What the state requests and the model does not have becomes a problem of the session, and the default is taken.
@@ -83,10 +82,10 @@ def selected_model(session: PageSession[AttentionState]) -> tuple[Model | None, 
     return stored_model, ""
 
 
-def show_unread(session: PageSession[AttentionState], stored_model: Model) -> None:
+def show_unread(session: ui.PageSession[AttentionState], stored_model: Model) -> None:
     """Show what a model of sentences does not read of the text, with similar words to choose."""
     text, words = session.state.say, stored_model.words
-    show_problems(stored_model.describe_unread(text))
+    ui.show_problems(stored_model.describe_unread(text))
     if not text or words is None:
         return
     for word in words.read(text).unknown[:3]:

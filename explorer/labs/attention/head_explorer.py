@@ -5,35 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
-from functools import partial
-from typing import Any, TypeAlias, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import streamlit as st
 
+from explorer import ui
 from explorer.inspection.attention import head_scores
 from explorer.labs.attention import findings
-from explorer.labs.attention.ablation import answer_data, answer_place, answer_row, importance_request
+from explorer.labs.attention.ablation import answer_data, answer_place, answer_row, importance_call
 from explorer.labs.attention.measurements import (
-    cache_key,
     compute_snapshots,
     query_position,
-    reading_request,
+    reading_call,
     select_snapshots,
-    snapshot_input,
+    tokenize_text,
 )
 from explorer.labs.attention.results import AttentionReading, AttentionSnapshots
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.model.model import Model
-from explorer.ui.components.base import pop_event
-from explorer.ui.document import Document
-from explorer.ui.result_section import Request, result_section, tab_token
-from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.result_section import tab_token
 from explorer.ui.training import model_input
 from explorer.ui.training.model_input import parse_head_event, parse_heads, parse_heads_event
 from explorer.ui.wording import visible_whitespace
 from explorer.web import background
-from explorer.web.background import Pool, submit
+from explorer.web.background import Pool
 from explorer.web.results import Content, Section, register, register_arrays
 
 VIEWS, SCALES, SORTS = (get_args(get_type_hints(AttentionState)[name]) for name in ("view", "scale", "sort"))
@@ -42,49 +38,49 @@ _KIND_TITLES = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-atte
 _EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch", "kind")
 
 
-Results: TypeAlias = Mapping[str, "AttentionReading | head_scores.HeadImportance"]
-
-
-def section(session: PageSession[AttentionState], stored_model: Model) -> None:
+def section(session: ui.PageSession[AttentionState], stored_model: Model) -> None:
     """Draw the grid of heads and the model's answer; the importance of the heads follows once it is measured."""
     state = session.state
+    calls: dict[str, ui.Call[Any]] = {"reading": reading_call(stored_model, state)}
+    measured = importance_call(stored_model, state)
+    # Of a visitor's text it takes a minute, so it is shown once it was asked for.
+    if measured and (stored_model.importance_text != "this text" or measured.key in background.results()):
+        calls["importance"] = measured
+        background.submit(measured.key, measured, "patient")  # it must not wait among quick results
 
-    def requests() -> Mapping[str, Request[AttentionReading | head_scores.HeadImportance]]:
+    def rerun_after_event() -> None:
         if apply_events(session, stored_model):
             st.rerun()
-        measured = importance_request(stored_model, state)
-        if stored_model.importance_text == "this text":  # it takes a minute, so it is shown once it was asked for
-            known = background.results()
-            measured = {name: request for name, request in measured.items() if request[0] in known}
-        for key, make in measured.values():
-            submit(key, make, "patient")  # it takes seconds, so it must not wait among quick results
-        return {"reading": reading_request(stored_model, state), **measured}
 
-    result_section(
+    ui.show_each(
         "gaze",
-        requests,
-        partial(_draw, state, stored_model, tab_token("gaze-snapshots")),
-        "The model is reading …",
-        640,
+        calls,
+        heads_view,
+        stored_model,
+        state,
+        tab_token("gaze-snapshots"),
+        waiting="The model is reading …",
+        height=640,
         pool=stored_model.pool,
         partly=True,
         events={_KEY: _EVENTS},
+        on_event=rerun_after_event,
     )
 
 
-def _draw(
-    state: AttentionState,
+def heads_view(
+    document: ui.Document,
+    results: Mapping[str, AttentionReading | head_scores.HeadImportance],
     stored_model: Model,
+    state: AttentionState,
     token: str,
-    document: Document,
-    results: Results,
 ) -> None:
+    """Write what the model predicts, and the grid of its heads; `token` is the secret of the browser tab."""
     reading, importance = results.get("reading"), results.get("importance")
     if not isinstance(reading, AttentionReading):
         return
     importance = importance if isinstance(importance, head_scores.HeadImportance) else None
-    if notes := input_notes(stored_model, reading):
-        document.caption(" ".join(notes))
+    document.caption(" ".join(input_notes(stored_model, reading)))
     name = f"{stored_model.title}: " if state.beside else ""
     document.finding(name + answer_sentence(stored_model, state, reading))
     document.component("attention_heads", component_data(stored_model, reading, token, importance, state), _KEY)
@@ -162,18 +158,18 @@ def component_data(
 
 def _snapshot_data(stored_model: Model, state: AttentionState, token: str) -> dict[str, object] | None:
     """Return the steps of the training slider; None if the run has too few snapshots."""
-    steps = select_snapshots(stored_model, len(snapshot_input(stored_model, state).ids), state.step)
+    unchanged = state.computed(ablated=False)
+    steps = select_snapshots(stored_model, len(tokenize_text(stored_model, unchanged).ids), state.step)
     if not steps:
         return None
-    key = (*cache_key(stored_model, state, "through"), *steps)
+    call = ui.Call(compute_snapshots, stored_model, replace(unchanged, step=None), tuple(steps))
 
     def answer(futures: Mapping[str, Future[AttentionSnapshots]]) -> Content:
         return {"address": register_arrays(futures["snapshots"].result().content, stored_model.cache_key)}
 
-    compute = partial(compute_snapshots, stored_model, state)
     pool: Pool = "quick" if stored_model.pool == "quick" else "patient"  # checkpoints of a real model take seconds
-    section = Section(lambda: {"snapshots": submit(key, compute, pool)}, answer)
-    address = register(f"{token}{hash(key):x}", section, key)  # computed once the browser fetches it
+    section = Section(lambda: {"snapshots": background.submit(call.key, call, pool)}, answer)
+    address = register(f"{token}{hash(call.key):x}", section, call.key)  # computed once the browser fetches it
     return {
         "steps": steps,
         "curve": stored_model.held_out_losses(state.seed),
@@ -182,30 +178,30 @@ def _snapshot_data(stored_model: Model, state: AttentionState, token: str) -> di
     }
 
 
-def apply_events(session: PageSession[AttentionState], stored_model: Model) -> bool:
+def apply_events(session: ui.PageSession[AttentionState], stored_model: Model) -> bool:
     """Apply the component's events to the state; return whether other parts of the page show what has changed.
 
     Every value is checked: a browser can send anything.
     """
     before, size = session.state, (stored_model.layout.layers, stored_model.layout.heads)
     state = before
-    if head := parse_head_event(pop_event(_KEY, "open"), size):
+    if head := parse_head_event(ui.pop_event(_KEY, "open"), size):
         state = replace(state, layer=head[0], head=head[1])
-    if type(value := pop_event(_KEY, "asked")) is int and 0 <= value < MAX_TOKENS:
+    if type(value := ui.pop_event(_KEY, "asked")) is int and 0 <= value < MAX_TOKENS:
         state = replace(state, at=value)
     for name, options in (("scale", SCALES), ("sort", SORTS), ("view", VIEWS)):
-        if (value := pop_event(_KEY, name)) in options:
+        if (value := ui.pop_event(_KEY, name)) in options:
             state = replace(state, **{name: value})
-    if (value := pop_event(_KEY, "kind")) in stored_model.parts:
+    if (value := ui.pop_event(_KEY, "kind")) in stored_model.parts:
         state = replace(state, kind=value, at=None)
     steps = stored_model.steps
-    if type(value := pop_event(_KEY, "step")) is int and value in steps:
+    if type(value := ui.pop_event(_KEY, "step")) is int and value in steps:
         state = replace(state, step=None if value == steps[-1] else value)
-    if isinstance(value := pop_event(_KEY, "touch"), dict):
+    if isinstance(value := ui.pop_event(_KEY, "touch"), dict):
         state = _with_ablation(state, value, size)
     if state != before:
         session.state = state
-        write_url(session)
+        ui.write_url(session)
     if state.beside:  # the second model is shown with the same score and view
         return state != before
     return replace(state, scale=before.scale, sort=before.sort, view=before.view) != before

@@ -3,72 +3,54 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import streamlit as st
 
+from explorer import ui
 from explorer.inspection.attention import logit_lens
-from explorer.labs.attention.measurements import (
-    ablation_key,
-    cache_key,
-    compute_head,
-    query_position,
-    requested_ablation,
-    tokenize_text,
-)
+from explorer.labs.attention.measurements import compute_head, query_position, requested_ablation, tokenize_text
 from explorer.labs.attention.results import HeadActivations
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.model.model import Model
-from explorer.ui.components.base import pop_event
-from explorer.ui.document import Document
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession, write_url
 from explorer.web.results import register_arrays
 
 WALK_STEPS = 7  # of the walkthrough
 _KEY = "walk"
 
 
-def section(session: PageSession[AttentionState], stored_model: Model) -> None:
+def section(session: ui.PageSession[AttentionState], stored_model: Model) -> None:
     """Draw the walkthrough of the selected head once its activations are computed."""
     state = session.state
-    key = (*cache_key(stored_model, state, "inside"), state.layer, state.head, *ablation_key(state))
-
-    def requests() -> Mapping[str, Request[HeadActivations]]:
-        _apply_events(session)
-        return {"head": (key, partial(compute_head, stored_model, state))}
-
-    result_section(
+    ui.show(
         "gaze-inside",
-        requests,
-        partial(_draw, state, stored_model),
-        "The head is computed …",
-        520,
+        ui.Call(compute_head, stored_model, state.computed("layer", "head")),
+        head_view,
+        stored_model,
+        state,
+        waiting="The head is computed …",
+        height=520,
         pool=stored_model.pool,
         events={_KEY: ("asked", "step")},
+        on_event=lambda: _apply_events(session),
     )
     download_button(stored_model, state)
 
 
-def _apply_events(session: PageSession[AttentionState]) -> None:
+def _apply_events(session: ui.PageSession[AttentionState]) -> None:
     """Apply the component's events to the state; the page reruns for another query, which all its parts show."""
-    if type(value := pop_event(_KEY, "step")) is int and 0 <= value < WALK_STEPS:
+    if type(value := ui.pop_event(_KEY, "step")) is int and 0 <= value < WALK_STEPS:
         session.state = replace(session.state, walk=value)
-        write_url(session)
-    if type(value := pop_event(_KEY, "asked")) is int and 0 <= value < MAX_TOKENS and value != session.state.at:
+        ui.write_url(session)
+    if type(value := ui.pop_event(_KEY, "asked")) is int and 0 <= value < MAX_TOKENS and value != session.state.at:
         session.state = replace(session.state, at=value)
-        write_url(session)
+        ui.write_url(session)
         st.rerun()
 
 
-def _draw(
-    state: AttentionState, stored_model: Model, document: Document, results: Mapping[str, HeadActivations]
-) -> None:
-    """Draw the steps from query to weighted sum."""
-    found = results["head"]
+def head_view(document: ui.Document, found: HeadActivations, stored_model: Model, state: AttentionState) -> None:
+    """Write the steps from query to weighted sum."""
     data = {
         "tokens": list(found.tokens),
         "asked": query_position(stored_model, state.at, found.tokens),

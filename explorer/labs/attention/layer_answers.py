@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.errors import shorten
-from explorer.figures.attention import layers_and_heads as figures
-from explorer.figures.attention.layers_and_heads import rollout_map
 from explorer.labs.attention import findings
 from explorer.labs.attention.ablation import answer_row
-from explorer.labs.attention.measurements import (
-    ablation_key,
-    cache_key,
-    compute_layers,
-)
+from explorer.labs.attention.measurements import compute_layers
 from explorer.labs.attention.results import LayerAnswers
 from explorer.labs.attention.state import AttentionState
 from explorer.model.model import Model
-from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import result_section
 from explorer.ui.wording import visible_whitespace
 
 MIN_POSITIONS, MAX_POSITIONS = 5, 16  # of the logit-lens table
@@ -38,40 +26,40 @@ MAX_LABELS = 40  # tokens that fit along the edge of the map
 def section(state: AttentionState, stored_model: Model) -> None:
     """Draw the logit lens and attention rollout once they are computed."""
     if stored_model.layout.answers:
-        explanation(
+        ui.explanation(
             "The **logit lens** applies the final norm and the output layer after each layer, as if the model ended "
             "there. Each cell has the most likely prediction; the stronger the colour, the higher its probability. "
             "Only the last layer was trained for this."
         )
-    key = (*cache_key(stored_model, state, "layers"), *ablation_key(state))
-    result_section(
+    ui.show(
         "gaze-layers",
-        {"layers": (key, partial(compute_layers, stored_model, state))},
-        partial(_draw, stored_model, state.at),
-        "The layers are computed …",
-        420,
+        ui.Call(compute_layers, stored_model, state.computed()),
+        layers_view,
+        stored_model,
+        state.at,
+        waiting="The layers are computed …",
+        height=420,
         pool=stored_model.pool,
     )
 
 
-def _draw(stored_model: Model, at: int | None, document: Document, results: Mapping[str, LayerAnswers]) -> None:
-    """Draw the logit lens, and rollout for a model with several layers."""
-    layers = results["layers"]
+def layers_view(document: ui.Document, layers: LayerAnswers, stored_model: Model, at: int | None) -> None:
+    """Write the logit lens, and rollout for a model with several layers."""
     if layers.predictions is not None and layers.confidence is not None:
-        _draw_lens(stored_model, at, document, layers, layers.predictions, layers.confidence)
+        _write_lens(document, stored_model, at, layers, layers.predictions, layers.confidence)
     if layers.rollout is not None and layers.reading.size[0] > 1:  # with one layer, it is its attention weights
-        _draw_rollout(document, layers, layers.rollout)
+        _write_rollout(document, layers, layers.rollout)
 
 
-def _draw_lens(
+def _write_lens(
+    document: ui.Document,
     stored_model: Model,
     at: int | None,
-    document: Document,
     layers: LayerAnswers,
     predictions: Int[ndarray, "depths answers"],
     confidence: Float[ndarray, "depths answers"],
 ) -> None:
-    """Draw what the model would predict after each layer, at the query `at` and around it."""
+    """Write what the model would predict after each layer, at the query `at` and around it."""
     tokens = layers.reading.queries
 
     def name(outcome: int) -> str:
@@ -89,29 +77,28 @@ def _draw_lens(
         f"{depth} “{name(int(best[row]))}” {sure:.2f}"
         for depth, best, sure in zip(depths, predictions, confidence[:, row], strict=True)
     )
+    texts = [[shorten(name(int(best[i])), MAX_NAME) for i in positions] for best in predictions]
+    chart = charts.HeatMap(
+        "The most likely prediction",
+        "probability",
+        ["embedding", *depths[1:]],
+        [visible_whitespace(tokens[i]) for i in positions],
+        confidence[:, list(positions)],
+        texts,
+        upward=True,
+        columns_on_top=False,
+        hover=texts,
+        most_labels=len(depths),
+        words=f"The most likely prediction at each position after each layer. At the query position: {alt_text}.",
+    )
     every_token = stored_model.layout.answers_every_token
-    panel = Panel(
-        "gaze-lens",
-        figures.logit_lens(
-            ["embedding", *depths[1:]],
-            [visible_whitespace(tokens[i]) for i in positions],
-            [[shorten(name(int(best[i])), MAX_NAME) for i in positions] for best in predictions],
-            confidence[:, list(positions)],
-        ),
-        alt=f"The most likely prediction at each position after each layer. At the query position: {alt_text}.",
-        caption="Columns: the last token that was read." if every_token else "Read at <BOS>.",
-    )
-    add_plot_frame(
-        document,
-        [panel],
-        key="gaze-lens",
-        height=90 + (44 if len(depths) <= MAX_HIGH_ROWS else 26) * len(depths),
-        columns=1,
-    )
+    caption = "Columns: the last token that was read." if every_token else "Read at <BOS>."
+    height = 90 + (44 if len(depths) <= MAX_HIGH_ROWS else 26) * len(depths)
+    document.figures("gaze-lens", [ui.Panel("gaze-lens", chart, caption=caption)], height=height, columns=1)
 
 
-def _draw_rollout(document: Document, layers: LayerAnswers, rollout: Float[ndarray, "query key"]) -> None:
-    """Draw attention rollout. It does not know zero-ablated heads, so it is left out with them."""
+def _write_rollout(document: ui.Document, layers: LayerAnswers, rollout: Float[ndarray, "query key"]) -> None:
+    """Write attention rollout. It does not know zero-ablated heads, so it is left out with them."""
     if layers.reading.state.off:
         document.text("Attention rollout is not shown while heads are switched off, because it ignores that.")
         return
@@ -125,10 +112,18 @@ def _draw_rollout(document: Document, layers: LayerAnswers, rollout: Float[ndarr
     last = rollout[-1]
     most = sorted(range(len(tokens)), key=lambda i: -last[i])[:3]
     alt_text = ", ".join(f"“{visible_whitespace(tokens[i])}” at position {i + 1} {last[i]:.2f}" for i in most)
-    panel = Panel(
-        "gaze-rollout",
-        rollout_map(rollout, labels),
-        alt=f"Attention rollout: rows query positions, columns tokens. The last position gets most from {alt_text}.",
-        caption="Rows: position after the last layer; columns: tokens that were read. Each row sums to 1.",
+    chart = charts.HeatMap(
+        "Attention rollout",
+        "share",
+        labels,
+        labels,
+        rollout,
+        charts.tile_texts(rollout, most=MAX_LABELS),
+        columns_on_top=False,
+        legend=("0", "0.5", "1"),
+        most_labels=MAX_LABELS,
+        words=f"Attention rollout: rows query positions, columns tokens. The last position gets most from {alt_text}.",
     )
-    add_plot_frame(document, [panel], key="gaze-rollout", height=520, narrow_height=380, columns=1)
+    caption = "Rows: position after the last layer; columns: tokens that were read. Each row sums to 1."
+    panel = ui.Panel("gaze-rollout", chart, caption=caption)
+    document.figures("gaze-rollout", [panel], height=520, narrow_height=380, columns=1)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from explorer.figures.words.model_internals import contributions
+from explorer import charts, ui
 from explorer.inspection.attention import attend, attention_model, logit_attribution, outcomes
 from explorer.labs.attention import findings
 from explorer.labs.attention.chosen_answers import chosen_outcomes
-from explorer.labs.attention.measurements import cache_key, query_position, tokenize_text
+from explorer.labs.attention.measurements import query_position, tokenize_text
 from explorer.labs.attention.state import AttentionState
 from explorer.model.model import Model
-from explorer.number_format import format_signed
-from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import result_section
 from explorer.ui.wording import visible_whitespace
 
 MAX_PARTS = 12  # that have bars of their own; all other parts have one together
@@ -33,20 +27,19 @@ class AttributedAnswer:
 
 def section(state: AttentionState, stored_model: Model) -> None:
     """Draw what each part adds to the difference between the chosen or the two most probable answers."""
-    if not stored_model.layout.answers or stored_model.parts:
-        return
-    explanation(
+    ui.explanation(
         "**Direct logit attribution**: the last state is the sum of the embedding and of what all heads and "
         "feedforward layers add, so the logit is a sum of their shares. What a part does by way of later parts counts "
         "for those, so a head without a share of its own can still be needed."
     )
-    key = (*cache_key(stored_model, state, "attribution"), state.at, state.answer, state.contrast)
-    result_section(
+    ui.show(
         "gaze-attribution",
-        {"answer": (key, partial(attribute_answer, stored_model, state))},
-        partial(_draw, stored_model, state),
-        "The logit is divided among the parts …",
-        420,
+        ui.Call(attribute_answer, stored_model, state.computed("at", "answer", "contrast", ablated=False)),
+        attribution_view,
+        stored_model,
+        bool(state.answer or state.contrast),
+        waiting="The logit is divided among the parts …",
+        height=420,
         pool=stored_model.pool,
     )
 
@@ -73,13 +66,8 @@ def largest_parts(parts: Sequence[tuple[str, float]]) -> list[tuple[str, float]]
     return [*shown, (f"{len(others)} other parts", sum(value for _, value in others))] if others else shown
 
 
-def _draw(
-    stored_model: Model,
-    state: AttentionState,
-    document: Document,
-    results: Mapping[str, AttributedAnswer],
-) -> None:
-    answer = results["answer"]
+def attribution_view(document: ui.Document, answer: AttributedAnswer, stored_model: Model, chosen: bool) -> None:
+    """Write what each part adds to the difference of two answers; `chosen`: whether the visitor has chosen one."""
     found = answer.attribution
     if found is None or found.contrast is None:
         document.text(logit_attribution.NOT_A_SUM)
@@ -88,17 +76,13 @@ def _draw(
     first, second = (
         visible_whitespace(stored_model.outcome_text(outcome, before)) for outcome in (found.outcome, found.contrast)
     )
-    names = (first, second)
-    document.finding(findings.attribution_finding(found, names))
+    document.finding(findings.attribution_finding(found, (first, second)))
     parts = largest_parts(found.parts())
-    chosen = " The answers are those of the section on patching." if state.answer or state.contrast else ""
-    panel = Panel(
-        "gaze-attribution",
-        contributions([name for name, _ in parts], [value for _, value in parts]),
-        alt=", ".join(f"{name} {format_signed(value)}" for name, value in parts),
-        caption=(
-            f"What each part adds to the logit of “{names[0]}” minus that of “{names[1]}”; the scale of the final norm "
-            f"is held at its value. The shares add up to the difference.{chosen}"
-        ),
+    caption = (
+        f"What each part adds to the logit of “{first}” minus that of “{second}”; the scale of the final norm is "
+        "held at its value. The shares add up to the difference."
+        f"{' The answers are those of the section on patching.' if chosen else ''}"
     )
-    add_plot_frame(document, [panel], key="gaze-attribution", height=60 + 30 * (len(parts) + 1), columns=1)
+    chart = charts.waterfall([name for name, _ in parts], [value for _, value in parts])
+    panel = ui.Panel("gaze-attribution", chart, caption=caption)
+    document.figures("gaze-attribution", [panel], height=60 + 30 * (len(parts) + 1), columns=1)

@@ -1,11 +1,9 @@
-"""What the attention explorer computes with a stored model, and the cache keys of these results."""
+"""What the attention explorer computes with a stored model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -21,8 +19,8 @@ from explorer.labs.attention.results import (
 )
 from explorer.labs.attention.state import AttentionState
 from explorer.model.model import Model
-from explorer.ui.result_section import Request
 from explorer.ui.training.model_input import parse_heads
+from explorer.web.call import Call
 from explorer.web.results import pack
 
 MAX_BYTES = 2_000_000  # of the weights of one reading, and of all its snapshots together
@@ -34,22 +32,6 @@ HEAD_ARRAYS = ("queries", "keys", "values", "raw", "scaled", "weights", "mixed")
 def requested_ablation(state: AttentionState) -> attend.Ablation:
     """Return the ablation that the state asks for."""
     return attend.Ablation(parse_heads(state.off), parse_heads(state.flat), state.unmasked, state.unplaced)
-
-
-def ablation_key(state: AttentionState) -> tuple[Hashable, ...]:
-    """Return the part of a cache key that identifies the ablation."""
-    return (state.off, state.flat, state.unmasked, state.unplaced)
-
-
-def cache_key(stored_model: Model, state: AttentionState, kind: str) -> tuple[Hashable, ...]:
-    """Return the cache key of a result of some kind for a model and a text.
-
-    The key of a model that was trained on a visitor's text contains the SHA-256 of that text, so that its results can
-    be dropped with it.
-    """
-    step = state.step if kind != "through" else None
-    text = stored_model.text_or_example(state.say)
-    return (f"gaze-{kind}", *stored_model.cache_key, state.seed, step, state.kind, text)
 
 
 def tokenize_text(stored_model: Model, state: AttentionState) -> attend.TokenizedInput:
@@ -68,10 +50,9 @@ def query_position(stored_model: Model, at: int | None, tokens: Sequence[str]) -
     return stored_model.default_query(tokens) if at is None or at >= len(tokens) else at
 
 
-def reading_request(stored_model: Model, state: AttentionState) -> Request[AttentionReading]:
-    """Return the cache key of the reading and the function that computes it: several sections show it."""
-    key = (*cache_key(stored_model, state, "heads"), *ablation_key(state))
-    return key, partial(compute_reading, stored_model, state)
+def reading_call(stored_model: Model, state: AttentionState) -> Call[AttentionReading]:
+    """Return the call that reads the text: several sections show it."""
+    return Call(compute_reading, stored_model, state.computed())
 
 
 def compute_reading(stored_model: Model, state: AttentionState) -> AttentionReading:
@@ -129,19 +110,13 @@ def select_snapshots(stored_model: Model, tokens: int, shown: int | None = None)
     return sorted(selected if shown is None else {*selected, shown})
 
 
-def snapshot_input(stored_model: Model, state: AttentionState) -> attend.TokenizedInput:
-    """Return the tokens that the snapshots read: they are shown without ablation. Raises LineageError."""
-    return tokenize_text(stored_model, replace(state, unmasked=False))
-
-
-def compute_snapshots(stored_model: Model, state: AttentionState) -> AttentionSnapshots:
-    """Run the model of every selected snapshot on the text, without ablation. Raises LineageError."""
-    ids = snapshot_input(stored_model, state).ids
-    steps, causal = select_snapshots(stored_model, len(ids), state.step), stored_model.is_causal
+def compute_snapshots(stored_model: Model, state: AttentionState, steps: tuple[int, ...]) -> AttentionSnapshots:
+    """Run the model of every snapshot on the text, without ablation. Raises LineageError."""
+    ids, causal = tokenize_text(stored_model, state).ids, stored_model.is_causal
     weights = [
         attend.pack_weights(attend.attend(stored_model.module(state.seed, step), ids).weights, causal) for step in steps
     ]
-    return AttentionSnapshots(tuple(steps), pack({"weights": np.stack(weights)}))
+    return AttentionSnapshots(steps, pack({"weights": np.stack(weights)}))
 
 
 def compute_head(stored_model: Model, state: AttentionState) -> HeadActivations:

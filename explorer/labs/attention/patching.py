@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,23 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.attention import patching as figures
+from explorer import charts, ui
 from explorer.labs.attention import findings
 from explorer.labs.attention.changed_texts import COUNTERPARTS, LETTER_PAIRS, PAIRS
 from explorer.labs.attention.chosen_answers import chosen_outcomes
-from explorer.labs.attention.measurements import cache_key, query_position, tokenize_text
+from explorer.labs.attention.measurements import query_position, tokenize_text
 from explorer.labs.attention.patched_state import PatchedState, parse_patched_state
 from explorer.labs.attention.state import AttentionState
 from explorer.model.model import Model
-from explorer.ui.components.plot_frame import Panel, add_plot_frame, draw_plot_frame, pop_pick
-from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.result_section import Request, result_section, show_when_ready
 from explorer.ui.state.fragments import rerun_fragments
-from explorer.ui.state.session import PageSession, fragment, write_url
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.state.session import fragment
 from explorer.ui.wording import visible_whitespace
 from explorer.web.background import Pool, submit
 from explorer.web.results import is_ready
@@ -67,12 +63,12 @@ def changed_text(state: AttentionState, stored_model: Model) -> str:
     return COUNTERPARTS.get(stored_model.text_or_example(state.say), "")
 
 
-def section(session: PageSession[AttentionState], stored_model: Model) -> None:
-    """Draw the field of the changed text, the maps, and the answer with one state taken from the first text."""
-    if not stored_model.layout.answers or stored_model.parts:
-        st.caption("This is measured for models that read one text and predict something at its tokens.")
-        return
-    explanation(
+def section(session: ui.PageSession[AttentionState], stored_model: Model) -> None:
+    """Draw the field of the changed text, the maps, and the answer with one state taken from the first text.
+
+    The model reads one text and predicts something at its tokens.
+    """
+    ui.explanation(
         "**Activation patching**: the model reads a changed text, and one of its states is replaced by the state that "
         "it has on the first text. If the first answer comes back, that state carries what differs between the texts."
     )
@@ -86,30 +82,32 @@ def section(session: PageSession[AttentionState], stored_model: Model) -> None:
     fragment(session, _PART, lambda: _draw_part(session, stored_model))
 
 
-def _draw_part(session: PageSession[AttentionState], stored_model: Model) -> None:
+def _draw_part(session: ui.PageSession[AttentionState], stored_model: Model) -> None:
     """Draw what depends on the selected state: the maps, and the answer with that state."""
     state = session.state
-    key, make = _patching_request(stored_model, state)
+    call = patching_call(stored_model, state)
     pool: Pool = "quick" if stored_model.layout.layers <= MAX_QUICK_LAYERS else "patient"
 
-    def requests() -> Mapping[str, Request[PatchedTexts]]:
-        if _apply_click(session, submit(key, make, pool)):
+    def rerun_after_click() -> None:
+        if _apply_click(session, submit(call.key, call, pool)):
             rerun_fragments((_PART,))
-        return {"patching": (key, make)}
 
-    result_section(
+    ui.show(
         "gaze-patching",
-        requests,
-        partial(_draw_maps, stored_model, state),
-        "Every state is replaced in turn; this takes a few seconds …",
-        560,
+        call,
+        maps_view,
+        stored_model,
+        state,
+        waiting="Every state is replaced in turn; this takes a few seconds …",
+        height=560,
         pool=pool,
         events={_MAP: ("pick",), _PARTS: ("pick",)},
+        on_event=rerun_after_click,
     )
-    show_when_ready(
+    ui.show_when_ready(
         "gaze-patched-state",
-        key,
-        make,
+        call.key,
+        call,
         partial(_draw_state, session, stored_model),
         "The answer with one state of the first text …",
         360,
@@ -127,9 +125,9 @@ def selected_state(state: AttentionState, found: Patching) -> PatchedState:
     return PatchedState("head", layer, head)
 
 
-def _draw_texts(session: PageSession[AttentionState], stored_model: Model) -> None:
+def _draw_texts(session: ui.PageSession[AttentionState], stored_model: Model) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(
+        ui.bind_widget(
             session,
             "changed",
             st.text_input,
@@ -140,9 +138,9 @@ def _draw_texts(session: PageSession[AttentionState], stored_model: Model) -> No
         )
         for name in ("answer", "contrast"):
             answer = visible_whitespace(getattr(session.state, name))
-            bind_widget(session, name, st.text_input, shown=answer, placeholder="automatic", width=190)
+            ui.bind_widget(session, name, st.text_input, shown=answer, placeholder="automatic", width=190)
     # Here too, because the top of the page is out of sight.
-    show_problems([*session.problems, *stored_model.describe_unread(session.state.changed)])
+    ui.show_problems([*session.problems, *stored_model.describe_unread(session.state.changed)])
     text = stored_model.text_or_example(session.state.say)
     pairs = [*(LETTER_PAIRS.items() if stored_model.unit == "letter" else ())]
     pairs += [(each, PAIRS[each]) for each in stored_model.example_texts if each in PAIRS]
@@ -150,7 +148,7 @@ def _draw_texts(session: PageSession[AttentionState], stored_model: Model) -> No
     current = (text, changed_text(session.state, stored_model))
     shown = next((name for name, pair in options.items() if pair == current), None)
     if options:
-        bind_widget(
+        ui.bind_widget(
             session,
             "pair",
             st.pills,
@@ -168,16 +166,10 @@ def describe_pair(first: str, changed: str) -> str:
     return " ".join(one if one == other else f"{one} → {other}" for one, other in words)
 
 
-def _patching_request(stored_model: Model, state: AttentionState) -> Request[PatchedTexts]:
-    changed = changed_text(state, stored_model)
-    key: tuple[Hashable, ...] = (
-        *cache_key(stored_model, state, "patching"),
-        changed,
-        state.at,
-        state.answer,
-        state.contrast,
-    )
-    return key, partial(compute_patching, stored_model, replace(state, off=(), flat=(), patch=""), changed)
+def patching_call(stored_model: Model, state: AttentionState) -> ui.Call[PatchedTexts]:
+    """Return the call that patches every state of the model without ablations."""
+    unchanged = state.computed("at", "answer", "contrast", ablated=False)
+    return ui.Call(compute_patching, stored_model, unchanged, changed_text(state, stored_model))
 
 
 def compute_patching(stored_model: Model, state: AttentionState, changed: str) -> PatchedTexts:
@@ -194,9 +186,9 @@ def compute_patching(stored_model: Model, state: AttentionState, changed: str) -
     return PatchedTexts(first, other, patch_states(model, first.ids, other.ids, position, *outcomes))
 
 
-def _apply_click(session: PageSession[AttentionState], future: Future[PatchedTexts]) -> bool:
+def _apply_click(session: ui.PageSession[AttentionState], future: Future[PatchedTexts]) -> bool:
     """Select the state of the cell that was clicked; return whether another one is selected now."""
-    clicks = [click for key in (_MAP, _PARTS) if (click := pop_pick(key))]
+    clicks = [click for key in (_MAP, _PARTS) if (click := ui.pop_pick(key))]
     if not clicks or not is_ready(future) or future.exception():
         return False
     found = future.result().patching
@@ -204,7 +196,7 @@ def _apply_click(session: PageSession[AttentionState], future: Future[PatchedTex
     if state is None or state == selected_state(session.state, found):
         return False
     session.state = replace(session.state, patch=state.url)
-    write_url(session)
+    ui.write_url(session)
     return True
 
 
@@ -237,14 +229,8 @@ def find_cell(found: Patching, state: PatchedState) -> tuple[str, int, int] | No
     return (panel, state.layer, column) if possible else None
 
 
-def _draw_maps(
-    stored_model: Model,
-    state: AttentionState,
-    document: Document,
-    results: Mapping[str, PatchedTexts],
-) -> None:
-    """Draw what each state restores: the residual stream by depth and token, heads, and parts of layers."""
-    texts = results["patching"]
+def maps_view(document: ui.Document, texts: PatchedTexts, stored_model: Model, state: AttentionState) -> None:
+    """Write what each state restores: the residual stream by depth and token, heads, and parts of layers."""
     found, first, changed = texts.patching, texts.first, texts.changed
     name = partial(_outcome_text, stored_model, texts)
     tokens = [findings.token_pair(*pair) for pair in zip(first.tokens, changed.tokens, strict=True)]
@@ -254,26 +240,23 @@ def _draw_maps(
     shares = {panel: found.share(cells) for panel, cells in _cells(found).items()}
     cell = find_cell(found, selected_state(state, found))
 
-    def framed_cell(panel: str) -> tuple[int, int] | None:
-        return cell[1:] if cell and cell[0] == panel else None
-
-    def panel(name: str, columns: list[str], title: str, caption: str) -> Panel:
+    def panel(name: str, columns: list[str], title: str, caption: str) -> ui.Panel:
         rows = depths if name == STREAM else depths[1:]
-        plot = figures.share_map(rows, columns, shares[name], framed_cell(name), legend=name == STREAM)
-        alt = findings.share_alt(title, rows, columns, shares[name])
-        return Panel(name, plot, alt, title=title, caption=caption, pickable=True)
+        framed = cell[1:] if cell and cell[0] == name else None
+        chart = share_map(title, rows, columns, shares[name], framed, legend=name == STREAM)
+        return ui.Panel(name, chart, title=title, caption=caption, pickable=True)
 
     columns = [tokens[i] for i in found.positions]
     answers = (name(found.outcomes[0]), name(found.outcomes[1]))
     caption = findings.stream_caption(found, answers, len(tokens))
     stream = panel(STREAM, columns, "Residual stream at one token", caption)
     height = min(_MAX_HEIGHT, 110 + 34 * len(depths))
-    add_plot_frame(document, [stream], key=_MAP, height=height, columns=1)
+    document.figures(_MAP, [stream], height=height, columns=1)
     heads = [f"head {i + 1}" if found.heads.shape[1] <= 4 else str(i + 1) for i in range(found.heads.shape[1])]
     names = ["attention", "feedforward", "both"][: shares[LAYERS].shape[1]]
     parts = [panel(HEADS, heads, "Output of one head, at all tokens", "Columns: heads.")]
     parts.append(panel(LAYERS, names, "What a layer adds, at all tokens", ""))
-    add_plot_frame(document, parts, key=_PARTS, height=height - 40, columns=2)
+    document.figures(_PARTS, parts, height=height - 40, columns=2)
     if len(names) == 1:
         document.caption(
             "Feedforward layers and whole layers are left out: a norm follows each part of this model, so a layer does "
@@ -287,12 +270,38 @@ def _draw_maps(
     )
 
 
+def share_map(
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    shares: Float[ndarray, "rows columns"],
+    framed: tuple[int, int] | None = None,
+    legend: bool = False,
+) -> charts.HeatMap:
+    """Return the share of the answer that each state restores; 0 has a neutral colour."""
+    return charts.HeatMap(
+        title,
+        "share",
+        rows,
+        columns,
+        shares,
+        charts.tile_texts(shares, 0.05, 10),
+        signed=True,
+        upward=True,
+        columns_on_top=False,
+        legend=("−1", "0 changed", "1 first") if legend else (),
+        framed=framed,
+        hover=[[f"{row}, {column}" for column in columns] for row in rows],
+        words=findings.share_alt(title, rows, columns, shares),
+    )
+
+
 def _outcome_text(stored_model: Model, texts: PatchedTexts, outcome: int) -> str:
     before = texts.first.ids[: texts.patching.position + 1]
     return visible_whitespace(stored_model.outcome_text(outcome, before))
 
 
-def _draw_state(session: PageSession[AttentionState], stored_model: Model, texts: PatchedTexts) -> None:
+def _draw_state(session: ui.PageSession[AttentionState], stored_model: Model, texts: PatchedTexts) -> None:
     """Draw the selection of a state, and the answer with this state from the first text."""
     found = texts.patching
     state = selected_state(session.state, found)
@@ -304,23 +313,33 @@ def _draw_state(session: PageSession[AttentionState], stored_model: Model, texts
     panel, row, column = cell
     patched = _cells(found)[panel][row, column]
     outcomes = [_outcome_text(stored_model, texts, outcome) for outcome in found.outcomes]
-    sentence = findings.patched_state_finding(found, patched, outcomes)
-    st.subheader(escape_markdown(sentence), anchor=False)
-    shown = slice(None, MAX_OUTCOMES)
-    probabilities = [np.exp(each[shown]) for each in (found.changed, patched, found.clean)]
-    changed, now, first = probabilities
-    bars = figures.patched_answers(outcomes[shown], changed, now, first, stored_model.colour)
-    alt = "; ".join(
-        f"“{name}”: changed text {a:.2f}, with the state {b:.2f}, first text {c:.2f}"
-        for name, a, b, c in zip(outcomes, *probabilities, strict=False)
-    )
-    draw_plot_frame(
-        [Panel("gaze-patched", bars, alt)], key="gaze-patched", height=90 + 56 * len(probabilities[0]), columns=1
-    )
+    ui.draw_now(patched_view, found, patched, outcomes, stored_model.colour)
+
+
+def patched_view(
+    document: ui.Document,
+    found: Patching,
+    patched: Float[ndarray, " outcomes"],
+    outcomes: Sequence[str],
+    colour: str,
+) -> None:
+    """Write the answers to both texts, and to the changed one with a state of the first (`patched`: their logs)."""
+    document.finding(findings.patched_state_finding(found, patched, outcomes))
+    names = outcomes[:MAX_OUTCOMES]
+    bars = [
+        charts.Bars(title, np.exp(logs[: len(names)]), shown)
+        for title, logs, shown in (
+            ("changed text", found.changed, "--soft"),
+            ("with the state from the first text", patched, colour),
+            ("first text", found.clean, "--ink"),
+        )
+    ]
+    chart = charts.BarChart("Probability of each answer", names, bars, charts.Axis("probability", (0, 1), ticks=6))
+    document.figures("gaze-patched", [ui.Panel("gaze-patched", chart)], height=90 + 56 * len(names), columns=1)
 
 
 def _draw_selection(
-    session: PageSession[AttentionState], stored_model: Model, texts: PatchedTexts, state: PatchedState
+    session: ui.PageSession[AttentionState], stored_model: Model, texts: PatchedTexts, state: PatchedState
 ) -> None:
     """Draw the menus of the state that is taken from the first text: a keyboard can select what a click does."""
     found, of_stream = texts.patching, state.kind == "stream"
@@ -337,7 +356,7 @@ def _draw_selection(
                 )
             return replace(before, patch=state.url)
 
-        bind_widget(
+        ui.bind_widget(
             session,
             f"patch_{name}",
             st.selectbox,

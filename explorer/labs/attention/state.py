@@ -66,6 +66,14 @@ class AttentionState(PageState):
         """Whether any part of the model is ablated."""
         return bool(self.off or self.flat or self.unmasked or self.unplaced)
 
+    def computed(self, *more: str, ablated: bool = True) -> AttentionState:
+        """Return the state with only what a forward pass depends on, and the fields of these names, for a `Call`.
+
+        ablated: whether the ablation is kept
+        """
+        kept = ("say", "seed", "step", "kind", *more, *(("off", "flat", "unmasked", "unplaced") if ablated else ()))
+        return replace(AttentionState(), **{name: getattr(self, name) for name in kept})
+
     def shows_one_text(self, parts: Sequence[str]) -> bool:
         """Return whether queries and keys are of one text, in a model with these kinds of attention."""
         return not parts or self.kind in ("encoder", "decoder")

@@ -24,7 +24,7 @@ def _component_state(state: GatesState) -> dict[str, object]:
 
 
 def draw_component(state: GatesState) -> None:
-    """Draw both cells; the data is described in `static/components/gates_by_hand/view.js`."""
+    """Draw both cells; the data is described in `labs/gates/components/gates_by_hand/view.js`."""
     data = {
         **_component_state(state),
         "usual": _component_state(replace(GatesState(), show=state.show)),

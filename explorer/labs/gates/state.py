@@ -1,6 +1,6 @@
 """The state of the page on gates: the value of each gate of an LSTM and a GRU cell over 50 steps.
 
-The cells are computed in the browser (`static/components/gates_by_hand/math.js`); this module holds what the URL
+The cells are computed in the browser (`labs/gates/components/gates_by_hand/math.js`); this module holds what the URL
 stores.
 """
 

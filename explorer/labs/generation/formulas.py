@@ -8,18 +8,17 @@ from functools import partial
 
 import streamlit as st
 
+from explorer import ui
 from explorer.labs.generation.models import focused_model, limit_length, tokenizer_of
 from explorer.labs.generation.state import GenerationState
-from explorer.labs.generation.temperature_slider import GeneratedTexts, cache_key, generate_texts
+from explorer.labs.generation.temperature_slider import GeneratedTexts, texts_call
 from explorer.model.model import Model
-from explorer.ui.page_sections import escape_markdown, explanation
-from explorer.ui.result_section import show_when_ready
 from explorer.ui.wording import visible_whitespace
 
 
 def section(state: GenerationState, models: Mapping[str, Model]) -> None:
     """Draw the formulas of temperature and of the Gumbel-max trick, with the logits of the selected position."""
-    explanation(
+    ui.explanation(
         "A model gives every token a number, its logit. The softmax of the logits divided by the temperature τ gives "
         "the probabilities: below 1 the differences grow, above 1 they shrink. Sampling adds a random number g to each "
         "and takes the largest (the Gumbel-max trick):"
@@ -30,16 +29,17 @@ def section(state: GenerationState, models: Mapping[str, Model]) -> None:
     state = limit_length(state, models)
     if models and state.at < state.tokens:
         focus = models[focused_model(models, state)]
-        show_when_ready(
+        call = texts_call(focus, state)
+        ui.show_when_ready(
             "studio-formulas",
-            cache_key(focus, state),
-            partial(generate_texts, focus, state),
+            call.key,
+            call,
             partial(_draw_example, state, focus),
             "The text is being generated …",
             260,
             on_error=lambda _: None,  # the section of the slider shows it
         )
-    explanation(
+    ui.explanation(
         "The random numbers do not change with the temperature, so a token stays the same until another one has the "
         "larger sum. From there on, the whole text differs."
     )
@@ -48,9 +48,9 @@ def section(state: GenerationState, models: Mapping[str, Model]) -> None:
 def _draw_example(state: GenerationState, stored_model: Model, texts: GeneratedTexts) -> None:
     """Draw the formulas with the numbers of the selected position."""
     first, second = likeliest_tokens(stored_model, state, texts)
-    named = escape_markdown(f"“{first}” and “{second}”")
-    title = escape_markdown(stored_model.title)
-    explanation(f"The two most probable tokens of the {title} at the position that is shown above, {named}:")
+    named = ui.escape_markdown(f"“{first}” and “{second}”")
+    title = ui.escape_markdown(stored_model.title)
+    ui.explanation(f"The two most probable tokens of the {title} at the position that is shown above, {named}:")
     for line in temperature_formulas(state, texts):
         st.latex(line)
 

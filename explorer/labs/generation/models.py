@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,19 +31,21 @@ class EncodedPrompt:
     note: str  # what of it was changed, left out or truncated
 
 
-def sampling_settings(state: GenerationState) -> sampling.Sampling:
-    """Return the sampling settings of the state; greedy is top-k 1."""
+def sampling_settings(state: GenerationState, temperature: float = 1.0) -> sampling.Sampling:
+    """Return the sampling settings of the state with a temperature, which texts at all temperatures ignore.
+
+    Greedy is top-k 1.
+    """
     top_k = 1 if state.greedy else state.top_k
-    return sampling.Sampling(float(state.t), top_k, float(state.top_p), float(state.min_p), state.seed)
+    return sampling.Sampling(float(temperature), top_k, float(state.top_p), float(state.min_p), state.seed)
 
 
 def encode_prompt(stored_model: Model, prompt: str) -> EncodedPrompt:
     """Encode a prompt for a stored model. Raises DamagedRun or TextError."""
     tokenizer = tokenizer_of(stored_model)
     lowered = prompt.lower() if stored_model.lowercase else prompt
-    given, unseen = generate.prompt_ids(tokenizer, lowered)
-    ids = [*stored_model.prompt_start, *given.tolist()]
-    text = tokenizer.decode(given.tolist())
+    ids, unseen = stored_model.read_prompt(prompt)
+    text = tokenizer.decode(ids[len(stored_model.prompt_start) :])
     notes = []
     if not tokenizer.encode(lowered).tolist():
         notes.append(generate.FROM_NOTHING if prompt.strip() else "")
@@ -76,11 +78,6 @@ def tokenizer_of(stored_model: Model) -> Tokenizer:
 def focused_model(models: Mapping[str, Model], state: GenerationState) -> str:
     """Return the name of the model whose distribution is shown, among those that can generate."""
     return state.focused_model if state.focused_model in models else list(models)[-1]
-
-
-def sampling_key(state: GenerationState) -> tuple[Hashable, ...]:
-    """Return the part of a cache key that identifies the sampling settings, without the temperature."""
-    return (state.greedy, state.top_k, float(state.top_p), float(state.min_p), state.seed)
 
 
 def id_tensor(ids: Sequence[int]) -> Int[Tensor, " tokens"]:

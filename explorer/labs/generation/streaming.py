@@ -8,57 +8,45 @@ from functools import partial
 
 import streamlit as st
 
+from explorer import ui
 from explorer.generation import streaming
 from explorer.labs.generation import findings
-from explorer.labs.generation.models import (
-    EncodedPrompt,
-    encode_prompt,
-    id_tensor,
-    sampling_settings,
-    tokenizer_of,
-)
+from explorer.labs.generation.models import EncodedPrompt, encode_prompt, id_tensor, sampling_settings, tokenizer_of
 from explorer.labs.generation.state import GenerationState
 from explorer.model.model import Model
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import result_section, tab_token
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.result_section import tab_token
 from explorer.web.results import register as register_answer
 from explorer.web.token_streams import StreamAnswer
 
 _KEY = "writing"
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, Model]) -> None:
+def section(session: ui.PageSession[GenerationState], models: Mapping[str, Model]) -> None:
     """Draw a long text of every model, from the same prompt and with the same random numbers."""
     state = session.state
-    explanation("The random numbers are those of above, so at the same temperature each text begins in the same way.")
-    bind_widget(session, "length", st.number_input, width=150)
-    requests = {
-        name: (
-            ("studio-prompt", *stored_model.cache_key, state.prompt),
-            partial(encode_prompt, stored_model, state.prompt),
-        )
-        for name, stored_model in models.items()
-    }
+    ui.explanation(
+        "The random numbers are those of above, so at the same temperature each text begins in the same way."
+    )
+    ui.bind_widget(session, "length", st.number_input, width=150)
     addresses = {
         name: register_answer(
             tab_token(f"stream.{name}"), StreamAnswer(partial(stream_text, stored_model, state)), stored_model.cache_key
         )
         for name, stored_model in models.items()
     }
-    draw = partial(_draw_streams, models, addresses, state.without_path())
-    result_section("studio-writing", requests, draw, "The prompt is being tokenized …", 420, pool="quick")
+    calls = {name: ui.Call(encode_prompt, stored_model, state.prompt) for name, stored_model in models.items()}
+    context, waiting = (models, addresses, state.without_path()), "The prompt is being tokenized …"
+    ui.show_each("studio-writing", calls, streams_view, *context, waiting=waiting, height=420, pool="quick")
 
 
-def _draw_streams(
+def streams_view(
+    document: ui.Document,
+    prompts: Mapping[str, EncodedPrompt],
     models: Mapping[str, Model],
     addresses: Mapping[str, str],
     state: GenerationState,
-    document: Document,
-    prompts: Mapping[str, EncodedPrompt],
 ) -> None:
+    """Write the prompt of each model and the address from which its text is streamed."""
     units = {models[name].unit for name in prompts}
     data = {
         "models": [
@@ -87,5 +75,9 @@ def stream_text(stored_model: Model, state: GenerationState) -> Iterator[streami
     """Generate the text of a model chunk by chunk. Raises LineageError."""
     prompt = id_tensor(encode_prompt(stored_model, state.prompt).ids)
     return streaming.stream_chunks(
-        stored_model.text_generator(), tokenizer_of(stored_model), prompt, state.length, sampling_settings(state)
+        stored_model.text_generator(),
+        tokenizer_of(stored_model),
+        prompt,
+        state.length,
+        sampling_settings(state, state.t),
     )

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float32, Int32, UInt16
 from numpy import ndarray
 
-from explorer.generation import temperature_grid
+from explorer import ui
+from explorer.generation import sampling, temperature_grid
 from explorer.labs.generation.models import (
     EncodedPrompt,
     encode_prompt,
     focused_model,
     id_tensor,
     limit_length,
-    sampling_key,
     sampling_settings,
     text_end,
     tokenizer_of,
@@ -26,10 +26,6 @@ from explorer.labs.generation.models import (
 from explorer.labs.generation.state import GenerationState
 from explorer.labs.generation.token_tree import sample_tokens
 from explorer.model.model import Model
-from explorer.ui.components.base import pop_event
-from explorer.ui.document import Document
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession
 from explorer.ui.wording import join_words
 from explorer.web import background
 from explorer.web.results import is_ready, pack, register_arrays
@@ -53,19 +49,19 @@ class GeneratedTexts:
     content: bytes  # every array that the browser needs
 
 
-def cache_key(stored_model: Model, state: GenerationState) -> tuple[Hashable, ...]:
-    """Return the cache key of a model's texts. The key of a model trained on a visitor's text contains its SHA-256."""
-    return ("studio-texts", *stored_model.cache_key, state.prompt, state.tokens, *sampling_key(state))
+def texts_call(stored_model: Model, state: GenerationState) -> ui.Call[GeneratedTexts]:
+    """Return the call for the texts of a model at all temperatures."""
+    return ui.Call(generate_texts, stored_model, state.prompt, state.tokens, sampling_settings(state))
 
 
-def generate_texts(stored_model: Model, state: GenerationState) -> GeneratedTexts:
+def generate_texts(stored_model: Model, prompt_text: str, tokens: int, settings: sampling.Sampling) -> GeneratedTexts:
     """Generate the texts of a model at all temperatures. Raises LineageError.
 
     It takes a second at most, with a large real model about ten.
     """
-    prompt, tokenizer = encode_prompt(stored_model, state.prompt), tokenizer_of(stored_model)
+    prompt, tokenizer = encode_prompt(stored_model, prompt_text), tokenizer_of(stored_model)
     grid = temperature_grid.compute_temperature_grid(
-        stored_model.text_generator(), id_tensor(prompt.ids), state.tokens, sampling_settings(state)
+        stored_model.text_generator(), id_tensor(prompt.ids), tokens, settings
     )
     arrays, pieces = temperature_grid.component_arrays(grid, tokenizer, prompt.ids)
     surprisals = (grid.top_surprisals[..., :2] / temperature_grid.UNITS_PER_NAT).astype(np.float32)
@@ -81,76 +77,78 @@ class SelectedPosition:
     content: bytes  # logits and noise, for the browser
 
 
-def inspect_position(stored_model: Model, state: GenerationState) -> SelectedPosition:
-    """Compute the logits of the selected position. Raises LineageError."""
-    prompt, preceding = encode_prompt(stored_model, state.prompt), _preceding_ids(stored_model, state)
+def inspect_position(
+    stored_model: Model, prompt_text: str, tokens: int, settings: sampling.Sampling, of: int, at: int
+) -> SelectedPosition:
+    """Compute the logits of the position `at` in the text of temperature `of`. Raises LineageError."""
+    prompt = encode_prompt(stored_model, prompt_text)
+    # It does not wait for the text, because work that waits for other work can block all threads: the text is used if
+    # it is computed, otherwise its tokens are generated again.
+    texts = _computed_texts(ui.Call(generate_texts, stored_model, prompt_text, tokens, settings))
+    preceding = (
+        tuple(texts.ids[of, :at].tolist())
+        if texts
+        else sample_tokens(stored_model, prompt.ids, (), at, replace(settings, temperature=temperatures()[of]))
+    )
     found = temperature_grid.sampling_inputs(
-        stored_model.text_generator(), id_tensor(prompt.ids), id_tensor(preceding), sampling_settings(state)
+        stored_model.text_generator(), id_tensor(prompt.ids), id_tensor(preceding), settings
     )
     content = pack({"logits": found.logits, "noise": found.noise})
     return SelectedPosition(text_end(tokenizer_of(stored_model).decode([*prompt.ids, *preceding])), content)
 
 
-def _preceding_ids(stored_model: Model, state: GenerationState) -> tuple[int, ...]:
-    """Return the tokens before the selected position: of the text if it is computed, otherwise generated again.
-
-    It does not wait for the text, because work that waits for other work can block all threads.
-    """
-    future = background.results().get(cache_key(stored_model, state))
+def _computed_texts(call: ui.Call[GeneratedTexts]) -> GeneratedTexts | None:
+    future = background.results().get(call.key)
     texts = future.result() if future and is_ready(future) and not future.exception() else None
-    if isinstance(texts, GeneratedTexts):
-        return tuple(texts.ids[state.of, : state.at].tolist())
-    return sample_tokens(stored_model, replace(state, t=temperatures()[state.of]), (), state.at)
+    return texts if isinstance(texts, GeneratedTexts) else None
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, Model]) -> None:
+def section(session: ui.PageSession[GenerationState], models: Mapping[str, Model]) -> None:
     """Draw the slider, the texts and the distribution."""
     state = limit_length(session.state, models)
     if state.tokens < session.state.tokens:
         st.caption(f"Each text has {state.tokens} tokens, because longer texts of a large model take too long.")
+    calls = slider_calls(models, state)
 
-    def requests() -> Mapping[str, Request[GeneratedTexts | SelectedPosition]]:
+    def handle_fragment() -> None:
         if apply_events(session, models):
             st.rerun()  # the rest of the page follows
-        required = required_results(models, state)
         for name, stored_model in models.items():
             if stored_model.pool != "quick":  # its texts take seconds, so they must not wait among quick results
-                background.submit(*required[name], "patient")
-        return required
+                background.submit(calls[name].key, calls[name], "patient")
 
-    result_section(
+    ui.show_each(
         "studio-texts",
-        requests,
-        partial(draw_slider, models, state.without_path()),
-        "The models are generating texts at 41 temperatures …",
-        560,
+        calls,
+        slider_view,
+        models,
+        state.without_path(),
+        waiting="The models are generating texts at 41 temperatures …",
+        height=560,
         partly=any(stored_model.pool != "quick" for stored_model in models.values()),
         events={_KEY: ("temperature", "position")},
+        on_event=handle_fragment,
     )
 
 
-def required_results(
+def slider_calls(
     models: Mapping[str, Model], state: GenerationState
-) -> dict[str, Request[GeneratedTexts | SelectedPosition]]:
+) -> dict[str, ui.Call[GeneratedTexts | SelectedPosition]]:
     """Return what the component needs: every model's texts, then the selected position of the focused one."""
-    results: dict[str, Request[GeneratedTexts | SelectedPosition]] = {
-        name: (cache_key(stored_model, state), partial(generate_texts, stored_model, state))
-        for name, stored_model in models.items()
-    }
-    focus = models[focused_model(models, state)]
+    calls: dict[str, ui.Call[Any]] = {name: texts_call(model, state) for name, model in models.items()}
     if state.at < state.tokens:
-        key = ("studio-place", *cache_key(focus, state)[1:], state.of, state.at)
-        results[POSITION] = key, partial(inspect_position, focus, state)
-    return results
+        focus, settings = models[focused_model(models, state)], sampling_settings(state)
+        calls[POSITION] = ui.Call(inspect_position, focus, state.prompt, state.tokens, settings, state.of, state.at)
+    return calls
 
 
-def draw_slider(
+def slider_view(
+    document: ui.Document,
+    found: Mapping[str, GeneratedTexts | SelectedPosition],
     models: Mapping[str, Model],
     state: GenerationState,
-    document: Document,
-    found: Mapping[str, GeneratedTexts | SelectedPosition],
 ) -> None:
-    """Draw the texts of those models whose texts are computed."""
+    """Write the texts of those models whose texts are computed."""
     results = {name: texts for name, texts in found.items() if isinstance(texts, GeneratedTexts)}
     if not results:
         return
@@ -158,7 +156,8 @@ def draw_slider(
         document.caption(f"Still generating: {join_words(waiting)}. The texts of a large model take several seconds …")
     focus = focused_model({name: models[name] for name in results}, state)
     # While the texts of the focused model are not there yet, another one is in focus: the position is not its own.
-    position = found.get(POSITION) if focus == focused_model(models, state) else None
+    own = focus == focused_model(models, state)
+    position = found.get(POSITION) if own else None
     units = {models[name].unit for name in results}
     data = {
         "temperatures": [round(float(t), 2) for t in temperatures()],
@@ -179,17 +178,7 @@ def draw_slider(
             for name, texts in results.items()
         ],
         "focus": focus,
-        "position": {
-            "model": focus,
-            "of": state.of,
-            "at": state.at,
-            "address": register_arrays(position.content, models[focus].cache_key)
-            if isinstance(position, SelectedPosition)
-            else None,
-            "context": position.context if isinstance(position, SelectedPosition) else "",
-        }
-        if state.at < state.tokens and focus == focused_model(models, state)
-        else None,
+        "position": _position_data(focus, models[focus], state, position) if own and state.at < state.tokens else None,
         "cut": {
             "greedy": state.greedy,
             "top_k": int(state.top_k),
@@ -200,6 +189,14 @@ def draw_slider(
         "file": "temperature",
     }
     document.component("temperature", data, _KEY)
+
+
+def _position_data(name: str, model: Model, state: GenerationState, position: object) -> dict[str, object]:
+    """Return the selected position in the text of the named model; its distribution may not be computed yet."""
+    data: dict[str, object] = {"model": name, "of": state.of, "at": state.at, "address": None, "context": ""}
+    if isinstance(position, SelectedPosition):
+        data |= {"address": register_arrays(position.content, model.cache_key), "context": position.context}
+    return data
 
 
 def _token_names(stored_model: Model) -> dict[str, object]:
@@ -213,16 +210,16 @@ def _token_names(stored_model: Model) -> dict[str, object]:
 
 def _is_generating(stored_model: Model, state: GenerationState) -> bool:
     """Return whether the texts of a model are not computed yet; those that failed are."""
-    future = background.results().get(cache_key(stored_model, state))
+    future = background.results().get(texts_call(stored_model, state).key)
     return future is None or not is_ready(future)
 
 
-def apply_events(session: PageSession[GenerationState], models: Mapping[str, Model]) -> bool:
+def apply_events(session: ui.PageSession[GenerationState], models: Mapping[str, Model]) -> bool:
     """Apply the component's events to the state, temperature and selected position; return whether it has changed."""
     state = session.state
-    if isinstance(event := pop_event(_KEY, "temperature"), int | float) and 0 <= event <= 2:
+    if isinstance(event := ui.pop_event(_KEY, "temperature"), int | float) and 0 <= event <= 2:
         state = replace(state, t=round(float(event), 2))
-    event = pop_event(_KEY, "position")
+    event = ui.pop_event(_KEY, "position")
     if isinstance(event, dict) and event.get("model") in models:
         of, at = event.get("of"), event.get("at")
         if type(of) is int and type(at) is int and 0 <= of < len(temperatures()) and 0 <= at < state.tokens:

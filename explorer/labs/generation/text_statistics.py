@@ -2,126 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from functools import partial
+from collections.abc import Mapping
 
 import numpy as np
 
-from explorer.figures.language.temperature import TRACES_PER_LINE, TextMeasure, measure_by_temperature
+from explorer import charts, ui
+from explorer.generation import sampling
+from explorer.inspection.compare import mean_and_range
 from explorer.labs.generation import findings
 from explorer.labs.generation.findings import MeasuredTexts
-from explorer.labs.generation.models import encode_prompt, id_tensor, limit_length, sampling_key, sampling_settings
+from explorer.labs.generation.models import encode_prompt, id_tensor, limit_length, sampling_settings
 from explorer.labs.generation.state import GenerationState
 from explorer.model.model import Model
-from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import result_section
-from explorer.ui.state.session import PageSession
+from explorer.number_format import format_number
 
 SEEDS = 8  # texts of a model at each temperature
-HEIGHT = 300
+_NAMES = {"distinct4": "Distinct-4", "repetition8": "Repetition", "log_probability": "Log-probability"}
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, Model]) -> None:
+def section(session: ui.PageSession[GenerationState], models: Mapping[str, Model]) -> None:
     """Draw three statistics of eight texts at every temperature."""
-    explanation(
+    ui.explanation(
         "**Distinct-4** is the share of sequences of four tokens that are distinct. **Repetition** is the share of "
         "sequences of eight tokens that occurred earlier in the text. **Log-probability** is how probable the model "
         "finds its own text, in nats per token."
     )
     state = limit_length(session.state, models)
-    requests = {
-        name: (_cache_key(stored_model, state), partial(measure, stored_model, state))
-        for name, stored_model in models.items()
-    }
-    draw = partial(_draw_statistics, models, state.without_path())
-    message = "Every model generates eight texts at eleven temperatures; with a large one that takes a minute …"
-    result_section("studio-measures", requests, draw, message, HEIGHT + 60, pool="patient")
+    settings = sampling_settings(state)
+    ui.show_each(
+        "studio-measures",
+        {name: ui.Call(measure, model, state.prompt, state.tokens, settings) for name, model in models.items()},
+        statistics_view,
+        models,
+        state.without_path(),
+        waiting="Every model generates eight texts at eleven temperatures; with a large one that takes a minute …",
+        height=360,
+        pool="patient",
+    )
 
 
-def _draw_statistics(
+def statistics_view(
+    document: ui.Document,
+    measured: Mapping[str, MeasuredTexts],
     models: Mapping[str, Model],
     state: GenerationState,
-    document: Document,
-    measured: Mapping[str, MeasuredTexts],
 ) -> None:
+    """Write how varied, repetitive and probable the texts of every model are, by temperature."""
     named = [(models[name].title, each) for name, each in measured.items()]
     document.finding(findings.repetition_finding(named))
     if not state.greedy and state.top_k != 1:  # then no temperature changes anything
         document.text(findings.corpus_finding(named))
-    panels = [_panel(i, models, measured, float(state.t)) for i in range(3)]
-    add_plot_frame(document, panels, key="studio-measures", height=HEIGHT, columns=3)
+    panels = [
+        ui.Panel(f"studio-{name}", statistic_chart(name, models, measured, state.t), title=title, rest=float(state.t))
+        for name, title in _NAMES.items()
+    ]
+    document.figures("studio-measures", panels, height=300, columns=3)
     document.caption(findings.statistics_caption(named, state))
 
 
-def _cache_key(stored_model: Model, state: GenerationState) -> tuple[Hashable, ...]:
-    return ("studio-measures", *stored_model.cache_key, state.prompt, state.tokens, *sampling_key(state))
-
-
-def measure(stored_model: Model, state: GenerationState) -> MeasuredTexts:
+def measure(stored_model: Model, prompt_text: str, tokens: int, settings: sampling.Sampling) -> MeasuredTexts:
     """Compute the statistics of a model's texts and of its corpus, in a second or two. Raises LineageError."""
     from explorer.generation.text_statistics import compute_statistics
     from explorer.generation.text_statistics import compute_statistics_by_temperature as over_temperatures
 
     generator, corpus = stored_model.text_generator(), stored_model.corpus_tokens()
-    prompt = id_tensor(encode_prompt(stored_model, state.prompt).ids)
-    written = over_temperatures(generator, prompt, state.tokens, sampling_settings(state), seeds=SEEDS)
+    prompt = id_tensor(encode_prompt(stored_model, prompt_text).ids)
+    written = over_temperatures(generator, prompt, tokens, settings, seeds=SEEDS)
     if corpus is None:
         return MeasuredTexts(written, None, False)
     ids, held_out = corpus
-    starts = np.linspace(0, max(0, len(ids) - state.tokens - 2), findings.CORPUS_PIECES).astype(int)
+    starts = np.linspace(0, max(0, len(ids) - tokens - 2), findings.CORPUS_PIECES).astype(int)
     rows = []
     for start in starts.tolist():
-        piece = ids[start : start + 1 + state.tokens].astype(np.int64).tolist()
+        piece = ids[start : start + 1 + tokens].astype(np.int64).tolist()
         if len(piece) > 1:
             one = compute_statistics(generator, id_tensor(piece[:1]), id_tensor(piece[1:]))
             rows.append([one.distinct4, one.repetition8, one.log_probability])
     return MeasuredTexts(written, np.mean(rows, axis=0) if rows else None, held_out)
 
 
-def _panel(which: int, models: Mapping[str, Model], measured: Mapping[str, MeasuredTexts], here: float) -> Panel:
-    """Return the panel of one statistic, with a line for each model."""
-    title, name = (("distinct-4", "distinct4"), ("repetition", "repetition8"), ("log-probability", "log_probability"))[
-        which
-    ]
-    courses: list[TextMeasure] = []
-    for n, each in measured.items():
-        row = models[n]
-        again = any(course.colour == row.colour for course in courses)  # two models of one architecture
-        courses.append(
-            TextMeasure(models[n].title, row.colour, "2px,4px" if again else row.dash, getattr(each.generated, name))
-        )
-    corpus_values = _corpus_values(which, models, measured)
-    low = min(float(c.values.min()) for c in courses)
-    limits = (-0.02, 1.04) if which < 2 else (min(low, *(height for _, height in corpus_values), -0.5) * 1.05, 0.0)
-    temperatures = np.array(next(iter(measured.values())).generated.temperatures)
-    return Panel(
-        f"studio-{name}",
-        measure_by_temperature(courses, temperatures, here, corpus_values, limits),
-        alt=f"{title} against temperature.",
-        title=title[0].upper() + title[1:],
-        rest=here,
-        tracks=[
-            {
-                "trace": TRACES_PER_LINE * i + 2,
-                "low": TRACES_PER_LINE * i,
-                "high": TRACES_PER_LINE * i + 1,
-                "title": c.title,
-                "colour": c.colour,
-            }
-            for i, c in enumerate(courses)
-        ],
-    )
+def statistic_chart(
+    name: str, models: Mapping[str, Model], measured: Mapping[str, MeasuredTexts], temperature: float
+) -> charts.LineChart:
+    """Return a statistic (`name`: a field of StatisticsByTemperature), with a line for each model.
 
-
-def _corpus_values(
-    which: int, models: Mapping[str, Model], measured: Mapping[str, MeasuredTexts]
-) -> list[tuple[str, float]]:
-    """Return the statistic of the corpus: one line in ink if it is the same for all models, else one in each model's
-    colour.
+    A dashed line is the same statistic of human text: one if it is the same for all models, else one in the colour of
+    each.
     """
-    each = [(models[n].colour, float(one.corpus[which])) for n, one in measured.items() if one.corpus is not None]
-    if len(each) == len(measured) and len({height for _, height in each}) == 1:
-        return [("--ink", each[0][1])]
-    return each
+    lines: list[charts.Line] = []
+    for model, each in ((models[key], each) for key, each in measured.items()):
+        again = any(line.colour == model.colour for line in lines)  # two models of one architecture
+        x, values = np.array(each.generated.temperatures), mean_and_range(getattr(each.generated, name))
+        dash = "2px,4px" if again else model.dash
+        lines.append(
+            charts.Line("", model.title, model.colour, dash, x, values, "", 2.5, statistic="mean", name=model.title)
+        )
+    which = list(_NAMES).index(name)
+    human = [
+        (models[key].colour, float(each.corpus[which])) for key, each in measured.items() if each.corpus is not None
+    ]
+    if len(human) == len(measured) and len({value for _, value in human}) == 1:
+        human = [("--ink", human[0][1])]
+    lowest = min(float(line.values.min()) for line in lines)
+    low, high = (-0.02, 1.04) if which < 2 else (min(lowest, *(value for _, value in human), -0.5) * 1.05, 0.0)
+    rules = [charts.selection(temperature)]
+    # Labels alternate between both ends and both sides of the line: those of several models lie close together.
+    for i, (colour, value) in enumerate(human):
+        below = (value < low + 0.85 * (high - low)) == (i > 1)
+        rules.append(charts.level(value, f"people {format_number(value)}", colour, below=below, right=i == 0))
+    return charts.LineChart(
+        f"{_NAMES[name]} by temperature",
+        lines,
+        charts.Axis("temperature", (0, 2), ticks=(0, 0.5, 1, 1.5, 2)),
+        charts.Axis(span=(low, high), ticks=4),
+        rules,
+        labels="none",
+        digits=3,
+    )

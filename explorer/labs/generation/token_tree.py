@@ -10,21 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from explorer.labs.generation.models import (
-    encode_prompt,
-    focused_model,
-    id_tensor,
-    sampling_key,
-    sampling_settings,
-    tokenizer_of,
-)
+from explorer import ui
+from explorer.generation import sampling
+from explorer.labs.generation.models import encode_prompt, focused_model, id_tensor, sampling_settings, tokenizer_of
 from explorer.labs.generation.state import MAX_PATH_LENGTH, GenerationState
 from explorer.model.model import Model
-from explorer.ui.components.base import pop_event
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import Request, result_section, show_when_ready
-from explorer.ui.state.session import PageSession, write_url
 
 if TYPE_CHECKING:
     from explorer.generation.temperature_grid import Candidate
@@ -34,36 +24,40 @@ _KEY = "tree"
 _MORE = "lineage.tree.more"  # a path, and how many tokens the visitor wants to be sampled after it
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, Model]) -> None:
+def section(session: ui.PageSession[GenerationState], models: Mapping[str, Model]) -> None:
     """Draw the candidates at every position of a path through the tokens."""
     state = session.state
     stored_model = models[focused_model(models, state)]
-    explanation(
+    ui.explanation(
         f"The {stored_model.title}, one {stored_model.unit} at a time. Each column has the most probable candidates; "
         "press one to choose it, or let the random numbers choose."
     )
     state = _validate(session, stored_model)
     path, more = requested_path(state)
-    key = ("studio-tree", *stored_model.cache_key, state.prompt, path, more, float(state.t), *sampling_key(state))
-    make = partial(tree_data, stored_model, state, path, more)
+    call = ui.Call(tree_data, stored_model, state.prompt, path, more, sampling_settings(state, state.t))
 
-    def requests() -> Mapping[str, Request[dict[str, Any]]]:
+    def rerun_after_event() -> None:
         if _apply_events(session, stored_model.vocabulary_size):
             st.rerun()
-        return {"tree": (key, make)}
 
-    message = "The probabilities are being computed …"
-    result_section(
-        "studio-tree", requests, partial(_draw_tree), message, 420, pool=stored_model.pool, events={_KEY: ("path",)}
+    ui.show(
+        "studio-tree",
+        call,
+        tree_view,
+        waiting="The probabilities are being computed …",
+        height=420,
+        pool=stored_model.pool,
+        events={_KEY: ("path",)},
+        on_event=rerun_after_event,
     )
     if more and state.path is not None:
-        show_when_ready(
-            "studio-tree-path", key, make, partial(_store_path, session, path), "", 0, lambda _: None, stored_model.pool
-        )
+        store = partial(_store_path, session, path)
+        ui.show_when_ready("studio-tree-path", call.key, call, store, "", 0, lambda _: None, stored_model.pool)
 
 
-def _draw_tree(document: Document, results: Mapping[str, dict[str, Any]]) -> None:
-    document.component("token_tree", results["tree"], _KEY)
+def tree_view(document: ui.Document, tree: dict[str, Any]) -> None:
+    """Write the candidates at every position of the path."""
+    document.component("token_tree", tree, _KEY)
 
 
 def requested_path(state: GenerationState) -> tuple[tuple[int, ...], int]:
@@ -74,15 +68,15 @@ def requested_path(state: GenerationState) -> tuple[tuple[int, ...], int]:
     return state.path, more if path == state.path else 0
 
 
-def _store_path(session: PageSession[GenerationState], path: tuple[int, ...], tree: dict[str, Any]) -> None:
+def _store_path(session: ui.PageSession[GenerationState], path: tuple[int, ...], tree: dict[str, Any]) -> None:
     """Store the sampled tokens in the state, unless the visitor has taken another path meanwhile."""
     if session.state.path == path:
         st.session_state.pop(_MORE, None)
         session.state = replace(session.state, path=tuple(step["id"] for step in tree["steps"]))
-        write_url(session)
+        ui.write_url(session)
 
 
-def _validate(session: PageSession[GenerationState], stored_model: Model) -> GenerationState:
+def _validate(session: ui.PageSession[GenerationState], stored_model: Model) -> GenerationState:
     """Return the state without a path that contains token ids outside of the model's vocabulary."""
     state, count = session.state, stored_model.vocabulary_size
     unknown_ids = [id for id in state.path or () if id >= count]
@@ -95,7 +89,9 @@ def _validate(session: PageSession[GenerationState], stored_model: Model) -> Gen
     return state
 
 
-def tree_data(stored_model: Model, state: GenerationState, path: tuple[int, ...], more: int) -> dict[str, Any]:
+def tree_data(
+    stored_model: Model, prompt_text: str, path: tuple[int, ...], more: int, settings: sampling.Sampling
+) -> dict[str, Any]:
     """Return the data of the component: a path, `more` tokens sampled after it, and the candidates at every position.
 
     Raises LineageError.
@@ -103,9 +99,9 @@ def tree_data(stored_model: Model, state: GenerationState, path: tuple[int, ...]
     from explorer.generation.temperature_grid import trace_path
     from explorer.tokenization.text import pieces
 
-    prompt, tokenizer = encode_prompt(stored_model, state.prompt), tokenizer_of(stored_model)
-    path = (*path, *sample_tokens(stored_model, state, path, more)) if more else path
-    found = trace_path(stored_model.text_generator(), id_tensor(prompt.ids), id_tensor(path), sampling_settings(state))
+    prompt, tokenizer = encode_prompt(stored_model, prompt_text), tokenizer_of(stored_model)
+    path = (*path, *sample_tokens(stored_model, prompt.ids, path, more, settings)) if more else path
+    found = trace_path(stored_model.text_generator(), id_tensor(prompt.ids), id_tensor(path), settings)
     added = pieces(tokenizer, path, prompt.ids)
 
     def candidates(before: tuple[int, ...], candidates: tuple[Candidate, ...]) -> list[dict[str, object]]:
@@ -139,7 +135,7 @@ def tree_data(stored_model: Model, state: GenerationState, path: tuple[int, ...]
             for i, (piece, step) in enumerate(zip(added, found.steps, strict=True))
         ],
         "here": {"candidates": candidates(path, found.next_choice.candidates), "sampled": found.next_choice.sampled},
-        "temperature": float(state.t),
+        "temperature": settings.temperature,
         "most_surprising": found.most_surprising,
         "most": MAX_PATH_LENGTH,
         "full": math.log(max(2, len(tokenizer.tokens))),
@@ -147,12 +143,12 @@ def tree_data(stored_model: Model, state: GenerationState, path: tuple[int, ...]
     }
 
 
-def _apply_events(session: PageSession[GenerationState], vocabulary: int) -> bool:
+def _apply_events(session: ui.PageSession[GenerationState], vocabulary: int) -> bool:
     """Apply the component's event, a path and how many tokens to sample after it; return whether there was a valid one.
 
     Every value is checked: a browser can send anything.
     """
-    event = pop_event(_KEY, "path")
+    event = ui.pop_event(_KEY, "path")
     path, more = (event.get("path"), event.get("more")) if isinstance(event, dict) else (None, None)
     if not isinstance(path, list) or len(path) > MAX_PATH_LENGTH or type(more) is not int or more < 0:
         return False
@@ -163,11 +159,11 @@ def _apply_events(session: PageSession[GenerationState], vocabulary: int) -> boo
     return True
 
 
-def sample_tokens(stored_model: Model, state: GenerationState, path: tuple[int, ...], tokens: int) -> tuple[int, ...]:
+def sample_tokens(
+    stored_model: Model, prompt: tuple[int, ...], path: tuple[int, ...], tokens: int, settings: sampling.Sampling
+) -> tuple[int, ...]:
     """Sample `tokens` more tokens after a path. Raises LineageError."""
     from explorer.generation.temperature_grid import continue_path
 
-    prompt = id_tensor(encode_prompt(stored_model, state.prompt).ids)
-    return tuple(
-        continue_path(stored_model.text_generator(), prompt, id_tensor(path), tokens, sampling_settings(state)).tolist()
-    )
+    ids = continue_path(stored_model.text_generator(), id_tensor(prompt), id_tensor(path), tokens, settings)
+    return tuple(ids.tolist())

@@ -17,7 +17,7 @@ def apply_pending_event(state: MasksState) -> MasksState:
 
 
 def draw_component(state: MasksState) -> None:
-    """Draw the matrices of the batch; the data is described in `static/components/masks/view.js`."""
+    """Draw the matrices of the batch; the data is described in `labs/masks/components/masks/view.js`."""
     batch = state.batch
     vectors_by_word = word_vectors(word for words in batch for word in words)
     data = {

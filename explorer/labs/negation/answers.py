@@ -74,7 +74,7 @@ def _draw_answers(
     document: Document,
     results: Mapping[str, tuple[tuple[str, ...], ModelAnswer]],
 ) -> None:
-    """Write the answers to a sentence; see `static/components/verdicts/view.js`.
+    """Write the answers to a sentence; see `labs/negation/components/verdicts/view.js`.
 
     windows: the context windows of the models that have one, in tokens, by title
     task: the data, with the true classes; or the language of models that read any English sentence

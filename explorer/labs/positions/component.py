@@ -25,8 +25,8 @@ _HEIGHT = 700
 
 
 def draw_component(session: PageSession[PositionsState]) -> None:
-    """Draw the pictures; their data is described in `static/components/positions/view.js`. The learned vectors follow
-    once they are loaded.
+    """Draw the pictures; their data is described in `labs/positions/components/positions/view.js`. The learned vectors
+    follow once they are loaded.
     """
     view = run_view.run_views({"learned": VARIANTS["echo-learned"].config()})["learned"]
     trained = 2 * view.config.task_as(DelayedCopyConfig).longest

@@ -26,7 +26,7 @@ def draw_component(state: ScaledAttentionState) -> None:
 
 
 def component_data(state: ScaledAttentionState, model: Mapping[str, object] | None = None) -> dict[str, object]:
-    """Return the data of the component, which `static/components/dot_product/view.js` describes.
+    """Return the data of the component, which `labs/scaled_attention/components/dot_product/view.js` describes.
 
     model: the trained head that the tables are taken from; None for tables that the visitor edits.
     """

@@ -13,7 +13,7 @@ from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.verdicts import LEVEL, compare_with_best
 from explorer.number_format import format_interval, format_number, format_units
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note
-from explorer.ui.wording import count_seeds, join_words, number_word
+from explorer.ui.wording import count_seeds, number_word
 
 CHANCE = 0.5  # of two senses
 MIN_DIFFERENCE, MAX_EQUAL = 0.1, 0.03  # of two cosines: different from here on; equal up to here
@@ -60,18 +60,15 @@ def controls_finding(trained: tuple[Any, Any], untrained: tuple[Any, Any], alone
     trained, untrained, alone: similarity (replicas, layers) in the same sense and in the other one; the controls may
     have other numbers of layers.
     """
-    each = {
-        "the trained encoder": trained,
-        "the encoder before training": untrained,
-        "the one without attention": alone,
+    names = "the trained encoder", "the encoder before training", "the one without attention"
+    gaps = {
+        name: np.asarray((same - other)[:, -1], float)
+        for name, (same, other) in zip(names, (trained, untrained, alone), strict=True)
     }
-    summary = join_words([f"{name} {_range(other[:, -1])}" for name, (_, other) in each.items()])
-    gaps = {name: np.asarray((same - other)[:, -1], float) for name, (same, other) in each.items()}
     found = compare_with_best(gaps, paired=False)
     return (
-        f"Similarity between the two senses at the last layer, median and range over seeds: {summary}. Compared is how "
-        f"far the similarity within one sense lies above it. {comparison_finding(found, digits=2)} "
-        f"{comparison_note(found)}"
+        "Compared is how far the similarity within one sense lies above that between both senses, at the last layer. "
+        f"{comparison_finding(found, digits=2)} {comparison_note(found)}"
     ).strip()
 
 

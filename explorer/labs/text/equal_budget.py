@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.experiments import parameter_matching
-from explorer.jobs.time_budget import fit_to_seconds
+from explorer.jobs.limits import fit_to_seconds
 from explorer.labs.text.state import TextLab
 from explorer.training.config import RunConfig
 from explorer.ui.result_section import show_when_ready

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
-from functools import partial
 
 import streamlit as st
 
+from explorer import ui
 from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
-from explorer.inspection import load_model
 from explorer.inspection.seq2seq import decoding
 from explorer.labs.translation import answer_findings as findings
-from explorer.labs.translation.model_picker import loaded_views
-from explorer.labs.translation.state import Task, TranslationState
+from explorer.labs.translation.model_picker import loaded_runs
+from explorer.labs.translation.state import TranslationState
 from explorer.number_format import format_probability
 from explorer.tasks.seq2seq import dates
 from explorer.tasks.seq2seq.config import (
@@ -31,31 +29,17 @@ from explorer.tasks.seq2seq.config import (
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import DigitsConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
-from explorer.ui.document import Document
-from explorer.ui.page_sections import show_problems
-from explorer.ui.result_section import result_section
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget, draw_examples
-from explorer.ui.training.run_view import RunView, untrained_panel
+from explorer.ui.state.widgets import draw_examples
+from explorer.ui.training.run_view import untrained_panel
 
 _ROW = 62  # pixels of a model
 
 
-@dataclass(frozen=True)
-class SeedAnswers:
-    """The answers of every seed of a model to one source."""
-
-    task: TranslationConfig
-    source: tuple[int, ...]
-    answers: tuple[decoding.GreedyTranslation, ...]
-    expected: str | None  # the right answer, if it is known
-
-
-def input_row(session: PageSession[TranslationState]) -> None:
+def input_row(session: ui.PageSession[TranslationState]) -> None:
     """Draw the field for the source, and examples."""
     state, examples = session.state, session.state.examples
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(
+        ui.bind_widget(
             session,
             "say",
             st.text_input,
@@ -68,49 +52,31 @@ def input_row(session: PageSession[TranslationState]) -> None:
         label = "Held-out sources" if state.task == "pairs" else "Example sources"
         update = TranslationState.with_source
         draw_examples(session, "pick", label, state.source, examples, update, width="content")
-    show_problems(filter(None, [state.unread]))
+    ui.show_problems(filter(None, [state.unread]))
 
 
-def section(session: PageSession[TranslationState], views: Mapping[str, RunView]) -> None:
+def section(session: ui.PageSession[TranslationState], views: Mapping[str, ui.RunView]) -> None:
     """Draw the answers of every model to the source.
 
     `views` are the run views of the page, by name of their variant.
     """
-    state = session.state
-    loaded = loaded_views(views, state.variants)
-    source = source_ids(state.task_config, state.source)
-    if not loaded:
+    state, task = session.state, session.state.task_config
+    source = source_ids(task, state.source)
+    runs = loaded_runs(views, state.variants)
+    if not runs:
         untrained_panel(views, "No finished run yet: select and train a model.", _ROW)
         return
-    requests = {
-        name: (
-            ("translation-answers", *view.cache_key, source, state.text),
-            partial(compute_answers, view, state.task_config, source),
-        )
-        for name, view in loaded.items()
-    }
-    result_section(
+    ui.show_each(
         "translation-answers",
-        requests,
-        partial(_draw_answers, state.task, state.variants, state.replica),
-        "The models translate the source …",
-        130 + _ROW * len(loaded),
+        {name: ui.Call(decoding.translate_with, run, task, source) for name, run in runs.items()},
+        answers_view,
+        state,
+        source,
+        waiting="The models translate the source …",
+        height=130 + _ROW * len(runs),
         pool="quick",
         partly=True,
     )
-
-
-def load_view_model(view: RunView) -> load_model.LoadedModel:
-    """Return the model of a run view that has weights. Raises DamagedRun."""
-    assert view.loaded_run is not None
-    return load_model.shared_model(view.loaded_run)
-
-
-def compute_answers(view: RunView, task: TranslationConfig, source: tuple[int, ...]) -> SeedAnswers:
-    """Let every seed answer a source. Raises DamagedRun."""
-    answers = decoding.greedy_translations(decoding.require_translator(load_view_model(view).stack), task, source)
-    right = target_ids(task, source)
-    return SeedAnswers(task, source, answers, None if right is None else target_text(task, right))
 
 
 @cached()
@@ -126,98 +92,84 @@ def longest_trained(task: TranslationConfig) -> int:
     return _longest_date() if isinstance(task, DatesConfig) else task.longest
 
 
-def _draw_answers(
-    name: Task,
-    variants: Mapping[str, ModelVariant],
-    replica: int,
-    document: Document,
-    shown: Mapping[str, SeedAnswers],
-) -> None:
-    """Draw the finding and a row for each model.
+def right_answer(task: TranslationConfig, source: tuple[int, ...]) -> str | None:
+    """Return the right answer to a source; None if there is none."""
+    right = target_ids(task, source)
+    return None if right is None else target_text(task, right)
 
-    name: name of the task.
-    variants: the variants by name, those without an answer too.
-    replica: index of the selected seed.
-    document: what the section shows.
-    shown: the answers by the name of their variant.
-    """
-    task, source, expected = next((each.task, each.source, each.expected) for each in shown.values())
-    text = source_text(task, source)
-    selected = {name: each.answers[min(replica, len(each.answers) - 1)] for name, each in shown.items()}
+
+def answers_view(
+    document: ui.Document,
+    results: Mapping[str, Sequence[decoding.GreedyTranslation]],
+    state: TranslationState,
+    source: tuple[int, ...],
+) -> None:
+    """Write which models are right, and a row for each with its answer; `results` are of every seed."""
+    task, variants, replica = state.task_config, state.variants, state.replica
+    text, expected = source_text(task, source), right_answer(task, source)
+    selected = {name: each[min(replica, len(each) - 1)] for name, each in results.items()}
     seed_answers = [
-        findings.SeedAnswer(variants[each].words, target_text(task, one.ids), _has_end(task, one))
-        for each, one in selected.items()
+        findings.SeedAnswer(variants[name].words, target_text(task, one.ids), _has_end(task, one))
+        for name, one in selected.items()
     ]
+    seed = f"seed {replica}" if max(map(len, results.values())) > 1 else ""
+    headline = findings.answers_finding(state.task, text, seed_answers, expected, seed)
     error = dates.parse_date(text).error if isinstance(task, DatesConfig) else ""
-    seeds = {name: each.answers for name, each in shown.items()}
-    seed = f"seed {replica}" if max(map(len, seeds.values())) > 1 else ""
-    headline = findings.answers_finding(name, text, seed_answers, expected, seed)
     document.finding(error or headline)
-    if error:
-        document.text(headline)
+    document.text(headline if error else "")
     unit = "digits" if isinstance(task, DigitsConfig) else "letters" if isinstance(task, DatesConfig) else "characters"
-    document.component(
-        "translation_answers",
-        {
-            "head": [
-                {"title": "source", "tokens": list(text)},
-                *([{"title": "right answer", "tokens": list(expected)}] if expected is not None else []),
-            ],
-            "rows": [_row(variants[each], found, selected[each], expected) for each, found in shown.items()],
-            "caption": " ".join(
-                [
-                    findings.length_caption(len(source), longest_trained(task), unit),
-                    "Shade: probability of the token; number: probability of the whole answer (greedy decoding). "
-                    + ("Framed: wrong tokens." if expected is not None else ""),
-                ]
-            ).strip(),
-            "file": f"{name}-answers",
-            "label": f"Answers of {len(shown)} models to {text}",
-        },
-        key="translation-answers-rows",
+    caption = (
+        findings.length_caption(len(source), longest_trained(task), unit),
+        "Shade: probability of the token; number: probability of the whole answer (greedy decoding).",
+        "" if expected is None else "Framed: wrong tokens.",
     )
+    data = {
+        "head": [
+            {"title": "source", "tokens": list(text)},
+            *([{"title": "right answer", "tokens": list(expected)}] if expected is not None else []),
+        ],
+        "rows": [answer_row(variants[name], task, results[name], one, expected) for name, one in selected.items()],
+        "caption": " ".join(filter(None, caption)),
+        "file": f"{state.task}-answers",
+        "label": f"Answers of {len(results)} models to {text}",
+    }
+    document.component("translation_answers", data, "translation-answers-rows")
 
 
 def _has_end(task: TranslationConfig, one: decoding.GreedyTranslation) -> bool:
     return bool(one.ids) and one.ids[-1] == len(target_vocabulary(task)) - 1
 
 
-def _row(
-    variant: ModelVariant, each: SeedAnswers, one: decoding.GreedyTranslation, expected: str | None
+def answer_row(
+    variant: ModelVariant,
+    task: TranslationConfig,
+    seeds: Sequence[decoding.GreedyTranslation],
+    one: decoding.GreedyTranslation,
+    expected: str | None,
 ) -> dict[str, object]:
-    texts = [_text_with_end(each.task, other) for other in each.answers]
-    shown = _text_with_end(each.task, one)
+    """Return the answer of one seed for the component, and in how many of the `seeds` it is right."""
+    # An answer without its end token differs from one with it.
+    texts = [target_text(task, each.ids) + (EOS if _has_end(task, each) else "") for each in (*seeds, one)]
+    right = None if expected is None else expected + EOS
     return {
         "title": variant.title,
         "colour": variant.colour,
         "detail": "writes nothing",
-        "tokens": _tokens(each.task, one, expected),
+        "tokens": answer_tokens(task, one, expected),
         "sure": format_probability(math.exp(one.log_probability)),
-        "right": None if expected is None else shown == expected + EOS,
-        "note": findings.seed_agreement(texts, None if expected is None else expected + EOS, shown),
+        "right": None if right is None else texts[-1] == right,
+        "note": findings.seed_agreement(texts[:-1], right, texts[-1]),
     }
 
 
-def _text_with_end(task: TranslationConfig, one: decoding.GreedyTranslation) -> str:
-    """Return an answer with its end token, so that an answer without one differs."""
-    return target_text(task, one.ids) + (EOS if _has_end(task, one) else "")
-
-
-def _tokens(task: TranslationConfig, one: decoding.GreedyTranslation, expected: str | None) -> list[dict[str, object]]:
-    """Return each token with its probability, and the right token where it is wrong."""
+def answer_tokens(
+    task: TranslationConfig, one: decoding.GreedyTranslation, expected: str | None
+) -> list[dict[str, object]]:
+    """Return each token with its probability, and the right token where it is wrong; empty beyond the end."""
     vocabulary = target_vocabulary(task)
     written = ["end" if vocabulary[i] == EOS else vocabulary[i] for i in one.ids]
-    right: Sequence[str] = [] if expected is None else [*expected, "end"]
+    right = [] if expected is None else [*expected, "end", *[""] * len(written)]
     return [
-        {
-            "text": text,
-            "p": round(p, 4),
-            "wanted": None if expected is None or text == _token_at(right, i) else _token_at(right, i),
-        }
+        {"text": text, "p": round(p, 4), "wanted": None if expected is None or text == right[i] else right[i]}
         for i, (text, p) in enumerate(zip(written, one.probabilities, strict=True))
     ]
-
-
-def _token_at(tokens: Sequence[str], position: int) -> str:
-    """Return the token at a position; empty beyond the end."""
-    return tokens[position] if position < len(tokens) else ""

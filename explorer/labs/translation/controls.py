@@ -6,19 +6,16 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from explorer import ui
 from explorer.errors import LineageError
-from explorer.labs.translation.model_picker import loaded_views, seed_picker
+from explorer.labs.translation.model_picker import loaded_runs, seed_picker
 from explorer.labs.translation.state import TranslationState
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
 from explorer.tasks.seq2seq.own_pairs import read_pairs
 from explorer.tasks.seq2seq.pairs import PairTable, example_pairs
 from explorer.ui import visitor_text
-from explorer.ui.page_sections import show_problems
 from explorer.ui.state.fields import missing_text_message
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.text_picker import draw_paste_or_upload
-from explorer.ui.training.run_view import RunView
 
 TASK_CAPTIONS = {
     "reverse": "Reverse: random digits, written from the last to the first.",
@@ -29,17 +26,17 @@ TASK_CAPTIONS = {
 }
 
 
-def settings_row(session: PageSession[TranslationState], views: Mapping[str, RunView]) -> None:
+def settings_row(session: ui.PageSession[TranslationState], views: Mapping[str, ui.RunView]) -> None:
     """Draw the choice of task, models and seed, and the training settings. `views`: the run views of the page."""
-    loaded = loaded_views(views, session.state.variants)
+    loaded = loaded_runs(views, session.state.variants)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(
+        ui.bind_widget(
             session,
             "task",
             st.segmented_control,
             update=lambda state, task: state.with_task(task, visitor_text.own_text("pairs")),
         )
-        bind_widget(session, "who", st.pills, selection_mode="multi")
+        ui.bind_widget(session, "who", st.pills, selection_mode="multi")
         with st.popover("Settings", icon=":material/tune:"):
             if loaded:
                 seed_picker(session, next(iter(loaded.values())), "translation.answers", "Seed whose answers are shown")
@@ -50,7 +47,7 @@ def settings_row(session: PageSession[TranslationState], views: Mapping[str, Run
         file_form(session)
 
 
-def file_form(session: PageSession[TranslationState]) -> None:
+def file_form(session: ui.PageSession[TranslationState]) -> None:
     """Draw the form in which a visitor gives pairs; folded once there is a file."""
 
     def set_text(content: bytes | str, name: str) -> None:
@@ -87,7 +84,7 @@ def file_form(session: PageSession[TranslationState]) -> None:
         )
 
 
-def drop_missing_file(session: PageSession[TranslationState]) -> None:
+def drop_missing_file(session: ui.PageSession[TranslationState]) -> None:
     """Show the example, and say why, if the file that the address names cannot be read."""
     try:
         _ = session.state.task_config
@@ -95,7 +92,7 @@ def drop_missing_file(session: PageSession[TranslationState]) -> None:
     except LineageError as error:
         problem = missing_text_message(error, session.state.text, "table")
         session.state = session.state.without_file()
-        show_problems([f"{problem} The example is shown instead."])
+        ui.show_problems([f"{problem} The example is shown instead."])
 
 
 def table_text(table: PairTable, has_file: bool) -> str:
@@ -113,13 +110,13 @@ def table_text(table: PairTable, has_file: bool) -> str:
     return f"Your file has {len(table.all_pairs):,} pairs with different sources. {parts}{unknown}"
 
 
-def settings_popover(session: PageSession[TranslationState]) -> None:
+def settings_popover(session: ui.PageSession[TranslationState]) -> None:
     """Draw the training settings."""
     if session.state.has_lengths:
-        bind_widget(session, "longest", st.number_input)
-    bind_widget(session, "seeds", st.number_input)
-    bind_widget(session, "steps", st.number_input)
-    bind_widget(session, "rate", st.number_input, format="%.4f")
-    bind_widget(session, "seed", st.number_input)
+        ui.bind_widget(session, "longest", st.number_input)
+    ui.bind_widget(session, "seeds", st.number_input)
+    ui.bind_widget(session, "steps", st.number_input)
+    ui.bind_widget(session, "rate", st.number_input, format="%.4f")
+    ui.bind_widget(session, "seed", st.number_input)
     if session.state != session.state.reset():
-        reset_button(session)
+        ui.reset_button(session)

@@ -3,171 +3,127 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 
+import numpy as np
 import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
 
+from explorer import charts, ui
 from explorer.experiments.model_variant import ModelVariant
-from explorer.figures.seq2seq.translation_steps import curves_by_position, teacher_forcing_lines
+from explorer.inspection.compare import median_and_range
 from explorer.inspection.seq2seq import decoding
 from explorer.labs.translation import answer_findings as findings
-from explorer.labs.translation.answers import load_view_model
-from explorer.labs.translation.model_picker import (
-    loaded_views,
-    model_picker,
-    selected_replica,
-)
-from explorer.labs.translation.state import MAX_WIDTH, Task, TranslationState
-from explorer.tasks.seq2seq.config import (
-    BOS,
-    EOS,
-    TranslationConfig,
-    source_ids,
-    source_text,
-    target_ids,
-    target_text,
-    target_vocabulary,
-)
-from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
-from explorer.ui.components.base import pop_event
-from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
-from explorer.ui.document import Document
-from explorer.ui.page_sections import explanation
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView, untrained_panel
+from explorer.labs.translation.answers import right_answer
+from explorer.labs.translation.model_picker import Run, loaded_runs, model_picker, selected_replica
+from explorer.labs.translation.state import MAX_WIDTH, TranslationState
+from explorer.tasks.seq2seq.config import BOS, EOS, source_ids, source_text, target_vocabulary
+from explorer.tasks.seq2seq.dates import DATE_FORMATS
+from explorer.ui.training.run_view import untrained_panel
 from explorer.ui.wording import count_seeds
 from explorer.web.results import pack, register_arrays
 
 SOURCES, SOURCES_PER_FORMAT = 200, 20  # fresh sources of a length, or in each way of writing a date
 HEIGHT = 320
 _KEY = "translation-beams"
-_DECODER_INPUTS = ("after correct tokens", "after its own output")
 _MARKS = {BOS: "begin", EOS: "end"}
 
 
-@dataclass(frozen=True)
-class BeamSearches:
-    """The beam searches of one seed on one source with every width, for the browser."""
-
-    task: TranslationConfig
-    source: tuple[int, ...]
-    right: str | None  # the right answer, if it is known
-    starts: tuple[int, ...]
-    best: tuple[tuple[int, ...], ...]
-    content: bytes
-
-
-def section(session: PageSession[TranslationState], views: Mapping[str, RunView]) -> None:
+def section(session: ui.PageSession[TranslationState], views: Mapping[str, ui.RunView]) -> None:
     """Draw beam search and exposure bias of one model. `views` are the run views of the page, by name."""
-    explanation(
+    ui.explanation(
         "Greedy decoding takes the most likely token at each step. Beam search keeps several sequences and continues "
         "all of them, so a sequence that begins with a less likely token can still win."
     )
-    state = session.state
-    loaded = loaded_views(views, state.variants)
-    if not loaded:
+    runs = loaded_runs(views, session.state.variants)
+    if not runs:
         untrained_panel(views, "No finished run yet: select and train a model.", HEIGHT)
         return
-    name = model_picker(session, loaded, "translation.steps")
-    _beam_search(session, loaded[name], state.variants[name])
-    _exposure_bias(session, loaded[name], state.variants[name])
+    name = model_picker(session, runs, "translation.steps")
+    _beam_search(session, runs[name], session.state.variants[name])
+    _exposure_bias(session, runs[name], session.state.variants[name])
 
 
 # ---- beam search
 
 
-def _beam_search(session: PageSession[TranslationState], view: RunView, variant: ModelVariant) -> None:
+def _beam_search(session: ui.PageSession[TranslationState], run: Run, variant: ModelVariant) -> None:
     state = session.state
     source = source_ids(state.task_config, state.source)
-    replica = selected_replica(state, view)
-    key = ("translation-beams", *view.cache_key, replica, source, state.text)
-    make = partial(compute_beams, view, state.task_config, source, replica)
 
-    def requests() -> Mapping[str, Request[BeamSearches]]:
-        _apply_width_event(session)
-        return {"beams": (key, make)}
+    def apply_width() -> None:
+        width = ui.pop_event(_KEY, "width")
+        if type(width) is int and 1 <= width <= MAX_WIDTH and width != session.state.width:
+            session.state = replace(session.state, width=width)
+            st.rerun()
 
-    draw = partial(_draw_beams, state.task, state.width, variant)
-    result_section(_KEY, requests, draw, "Beam search runs with every width …", 640, events={_KEY: ("width",)})
-
-
-def compute_beams(view: RunView, task: TranslationConfig, source: tuple[int, ...], replica: int) -> BeamSearches:
-    """Search with every width. Raises DamagedRun."""
-    found = decoding.beam_trees(
-        decoding.require_translator(load_view_model(view).single_replica(replica)), task, source
-    )
-    content = pack({"nodes": found.nodes, "logs": found.logs})
-    right = target_ids(task, source)
-    return BeamSearches(
-        task, source, None if right is None else target_text(task, right), found.starts, found.best, content
+    ui.show(
+        _KEY,
+        ui.Call(decoding.search_with, run, state.task_config, source, selected_replica(state, run)),
+        beams_view,
+        state,
+        source,
+        variant,
+        waiting="Beam search runs with every width …",
+        height=640,
+        events={_KEY: ("width",)},
+        on_event=apply_width,
     )
 
 
-def _apply_width_event(session: PageSession[TranslationState]) -> None:
-    """Apply the width that the visitor has chosen in the component; the page is then drawn again."""
-    width = pop_event(_KEY, "width")
-    if type(width) is int and 1 <= width <= MAX_WIDTH and width != session.state.width:
-        session.state = replace(session.state, width=width)
-        st.rerun()
-
-
-def _draw_beams(
-    name: Task, width: int, variant: ModelVariant, document: Document, results: Mapping[str, BeamSearches]
+def beams_view(
+    document: ui.Document,
+    found: decoding.BeamTrees,
+    state: TranslationState,
+    source: tuple[int, ...],
+    variant: ModelVariant,
 ) -> None:
-    found = results["beams"]
-    task = found.task
-    document.component(
-        "beam_search",
-        {
-            "title": variant.title,
-            "colour": variant.colour,
-            "source": source_text(task, found.source),
-            "right": found.right,
-            "tokens": [_MARKS.get(token, token) for token in target_vocabulary(task)],
-            "width": width,
-            "starts": list(found.starts),
-            "best": [list(positions) for positions in found.best],
-            "address": register_arrays(found.content),
-            "file": f"{name}-beams-{variant.name}",
-        },
-        key=_KEY,
-    )
+    """Write the beam searches of one seed on one source."""
+    task = state.task_config
+    data = {
+        "title": variant.title,
+        "colour": variant.colour,
+        "source": source_text(task, source),
+        "right": right_answer(task, source),
+        "tokens": [_MARKS.get(token, token) for token in target_vocabulary(task)],
+        "width": state.width,
+        "starts": list(found.starts),
+        "best": [list(positions) for positions in found.best],
+        "address": register_arrays(pack({"nodes": found.nodes, "logs": found.logs})),
+        "file": f"{state.task}-beams-{variant.name}",
+    }
+    document.component("beam_search", data, _KEY)
 
 
 # ---- exposure bias
 
 
-def _exposure_bias(session: PageSession[TranslationState], view: RunView, variant: ModelVariant) -> None:
+def _exposure_bias(session: ui.PageSession[TranslationState], run: Run, variant: ModelVariant) -> None:
     state = session.state
     st.subheader("Teacher forcing and free running", anchor=False)
-    explanation(
+    ui.explanation(
         "In training the decoder reads the correct tokens before each position (teacher forcing). In use it reads its "
         "own output, errors included (free running). The difference is called exposure bias."
     )
     length = selected_length(state)
     if state.has_lengths:
-        options = selectable_lengths(state)
-        bind_widget(
+        ui.bind_widget(
             session,
             "fed",
             st.selectbox,
             shown=length,
             update=lambda s, new: replace(s, fed=0 if new == s.longest else new),
-            options={n: f"{n} digits" + (" (not in training)" if n > state.longest else "") for n in options},
+            options={
+                n: f"{n} digits{' (not in training)' if n > state.longest else ''}" for n in selectable_lengths(state)
+            },
             width=280,
         )
-    key = ("translation-exposure", *view.cache_key, length, state.text)
-    make = partial(compute_exposure, view, state.task_config, length)
-    result_section(
-        "translation-exposure",
-        {"exposure": (key, make)},
-        partial(_draw_exposure, state.task, variant, length),
-        "Every seed is evaluated with both inputs …",
-        HEIGHT + 120,
-    )
+    count = SOURCES_PER_FORMAT if state.task == "dates" else SOURCES
+    call = ui.Call(decoding.exposure_of, run, state.task_config, length, count)
+    waiting = "Every seed is evaluated with both inputs …"
+    context = state.task, variant, length
+    ui.show("translation-exposure", call, exposure_view, *context, waiting=waiting, height=HEIGHT + 120)
 
 
 def selectable_lengths(state: TranslationState) -> list[int]:
@@ -183,35 +139,27 @@ def selected_length(state: TranslationState) -> int:
     return state.fed if state.fed in selectable_lengths(state) else state.longest
 
 
-def compute_exposure(view: RunView, task: TranslationConfig, length: int) -> decoding.ExposureBias:
-    """Evaluate every seed after right tokens and after its own. Raises DamagedRun."""
-    count = SOURCES_PER_FORMAT if isinstance(task, DatesConfig) else SOURCES
-    return decoding.exposure_bias(decoding.require_translator(load_view_model(view).stack), task, length, count)
-
-
-def _draw_exposure(
-    task: Task, variant: ModelVariant, length: int, document: Document, results: Mapping[str, decoding.ExposureBias]
+def exposure_view(
+    document: ui.Document, found: decoding.ExposureBias, task: str, variant: ModelVariant, length: int
 ) -> None:
-    found = results["exposure"]
-    losses = (found.teacher_forced_loss, found.free_running_loss)
-    finding = findings.exposure_finding(found.teacher_forced_accuracy, found.free_running_accuracy)
-    document.finding(finding)
-    document.text(findings.exposure_caption(found.teacher_forced_accuracy, found.free_running_accuracy, losses))
-    accuracy = teacher_forcing_lines(
-        found.teacher_forced_accuracy, found.free_running_accuracy, variant.words, variant.colour
-    )
-    loss = teacher_forcing_lines(*losses, variant.words, variant.colour)
+    """Write accuracy and loss by target position after correct tokens, and after the model's own."""
+    accuracies = found.teacher_forced_accuracy, found.free_running_accuracy
+    losses = found.teacher_forced_loss, found.free_running_loss
+    document.finding(findings.exposure_finding(*accuracies))
+    document.text(findings.exposure_caption(*accuracies, losses))
+    loss_axis = charts.Axis(span=(0.0, max(1.1 * float(np.nanmax(losses)), 0.01)))
     panels = [
-        Panel(
+        ui.Panel(
             f"{task}-exposure-{name}",
-            curves_by_position(lines, loss=name == "loss"),
-            alt=f"{title}, by position in the target. {finding}",
+            exposure_chart(f"{title}, by position in the target", variant, *each),
             title=title,
-            tracks=value_tracks([(words, variant.colour) for words in _DECODER_INPUTS], 3 if name == "loss" else 2),
         )
-        for name, title, lines in (("accuracy", "Accuracy", accuracy), ("loss", "Loss, nats", loss))
+        for name, title, each in (
+            ("accuracy", "Accuracy", (*accuracies, charts.ACCURACY, 2)),
+            ("loss", "Loss, nats", (*losses, loss_axis, 3)),
+        )
     ]
-    add_plot_frame(document, panels, key="translation-exposure-curves", height=HEIGHT, narrow_height=260, columns=2)
+    document.figures("translation-exposure-curves", panels, height=HEIGHT, narrow_height=260, columns=2)
     asked = {
         "dates": f"{SOURCES_PER_FORMAT * len(DATE_FORMATS)} new dates in all formats",
         "pairs": f"the held-out pairs (at most {SOURCES})",
@@ -221,3 +169,32 @@ def _draw_exposure(
         f"{variant.title} on {asked}; the last position is the end token. Solid: after correct tokens; dotted: after "
         f"its own output. Median of {count_seeds(len(found.free_running_loss))}{band}."
     )
+
+
+def exposure_chart(
+    subject: str,
+    variant: ModelVariant,
+    given: Float[ndarray, "replicas positions"],
+    own: Float[ndarray, "replicas positions"],
+    y: charts.Axis,
+    digits: int,
+) -> charts.LineChart:
+    """Return a measure by target position after correct tokens (`given`) and after the model's own."""
+    positions = np.arange(1, given.shape[1] + 1)
+    lines = [
+        charts.Line(
+            label,
+            f"{variant.words}, {name}",
+            variant.colour,
+            dash,
+            positions,
+            median_and_range(values.T),
+            name=name,
+        )
+        for label, name, dash, values in (
+            ("correct", "after correct tokens", "solid", given),
+            ("own", "after its own output", "2px,4px", own),
+        )
+    ]
+    x = charts.Axis("position in the target", (0.5, len(positions) + 0.5))
+    return charts.LineChart(subject, lines, x, y, margin=60, digits=digits)

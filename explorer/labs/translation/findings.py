@@ -108,32 +108,22 @@ def other_findings(results: Mapping[str, TranslationResult]) -> list[str]:
     """Return findings about lengths beyond training, and about a vector that is twice as wide (medians over seeds)."""
     complete = {name: e for name, e in results.items() if e.is_complete and isinstance(e.task, DigitsConfig)}
     sentences = []
-    whole = [each for each in complete.values() if longest_solved(each) == each.task.longest]  # type: ignore[union-attr]
-    for each in whole:
+    for each in complete.values():
         longest = each.task.longest  # type: ignore[union-attr]
-        shares = [f"{_median_percent(each, longest + more)} at {longest + more}" for more in _UNTRAINED]
-        falls = min(float(np.median(each.exact_at(longest + more))) for more in _UNTRAINED) < SOLVED
+        if longest_solved(each) < longest:
+            continue
+        shares = {longest + more: float(np.median(each.exact_at(longest + more))) for more in _UNTRAINED}
+        worst = min(shares, key=lambda length: (shares[length], -length))
         sentences.append(
-            f"Beyond the {longest} digits of training, {each.variant.words} {'fails too' if falls else 'still works'}: "
-            f"{join_words(shares)} right (median)."
+            f"Beyond the {longest} digits of training, {each.variant.words} "
+            f"{'fails too' if shares[worst] < SOLVED else 'still works'}: {format_percent(shares[worst], 0)} right at "
+            f"{worst} digits (median)."
         )
     if {"vector", "wide"} <= set(complete):
         one, two = complete["vector"], complete["wide"]
-        longest = one.task.longest  # type: ignore[union-attr]
-        lengths = [n for n in (8, 11, 14, longest) if n <= longest]
-        pairs = [
-            f"from {_median_percent(one, n)} to {_median_percent(two, n)} at {n} digits" for n in dict.fromkeys(lengths)
-        ]
         comparison = compare_pair((one.variant.words, one.exact), (two.variant.words, two.exact), paired=True)
-        sentences.append(
-            f"With a vector twice as wide, exact match changes {join_words(pairs)} (median). Over all trained lengths: "
-            f"{comparison}"
-        )
+        sentences.append(f"A vector twice as wide, over all trained lengths: {comparison}")
     return sentences
-
-
-def _median_percent(each: TranslationResult, length: int) -> str:
-    return format_percent(float(np.median(each.exact_at(length))), 0)
 
 
 def exact_match_comparison(results: Mapping[str, TranslationResult]) -> str:
@@ -184,12 +174,12 @@ def copy_finding(
     plain: Mapping[bool, Float[ndarray, " seeds"]], separated: Mapping[bool, Float[ndarray, " seeds"]], steps: int
 ) -> str:
     """Return the share of right tokens on each copy task, with attention and without it, as medians over the seeds."""
-    with_it, without, separated_with, separated_without = (
-        f"{format_percent(float(np.median(values)), 0)} ({100 * values.min():.0f} to {100 * values.max():.0f})"
-        for values in (plain[True], plain[False], separated[True], separated[False])
+    without, separated_without, with_it, separated_with = (
+        format_percent(float(np.median(values)), 0)
+        for values in (plain[False], separated[False], plain[True], separated[True])
     )
     return (
-        f"Right tokens after {steps} steps, median (range) of {count_seeds(len(plain[True]))}. Repeating the current "
-        f"token: {with_it} with attention, {without} without. Repeating the sequence after a separator: "
-        f"{separated_with} with, {separated_without} without."
+        f"Without attention, {without} of the tokens are right after {steps} steps if the current one is repeated, and "
+        f"{separated_without} if the sequence is repeated after a separator; with attention, {with_it} and "
+        f"{separated_with} (medians of {count_seeds(len(plain[True]))})."
     )

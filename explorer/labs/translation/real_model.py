@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
+from explorer import charts, ui
 from explorer.errors import InvalidSetting
-from explorer.figures.seq2seq.translation import alignment_map
 from explorer.hub.files import CONFIG, read_json
 from explorer.inspection.pretrained import translation
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.state import TranslationState
 from explorer.model.real_model import RealModel
-from explorer.ui.components.plot_frame import Panel, add_plot_frame
-from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget, draw_examples
+from explorer.ui.state.widgets import draw_examples
 from explorer.ui.wording import join_words, visible_whitespace
 
 _MOST_ROWS, _MOST_COLUMNS = 24, 36  # tokens that are drawn
@@ -29,13 +22,13 @@ _PLACEHOLDER = 420
 _LONGEST_PREFIX = 60  # characters
 
 
-def real_translation(session: PageSession[TranslationState], model: RealModel) -> None:
+def real_translation(session: ui.PageSession[TranslationState], model: RealModel) -> None:
     """Draw the field for the text, the translation and its alignment."""
     state, examples = session.state, model.example_texts
     text = state.read or examples[0]
     layers = model.card.layers
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(
+        ui.bind_widget(
             session,
             "read",
             st.text_input,
@@ -43,7 +36,7 @@ def real_translation(session: PageSession[TranslationState], model: RealModel) -
             placeholder=examples[0],
             width=420,
         )
-        bind_widget(
+        ui.bind_widget(
             session,
             "depth",
             st.selectbox,
@@ -62,14 +55,12 @@ def real_translation(session: PageSession[TranslationState], model: RealModel) -
             icon=":material/arrow_forward:",
             query_params={"model": model.name, "say": text},
         )
-    requests: dict[str, Request[translation.PretrainedTranslation]] = {
-        "translation": ((*model.cache_key, "translation", text), lambda: model.align_translation(text))
-    }
     if prefixes := _task_prefixes(model):
         quoted = join_words([f"“{each}”" for each in prefixes])
-        st.caption(escape_markdown(f"The model was trained with a task at the beginning of each text: {quoted}."))
-    draw = partial(_draw, model.title, text, min(state.depth, layers))
-    result_section("translation-real", requests, draw, f"{model.title} translates the text …", _PLACEHOLDER)
+        st.caption(ui.escape_markdown(f"The model was trained with a task at the beginning of each text: {quoted}."))
+    call, context = ui.Call(RealModel.align_translation, model, text), (model.title, text, min(state.depth, layers))
+    waiting = f"{model.title} translates the text …"
+    ui.show("translation-real", call, translation_view, *context, waiting=waiting, height=_PLACEHOLDER)
 
 
 def _task_prefixes(model: RealModel) -> tuple[str, ...]:
@@ -83,31 +74,35 @@ def _task_prefixes(model: RealModel) -> tuple[str, ...]:
     return tuple(prefix for prefix in found if isinstance(prefix, str) and 0 < len(prefix) <= _LONGEST_PREFIX)
 
 
-def _draw(
-    title: str, text: str, depth: int, document: Document, results: Mapping[str, translation.PretrainedTranslation]
+def translation_view(
+    document: ui.Document, found: translation.PretrainedTranslation, title: str, text: str, depth: int
 ) -> None:
-    found = results["translation"]
+    """Write the translation and its alignment by the heads of one layer, counted from 1, or of all (0)."""
     depth = min(depth, len(found.weights))  # a decoder may have fewer layers than its encoder
     layer = depth - 1 if depth else None
     head = found.best_head(layer)
     document.finding(findings.real_translation_finding(title, text, found.text))
     source = [visible_whitespace(each) for each in found.source[:_MOST_COLUMNS]]
     target = [visible_whitespace(each) for each in found.target[:_MOST_ROWS]]
-    where = f"layer {depth}" if depth else "all layers"
-    panels = [
-        Panel(
-            f"translation-{name}",
-            alignment_map(weights[:_MOST_ROWS, :_MOST_COLUMNS], target, source),
-            f"{shown}: {findings.alignment_text(found.source, found.target, weights)}",
-            title=shown,
+    panels = []
+    for name, shown, weights in (
+        ("mean", f"Mean of all heads, {f'layer {depth}' if depth else 'all layers'}", found.mean_weights(layer)),
+        ("best", f"Best head: layer {head[0] + 1}, head {head[1] + 1}", found.weights[head]),
+    ):
+        drawn = weights[:_MOST_ROWS, :_MOST_COLUMNS]
+        chart = charts.HeatMap(
+            shown,
+            "attention",
+            target,
+            source,
+            drawn,
+            charts.tile_texts(drawn, 0.15),
+            most_labels=_MOST_ROWS,
+            words=f"{shown}: {findings.alignment_text(found.source, found.target, weights)}",
         )
-        for name, shown, weights in (
-            ("mean", f"Mean of all heads, {where}", found.mean_weights(layer)),
-            ("best", f"Best head: layer {head[0] + 1}, head {head[1] + 1}", found.weights[head]),
-        )
-    ]
+        panels.append(ui.Panel(f"translation-{name}", chart, title=shown))
     height = _ROW * len(target) + _AROUND
-    add_plot_frame(document, panels, key="translation-real-figure", height=height, columns=2)
+    document.figures("translation-real-figure", panels, height=height, columns=2)
     document.caption(
         "Rows: tokens that the decoder writes. Columns: tokens of the source. The stronger the colour, the larger the "
         "attention weight. The best head is the one whose attention says most about which token is being written "

@@ -2,187 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 import streamlit as st
 
-from explorer.errors import InvalidSetting
-from explorer.inspection.words.word_vectors import (
-    Analogy,
-    AnalogyAccuracy,
-    Candidate,
-    WordTable,
-    analogy,
-    analogy_accuracy,
-    load_table,
-    neighbours,
-)
+from explorer import charts, ui
+from explorer.experiments.model_variant import ModelVariant
+from explorer.inspection.words.word_questions import Answers, Neighbours, answer_analogy, find_neighbours
+from explorer.inspection.words.word_vectors import Candidate
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.state import WordVectorsState
-from explorer.ui.components.table import add_table, column, strip_cell
-from explorer.ui.document import Document
-from explorer.ui.result_section import Request, result_section
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.run_view import RunView
+from explorer.run_store.store import StoredRun
+from explorer.training.record import Record
 from explorer.ui.wording import count_seeds
 
-Views: TypeAlias = Mapping[str, RunView]
+Variants: TypeAlias = Mapping[str, ModelVariant]
 HEIGHT = 400
 
 
-@dataclass(frozen=True, eq=False)
-class Neighbours:
-    """The neighbours of a word in one run."""
-
-    word: str
-    candidates: list[Candidate]
-    problem: str = ""  # why an example is shown instead; empty if the word is known
+def finished_runs(views: Mapping[str, ui.RunView]) -> dict[str, StoredRun | Record]:
+    """Return the runs whose weights are available, by model name."""
+    return {name: run for name, view in views.items() if (run := view.loaded_run) is not None}
 
 
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """The answers of one run to an analogy, and its accuracy on all known questions."""
-
-    question: tuple[str, str, str]
-    analogy: Analogy
-    accuracy: AnalogyAccuracy | None
-    planted: bool
-    words: int
-    problem: str = ""  # why examples are shown instead; empty if the words are known
-
-
-def select_finished(views: Views) -> dict[str, RunView]:
-    """Return the views of runs whose weights are available."""
-    return {name: view for name, view in views.items() if view.loaded_run is not None}
-
-
-def table_of(view: RunView) -> WordTable:
-    """Return the word vectors of a run. Raises DamagedRun."""
-    assert view.loaded_run is not None
-    return load_table(view.loaded_run)
-
-
-def title_of(state: WordVectorsState, name: str) -> str:
-    """Return the title of a model or of the requested run."""
-    return state.variants[name].title
-
-
-def neighbours_section(session: PageSession[WordVectorsState], views: Views) -> None:
+def neighbours_section(session: ui.PageSession[WordVectorsState], views: Mapping[str, ui.RunView]) -> None:
     """Draw the box for a word, and its nearest neighbours in every model."""
     state = session.state
-    bind_widget(session, "word", st.text_input, shown=state.examples[0], width=260)
-    trained = select_finished(views)
-    if not trained:
-        return
-    word = state.examples[0]
-    example = state.untyped.examples[0]
-    jobs: dict[str, Request[Neighbours]] = {
-        name: (("word-neighbours", *view.cache_key, word), partial(_find_neighbours, view, word, example))
-        for name, view in trained.items()
-    }
-    titles = tuple((name, title_of(state, name), view.row.colour) for name, view in trained.items())
-    result_section("words-near", jobs, partial(_draw_neighbours, titles), "The vectors are loaded …", HEIGHT)
+    word, example = state.examples[0], state.untyped.examples[0]
+    ui.bind_widget(session, "word", st.text_input, shown=word, width=260)
+    calls = {name: ui.Call(find_neighbours, run, word, example) for name, run in finished_runs(views).items()}
+    if calls:
+        waiting = "The vectors are loaded …"
+        ui.show_each("words-near", calls, neighbours_view, state.variants, waiting=waiting, height=HEIGHT)
 
 
-def _find_neighbours(view: RunView, word: str, example: str) -> Neighbours:
-    table = table_of(view)
-    word = word or table.words[min(20, len(table.words) - 1)]  # of a text without an example
-    (word,), problem = _known_words(table, (word,), (example,))
-    return Neighbours(word, neighbours(table, word), problem)
-
-
-def _known_words(table: WordTable, words: tuple[str, ...], examples: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """Return the words if all have vectors; otherwise the examples, and a sentence about that."""
-    try:
-        table.ids(words)
-        return words, ""
-    except InvalidSetting as error:
-        if words == examples or not all(examples):
-            raise
-        return examples, f"{error} Shown is “{', '.join(examples)}”."
-
-
-def _draw_neighbours(
-    titles: tuple[tuple[str, str, str], ...], document: Document, results: Mapping[str, Neighbours]
-) -> None:
+def neighbours_view(document: ui.Document, results: Mapping[str, Neighbours], variants: Variants) -> None:
+    """Write the nearest neighbours of a word in every model."""
     first = next(iter(results.values()))
     document.problems(filter(None, [first.problem]))
     document.finding(findings.neighbours_finding(first.word, first.candidates))
-    shown = [each for each in titles if each[0] in results]
-    for part, (name, title, colour) in zip(document.columns(len(shown)), shown, strict=True):
-        _add_candidates(part, f"words-near-{name}", title, colour, results[name].candidates)
+    _add_candidates(document, "words-near", variants, {name: each.candidates for name, each in results.items()})
     seeds = len(first.candidates[0].cosines)
     document.caption(f"Cosine similarity of the two vectors: median of {count_seeds(seeds)}, and a dot for each seed.")
 
 
-def _add_candidates(document: Document, key: str, title: str, colour: str, candidates: list[Candidate]) -> None:
-    rows: list[dict[str, object]] = [
-        {
-            "word": {"text": f"{each.word} (excluded)" if each.excluded else each.word, "colour": colour},
-            "cosine": strip_cell(f"{np.median(each.cosines):.2f}", each.cosines, 3, mark=None),
+def _add_candidates(
+    document: ui.Document, key: str, variants: Variants, results: Mapping[str, Sequence[Candidate]]
+) -> None:
+    """Add a column with a table for each model."""
+    for part, (name, candidates) in zip(document.columns(len(results)), results.items(), strict=True):
+        variant = variants[name]
+        rows = [
+            {
+                "word": charts.Cell(f"{each.word} (excluded)" if each.excluded else each.word, variant.colour),
+                "cosine": charts.strip(f"{np.median(each.cosines):.2f}", each.cosines, marked=False),
+            }
+            for each in candidates
+        ]
+        columns = {
+            "word": charts.Column(variant.title),
+            "cosine": charts.Column("cosine similarity", "strip", (0, 1)),
         }
-        for each in candidates
-    ]
-    columns = [
-        column("word", title),
-        column("cosine", "cosine similarity", "strip", range=[0, 1]),
-    ]
-    add_table(document, columns, rows, key=key, label=f"{title}: words by cosine similarity")
+        part.table(f"{key}-{name}", charts.Table(columns, rows, f"{variant.title}: words by cosine similarity"))
 
 
-def analogy_section(session: PageSession[WordVectorsState], views: Views) -> None:
+def analogy_section(session: ui.PageSession[WordVectorsState], views: Mapping[str, ui.RunView]) -> None:
     """Draw the three boxes of an analogy, and its answers."""
-    state = session.state
+    state, runs = session.state, finished_runs(views)
+    question, examples = state.examples[1:4], state.untyped.examples[1:4]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        for name, example in zip("abc", state.examples[1:4], strict=True):
-            bind_widget(session, name, st.text_input, shown=example, width=150)
-    question = state.examples[1], state.examples[2], state.examples[3]
-    trained = select_finished(views)
-    if not trained:
-        return
-    examples = state.untyped.examples[1:4]
-    if not all(question):
+        for name, word in zip("abc", question, strict=True):
+            ui.bind_widget(session, name, st.text_input, shown=word, width=150)
+    if runs and not all(question):
         st.caption("Enter three words of the text.")
         question = examples
-    if not all(question):
-        return
-    jobs: dict[str, Request[Answers]] = {
-        name: (
-            ("word-analogy", *view.cache_key, *question),
-            partial(_answer, view, question, examples),
-        )
-        for name, view in trained.items()
-    }
-    titles = tuple((name, title_of(state, name), view.row.colour) for name, view in trained.items())
-    result_section("words-analogy", jobs, partial(_draw_answers, titles), "Every seed answers …", HEIGHT)
+    if runs and all(question):
+        calls = {name: ui.Call(answer_analogy, run, question, examples) for name, run in runs.items()}
+        waiting = "Every seed answers …"
+        ui.show_each("words-analogy", calls, analogy_view, state.variants, waiting=waiting, height=HEIGHT)
 
 
-def _answer(view: RunView, question: tuple[str, ...], examples: tuple[str, ...]) -> Answers:
-    table = table_of(view)
-    planted = table.task.corpus == "grammar"
-    (a, b, c), problem = _known_words(table, question, examples)
-    found, accuracy = analogy(table, a, b, c), analogy_accuracy(table)
-    return Answers((a, b, c), found, accuracy, planted, len(table.words) - 1, problem)
-
-
-def _draw_answers(titles: tuple[tuple[str, str, str], ...], document: Document, results: Mapping[str, Answers]) -> None:
+def analogy_view(document: ui.Document, results: Mapping[str, Answers], variants: Variants) -> None:
+    """Write the answers of every model to an analogy, and its accuracy on all known questions."""
     first = next(iter(results.values()))
     document.problems(filter(None, [first.problem]))
     document.finding(findings.analogy_finding(first.question, first.analogy))
-    shown = [each for each in titles if each[0] in results]
-    for part, (name, title, colour) in zip(document.columns(len(shown)), shown, strict=True):
-        _add_candidates(part, f"words-analogy-{name}", title, colour, results[name].analogy.candidates)
+    candidates = {name: each.analogy.candidates for name, each in results.items()}
+    _add_candidates(document, "words-analogy", variants, candidates)
     document.caption(
         "Cosine similarity to b − a + c, computed from unit vectors. The words of the question are excluded from the "
         "answers."
     )
-    for name, title, _ in shown:
-        each = results[name]
+    for name, each in results.items():
+        title = variants[name].title
         document.text(f"{title}: {findings.exclusion_sentence(each.question, each.analogy)}")
         if each.accuracy:
             document.text(findings.accuracy_sentence(title, each.accuracy, each.planted, each.words))

@@ -22,7 +22,6 @@ CORPUS_DESCRIPTIONS = {
     "tinyshakespeare": "200,000 words from Shakespeare’s plays; 1,895 different words occur ten times or more.",
     "own": "Your own text. Words that occur fewer than three times get no vector.",
 }
-MAX_SHOWN = 24  # words of the map
 _EXAMPLES: Mapping[str, tuple[str, str, str, str, str]] = {  # a word, an analogy, and the words of the map
     "grammar": (
         "queen",

@@ -37,9 +37,11 @@ export function countErrors(errors) {
 }
 
 function button(label, key, act, words = "") {
-  const made = node("button", { class: "lineage-button", type: "button", "data-key": key, "aria-label": words }, label);
-  made.onclick = act;
-  return made;
+  return node(
+    "button",
+    { class: "lineage-button", type: "button", "data-key": key, "aria-label": words, onclick: act },
+    label,
+  );
 }
 
 /** A table; each cell has the name of its column, which a narrow screen shows beside it. */

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from jaxtyping import Int
 
+from explorer.byte_cache import Once
 from explorer.errors import TextError
 from explorer.lazy_libraries import torch
 from explorer.seeds import generator
 from explorer.tasks.negation import SentenceRows
-from explorer.tasks.once import Once
 from explorer.tasks.own_tables import read_labelled
 from explorer.tasks.sentiment import grammar
 from explorer.tasks.sentiment.config import CLASSES, SentimentConfig

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from explorer.byte_cache import Once
 from explorer.errors import InvalidSetting, LineageError, TextError, shorten
-from explorer.tasks.once import Once
 from explorer.tasks.own_tables import read_columns
 from explorer.tasks.seq2seq.pairs import (
     JOINERS,

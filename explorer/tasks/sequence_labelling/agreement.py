@@ -132,9 +132,9 @@ def _index_by_word(words: Sequence[str]) -> dict[str, int]:
     return {word: i for i, word in enumerate(words)}
 
 
-def evaluation_clauses(kind: str, count: int = EVALUATION_CLAUSES, seed: int = 0) -> list[Clause]:
+def evaluation_clauses(kind: str, count: int = EVALUATION_CLAUSES) -> list[Clause]:
     """Return sentences for evaluation, equal for all models. `kind` is "misleading" or "confusing", see `Clause`."""
-    rng, clauses = generator(seed, f"agreement/asked/{kind}"), list[Clause]()
+    rng, clauses = generator(0, f"agreement/asked/{kind}"), list[Clause]()
     while len(clauses) < count:
         clauses += [each for each in draw_clauses(rng, count) if getattr(each, kind)]
     return clauses[:count]

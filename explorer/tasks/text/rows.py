@@ -21,9 +21,9 @@ from jaxtyping import Bool, Int, Integer
 from numpy import ndarray
 from torch import Generator, Tensor
 
+from explorer.byte_cache import Once
 from explorer.errors import TextError
 from explorer.seeds import generator
-from explorer.tasks.once import Once
 from explorer.tasks.text import corpora, token_arrays
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.token_arrays import Tokens
@@ -446,7 +446,7 @@ def text_data(config: TextConfig, part: Part = "validation") -> TextData:
 
 def reset() -> None:
     """Forget the rows of every configuration."""
-    _data.reset()
+    _data.drop_where(lambda key: True)
 
 
 def drop_text_data(sha: str) -> None:

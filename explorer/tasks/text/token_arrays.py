@@ -29,10 +29,10 @@ import numpy as np
 from jaxtyping import Int, Integer
 from numpy import ndarray
 
+from explorer.byte_cache import Once
 from explorer.environment import environment
 from explorer.errors import DamagedRun, TextError
 from explorer.lazy_libraries import torch
-from explorer.tasks.once import Once
 from explorer.tasks.text.config import VERSION, TextConfig
 from explorer.tokenization.text import Tokenizer, from_json, train
 
@@ -103,7 +103,7 @@ def load_tokens(config: TextConfig, text: str) -> Tokens:
 
 def reset() -> None:
     """Forget the tokens of every text; what is cached on disk stays."""
-    _made.reset()
+    _made.drop_where(lambda recipe: True)
 
 
 def drop_tokens(text: str) -> None:

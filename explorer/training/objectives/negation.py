@@ -230,7 +230,8 @@ class OwnSentencesObjective(SentencesObjective):
         task = negation_data(config.task_as(NegationConfig))
         self.tokenizer = language_of(task).to_json()
         self._rows = sentence_rows(task)
-        self._batches, self._classes = batch_rows(task, config), len(task.classes)
+        self._batches = batch_rows(task, config.seeds, config.order, config.epochs, config.batch_size)
+        self._classes = len(task.classes)
         self._test = torch.tensor([s.probability > 0 for s in task.sentences])
         self._negated = torch.tensor([s.nots > 0 for s in task.sentences])
 

@@ -1,6 +1,7 @@
-"""The browser components of the app: JavaScript modules in `static/components/`, mounted as Streamlit components.
+"""The browser components of the app: folders of JavaScript and CSS, mounted as Streamlit components.
 
-Their code is served once by the `/assets` route of `app.py` instead of with every message; only a short loader is
+A component of a single page is in `labs/PAGE/components/`, one of several pages in `static/components/`. Their code is
+served once by the `/assets` routes of `app.py` instead of with every message; only a short loader is
 registered with Streamlit. Each module documents the data that it draws. Text of visitors is passed as data and shown
 as text, never as markup.
 
@@ -16,28 +17,31 @@ from typing import Any
 
 import streamlit as st
 
+from explorer.program_files import component_folders
+
 # The line breaks matter: Streamlit takes a one-line string for the path of a file.
 _MODULE = """
-const runtime = import(new URL("assets/lineage/shared/runtime/mount.js", document.baseURI).href);
+const runtime = import(new URL("assets/static/shared/runtime/mount.js", document.baseURI).href);
 export default function (component) {{
   let unmount, gone = false;
-  runtime.then(({{ mount }}) => mount("{name}", component, () => gone)).then((result) => (unmount = result));
+  runtime.then(({{ mount }}) => mount("{folder}", component, () => gone)).then((result) => (unmount = result));
   return () => {{ gone = true; unmount?.(); }};
 }}
 """
 _PLACE = """
-<link rel="stylesheet" href="assets/lineage/shared/base.css">
-<link rel="stylesheet" href="assets/lineage/components/{name}/style.css">
+<link rel="stylesheet" href="assets/static/shared/base.css">
+<link rel="stylesheet" href="assets/{folder}/style.css">
 <div class="lineage lineage-{css_class}"></div>
 """
 
 
 def register(name: str) -> Any:
-    """Register the component in `static/components/NAME/` and return the function that mounts it."""
+    """Register the component of this name and return the function that mounts it."""
+    folder = component_folders()[name]
     component = st.components.v2.component(
         f"lineage_{name}",
-        html=_PLACE.format(name=name, css_class=name.replace("_", "-")),
-        js=_MODULE.format(name=name),
+        html=_PLACE.format(folder=folder, css_class=name.replace("_", "-")),
+        js=_MODULE.format(folder=folder),
         isolate_styles=False,  # plotly writes its style rules into the document's head
     )
 

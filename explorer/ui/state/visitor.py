@@ -84,11 +84,11 @@ def purge_deleted_runs(closed: BrowserTab) -> None:
 
 
 def _close_tab(closed: BrowserTab) -> None:
-    service.tab_closed(closed.visitor)
+    service.jobs.tab_closed(closed.visitor)
     purge_deleted_runs(closed)
 
 
 @st.cache_resource(scope="session", max_entries=4, show_spinner=False, on_release=_close_tab)
 def _open_tab(visitor_id: str) -> BrowserTab:
-    service.tab_opened(visitor_id)
+    service.jobs.tab_opened(visitor_id)
     return BrowserTab(visitor_id)

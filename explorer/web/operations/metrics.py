@@ -120,7 +120,7 @@ class _ServerCollector(Collector):
         return []  # nothing is read when the collector is registered
 
     def collect(self) -> Iterator[Metric]:
-        browsers, tabs = service.count_presence()
+        browsers, tabs = service.jobs.count_presence()
         yield GaugeMetricFamily("lineage_visitors", "Browsers that have a page of this server open.", browsers)
         yield GaugeMetricFamily("lineage_tabs", "Browser tabs that have a page of this server open.", tabs)
         yield GaugeMetricFamily("lineage_connections", "Open WebSockets of pages.", _open_connections)

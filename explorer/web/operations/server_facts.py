@@ -30,7 +30,7 @@ def read_facts() -> dict[str, object]:
         "name": socket.gethostname(),
         "version": VERSION,
         "started": started.isoformat(timespec="seconds"),
-        "presence": dict(zip(("browsers", "tabs"), service.count_presence(), strict=True)),
+        "presence": dict(zip(("browsers", "tabs"), service.jobs.count_presence(), strict=True)),
         "jobs": _read_jobs(),
         "workers": _read_workers(),
         "memory": dict(zip(("server", "workers"), read_memory(), strict=True)),

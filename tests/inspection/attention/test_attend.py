@@ -69,7 +69,7 @@ def zero_output_weights(model: nn.Module, heads: frozenset[tuple[int, int]]) -> 
 
 
 @cache
-def find_real_model(name: str) -> tuple[RunConfig, Tokenizer | None]:
+def find_pretrained(name: str) -> tuple[RunConfig, Tokenizer | None]:
     run = store.find(name)
     return run.config, from_json(run.tokenizer) if run.tokenizer else None
 
@@ -95,7 +95,7 @@ def test_runs_without_attention_are_refused_and_others_are_named(monkeypatch: py
 
 
 def test_short_texts_and_a_long_one_which_is_truncated_at_the_start() -> None:
-    config, tokenizer = find_real_model("text-transformer")
+    config, tokenizer = find_pretrained("text-transformer")
     assert tokenizer is not None
     for text, tokens, dropped in (("To be", tuple("To be"), ()), ("", ("\n",), ()), ("日本", ("\n",), ("日", "本"))):
         ids, empty = tuple(map(tokenizer.tokens.index, tokens)), text != "To be"
@@ -112,7 +112,7 @@ def test_short_texts_and_a_long_one_which_is_truncated_at_the_start() -> None:
 
 
 def test_text_is_lowercased_unknown_characters_are_listed_and_prefixes_are_padded() -> None:
-    config, tokenizer = find_real_model("text-assignment")
+    config, tokenizer = find_pretrained("text-assignment")
     assert tokenizer is not None
     tokenized = tokenize_input(config, tokenizer, "O king, the Queen日" + " and the king" * 9)
     assert (tokenized.lowercased, tokenized.dropped, tokenized.unknown) == (True, (), ("日",))
@@ -129,7 +129,7 @@ def test_text_is_lowercased_unknown_characters_are_listed_and_prefixes_are_padde
 
 
 def test_sentences_have_markers_a_window_and_padding() -> None:
-    config, _ = find_real_model("negation-single-transformer")
+    config, _ = find_pretrained("negation-single-transformer")
     words = ("<BOS>", "human", "not", "preserve", "nature", "<EOS>")
     ids = tuple(map(VOCABULARY.id, words))
     expected = module.TokenizedInput(ids, words, "", "", (), (), True)
@@ -137,8 +137,6 @@ def test_sentences_have_markers_a_window_and_padding() -> None:
     long = tokenize_input(config, None, "human not not not preserve nature")
     assert long.tokens == ("<BOS>", "human", "not", "not", "not", "preserve")
     assert (long.truncated, long.truncated_at, long.lowercased) == ("nature <EOS>", "end", False)
-    assert tokenize_input(config, None, "human destroy nature", length=6).tokens[-2:] == ("<EOS>", "<PAD>")
-    assert len(tokenize_input(config, None, "human destroy nature", length=99).ids) == 6
     with pytest.raises(UnknownWords, match="whales"):
         tokenize_input(config, None, "human preserve whales")
     agreement = default_config("agreement", "transformer")

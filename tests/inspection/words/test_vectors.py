@@ -69,9 +69,10 @@ def test_a_map_keeps_the_largest_differences() -> None:
 
 
 def test_an_included_run_has_neighbours_that_seeds_share_more_often_for_frequent_words() -> None:
-    table = word_vectors.load_table(store.find("words-grammar-cbow"))
+    run = store.find("words-grammar-cbow")
+    table = word_vectors.load_table(run)
     assert table.unit.shape == (8, 277, 24) and word_vectors.load_table(store.find("words-grammar-cbow")) is table
-    effects = word_vectors.frequency_effects(table)
+    effects = word_vectors.frequency_effects(run)
     assert effects.groups == ("48–100", "101–360", "445–1,748", "2,212–4,656") and len(effects.counts) == 276
     assert len(effects.groups) == 4 and effects.lengths.shape == (8, 276)
     nearest = []

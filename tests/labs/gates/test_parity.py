@@ -1,4 +1,4 @@
-"""Parity of `static/components/gates_by_hand/math.js`, run in node, with `explorer.models` with fixed gates."""
+"""Parity of `labs/gates/components/gates_by_hand/math.js`, run in node, with `explorer.models` with fixed gates."""
 
 from __future__ import annotations
 

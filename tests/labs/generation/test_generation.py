@@ -9,7 +9,10 @@ from explorer.generation.text_statistics import StatisticsByTemperature
 from explorer.labs.generation import findings
 from explorer.labs.generation.findings import MeasuredTexts
 from explorer.labs.generation.state import DEFAULT_MODELS, MAX_PROMPT_LENGTH, GenerationState
+from explorer.labs.generation.text_statistics import statistic_chart, statistics_view
+from explorer.ui.document import Document
 from explorer.ui.state import url_codec
+from explorer.ui.training.stored_models import find_run
 
 
 def test_another_prompt_or_sampling_setting_resets_position_and_path() -> None:
@@ -67,3 +70,36 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.describe_sampling(GenerationState(greedy=True, top_k=3)),
         findings.describe_sampling(GenerationState(top_k=5, top_p=0.9, min_p=0.05)),
     ] == snapshot
+
+
+def test_human_text_has_one_line_if_it_is_the_same_for_all_models() -> None:
+    models = {name: find_run(f"text-{name}") for name in ("ngram", "rnn")}
+    same = dict.fromkeys(models, make_texts([0.5, 0.0, -2.0]))
+    both = statistic_chart("distinct4", models, same, 0.7)
+    assert [rule.text for rule in both.rules] == ["", "people 0.50"] and both.rules[1].far
+    each = {"ngram": make_texts([0.5, 0.0, -2.0]), "rnn": make_texts([0.95, 0.0, -4.0])}
+    high = statistic_chart("distinct4", models, each, 0.7)
+    assert [(rule.text, rule.before) for rule in high.rules[1:]] == [("people 0.50", False), ("people 0.95", True)]
+    low, top = statistic_chart("log_probability", models, each, 0.7).y.span or (0, 0)
+    assert low < -4 and top == 0, "the axis contains the text of people"
+    twice = {"a": models["rnn"], "b": models["rnn"]}
+    assert [line.dash for line in statistic_chart("distinct4", twice, dict.fromkeys(twice, make_texts()), 1.0).lines][
+        1
+    ] == "2px,4px"
+
+
+def test_what_the_corpus_says_is_left_out_where_temperature_changes_nothing() -> None:
+    models, texts = {"rnn": find_run("text-rnn")}, {"rnn": make_texts([0.5, 0.0, -2.0])}
+    for state, kinds in (
+        (GenerationState(), ["finding", "text", "component", "caption"]),
+        (GenerationState(greedy=True), ["finding", "component", "caption"]),
+    ):
+        document = Document()
+        statistics_view(document, texts, models, state)
+        assert [block["kind"] for block in document.blocks] == kinds
+
+
+def test_a_model_that_is_opened_again_is_equal() -> None:
+    first, second = find_run("text-rnn"), find_run("text-rnn")
+    assert first is not second and first == second and len({first, second}) == 1
+    assert first != find_run("text-gru")

@@ -6,8 +6,7 @@ import numpy as np
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.inspection.language.bits_per_byte import HeldOutText
-from explorer.inspection.language.fitted_ngram import NgramLoss
-from explorer.inspection.language.tokenizer_losses import TokenizerLoss
+from explorer.inspection.language.tokenizer_losses import NgramLoss, TokenizerLoss
 from explorer.labs.perplexity import findings
 from explorer.labs.perplexity.state import PerplexityState
 from explorer.tasks.text.config import TextConfig

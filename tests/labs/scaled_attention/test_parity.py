@@ -1,4 +1,4 @@
-"""Parity of `static/components/dot_product/math.js`, run in node, with torch."""
+"""Parity of `labs/scaled_attention/components/dot_product/math.js`, run in node, with torch."""
 
 from __future__ import annotations
 

@@ -6,11 +6,24 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import InvalidSetting
 from explorer.experiments.labelling import VARIANTS
+from explorer.inspection.pretrained.senses import SenseNeighbours
+from explorer.inspection.words.sense_vectors import SenseSimilarity
 from explorer.labs.sentence_encoder import findings
-from explorer.labs.sentence_encoder.state import EXAMPLES, MAX_SENTENCES, SentenceEncoderState, parse_sentences
+from explorer.labs.sentence_encoder.layer_curves import layers_view
+from explorer.labs.sentence_encoder.real_senses import senses_view
+from explorer.labs.sentence_encoder.real_word import word_chart, word_view
+from explorer.labs.sentence_encoder.state import (
+    EXAMPLES,
+    MAX_REAL_SENTENCES,
+    MAX_SENTENCES,
+    SentenceEncoderState,
+    parse_sentences,
+)
+from explorer.lessons.measures import MOST_SENTENCES
 from explorer.run_store.store import find
 from explorer.tasks.sequence_labelling.homographs import HOMOGRAPHS
 from explorer.training.config import key
+from explorer.ui.document import Document
 from explorer.ui.state import url_codec
 from tests.words import assert_mentions, assert_states
 
@@ -99,3 +112,45 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.word_in_sentences_finding("bank", 0, real, None),
         findings.word_in_sentences_finding("bank", 0, real, random),
     ] == snapshot
+
+
+def figures_of(document: Document) -> list[dict[str, object]]:
+    (data,) = [block["data"] for block in document.blocks if block["kind"] == "component"]
+    return data["figures"]  # type: ignore[index, no-any-return]
+
+
+def test_the_layers_are_shown_when_the_encoder_and_both_controls_are_measured() -> None:
+    each, document = SenseSimilarity(FLAT, FALLING, FLAT), Document()
+    layers_view(document, {"After training": each})
+    assert document.blocks == []
+    layers_view(document, dict.fromkeys(("After training", "Before training", "Without attention"), each))
+    assert [block["kind"] for block in document.blocks] == ["finding", "component", "text", "caption"]
+    assert figures_of(document)[1]["alt"] == (
+        "Before training: cosine similarity of a word in two sentences, by layer: same sense from 0.9 to 0.9; "
+        "other sense from 0.9 to 0.45."
+    )
+
+
+def test_a_real_encoder_is_compared_with_random_networks_as_soon_as_there_are_any() -> None:
+    same = np.array([[True, False, False, False], [True, True, True, False]])
+    real, document = SenseNeighbours(same, ("bank", "bank", "bat", "bat"), 0.4), Document()
+    senses_view(document, {"random 0": real})
+    assert document.blocks == []
+    senses_view(document, {"real": real, "random 0": real})
+    finding, _, caption = document.blocks
+    assert "0.25" in str(finding["text"]) and "bank 1.00, bat 0.50" in str(caption["text"])
+    (figure,) = figures_of(document)
+    assert str(figure["alt"]).endswith("this encoder from 0.25 to 0.75; random weights from 0.25 to 0.75.")
+
+
+def test_each_of_the_visitors_sentences_has_a_line_of_its_own() -> None:
+    assert MAX_REAL_SENTENCES == MOST_SENTENCES, "a lesson measures as many sentences as the page reads"
+    cosines = np.full((13, MAX_REAL_SENTENCES, MAX_REAL_SENTENCES), 0.5)
+    chart = word_chart("BERT", "--soft", cosines, 1)
+    assert len({line.dash for line in chart.lines}) == MAX_REAL_SENTENCES - 1
+    assert "sentence 2" not in [line.label for line in chart.lines]
+    document = Document()
+    word_view(document, {"random": cosines}, "BERT", "bank", 1)
+    assert document.blocks == []
+    word_view(document, {"real": cosines, "random": cosines}, "BERT", "bank", 1)
+    assert [figure["title"] for figure in figures_of(document)] == ["BERT", "Random weights, same sizes"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.environment import environment
@@ -12,8 +14,12 @@ from explorer.inspection.language.batch_preview import BatchPreview, PreviewRow,
 from explorer.inspection.language.split_leakage import LeakageGap, UnknownWords
 from explorer.inspection.language.tokenizers import Kind, TrainedTokenizer, train_tokenizers
 from explorer.labs.tokens import findings
+from explorer.labs.tokens.row_origins import origins_chart
+from explorer.labs.tokens.split_leakage import leakage_chart, leakage_view
 from explorer.labs.tokens.state import TokensState, truncate_typed
+from explorer.labs.tokens.tokenizers import sizes_view
 from explorer.tasks.text.config import TextConfig
+from explorer.ui.document import Document
 from explorer.ui.state import url_codec
 from explorer.ui.wording import percentage
 
@@ -103,3 +109,34 @@ def make_preview(in_loss: list[list[bool]], positions: list[int], **more: Any) -
         for position, row in zip(positions, in_loss, strict=True)
     )
     return BatchPreview((batch,) * 3, **{"tokens": 100, "rows": 7, "targets": 70, "rows_continue": False, **more})
+
+
+def test_dots_of_rows_that_begin_near_each_other_share_a_label() -> None:
+    dots, numbers = origins_chart(np.array([[100, 900], [110, 200], [120, 500]]), 1_000, "").traces()
+    assert dots["x"] == [100, 110, 120, 900, 200, 500] and dots["customdata"] == [1, 2, 3] * 2
+    assert (numbers["text"], numbers["x"]) == (["1 2 3", "2", "3", "1"], [100, 200, 500, 900])
+    dots, numbers = origins_chart(np.array([[100, 900], [110, 910]]), 1_000, "").traces()
+    assert dots["x"] == [0, 10] * 2, "rows that continue are drawn from where they begin"
+
+
+def test_a_leaky_score_is_hollow_and_what_cannot_be_measured_has_no_chart() -> None:
+    chart = leakage_chart([LeakageGap("blocks", 2.19, 0.82), LeakageGap("sentences", 2.0, 0.01)])
+    _, honest, leaky = chart.figure().data
+    assert list(honest.x) == [2.19, 2.0] and list(leaky.x) == [0.82, 0.01] and leaky.marker.color == "var(--page)"
+    notes = chart.layout["annotations"]
+    assert [note["text"] for note in notes] == ["honest 2.19", "honest 2.00", "leaky 0.82", "leaky 0.01"]
+    assert [note["xanchor"] for note in notes] == ["center", "center", "center", "left"], "not beyond the axis"
+    document = Document()
+    short = LeakageGap("blocks", problem="The text is short.")
+    leakage_view(document, {"leaks": (short,), "unknown": None}, TextConfig(corpus="repeats"))
+    assert [block["kind"] for block in document.blocks] == ["finding", "text", "caption"]
+
+
+def test_lines_by_vocabulary_are_thinned_where_they_are_straight() -> None:
+    tokenizers, document = train_tokenizers(TextConfig(corpus="tinyshakespeare")), Document()
+    sizes_view(document, tokenizers, 500)
+    characters, unknown = document.blocks[0]["data"]["figures"]  # type: ignore[index]
+    letters, _, bpe, _ = characters["plot"]["data"]
+    assert len(letters["x"]) == 1 and len(bpe["x"]) < 200 and bpe["x"][-1] == tokenizers["bpe"].max_vocabulary
+    assert bpe["x"][1] - bpe["x"][0] == 1 and bpe["x"][-1] - bpe["x"][-2] > 10, "closer where it bends"
+    assert unknown["plot"]["data"][0]["y"][0] == pytest.approx(100 * tokenizers["word"].unknown_rates[0], abs=1e-2)

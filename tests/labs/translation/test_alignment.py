@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer import ui
 from explorer.experiments.translation import VARIANTS
+from explorer.inspection.attention.alignment import AlignmentArrays, align_with
 from explorer.labs.translation import alignment as alignment
-from explorer.labs.translation.alignment import AlignmentData
 from explorer.labs.translation.state import TranslationState
 from explorer.tasks.seq2seq.config import source_ids
 from explorer.training.recorder import record_run
@@ -27,10 +28,10 @@ def make_view(name: str) -> RunView:
     return RunView(config, None, None, private=record_run(config))
 
 
-def make_alignment(name: str, replica: int = 1) -> AlignmentData:
-    return alignment.compute_alignment(
-        make_view(name), STATE.task_config, replica, source_ids(STATE.task_config, STATE.say)
-    )
+def make_alignment(name: str, replica: int = 1) -> AlignmentArrays:
+    run = make_view(name).loaded_run
+    assert run is not None
+    return align_with(run, STATE.task_config, replica, source_ids(STATE.task_config, STATE.say))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -81,7 +82,7 @@ def test_events_of_the_component_are_checked(monkeypatch: pytest.MonkeyPatch) ->
     valid = [("look", "decoder", {"look": "decoder"}), ("open", [1, 2], {"layer": 1, "head": 2}), ("at", 0, {"at": 0})]
     invalid = [("look", "elsewhere"), ("open", [1, -2]), ("open", "12"), ("at", -1), ("at", 10_000), ("at", True)]
     for name, value, changed in [*valid, *((*each, {}) for each in invalid)]:
-        monkeypatch.setattr(alignment, "pop_event", lambda key, event, n=name, v=value: v if event == n else None)
+        monkeypatch.setattr(ui, "pop_event", lambda key, event, n=name, v=value: v if event == n else None)
         session = PageSession(STATE)
         assert alignment.apply_events(session) == bool(changed)
         assert session.state == replace(STATE, **changed)  # type: ignore[arg-type]

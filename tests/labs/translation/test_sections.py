@@ -11,13 +11,28 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.experiments.translation import VARIANTS
 from explorer.generation.seq2seq_decoding import MAX_BEAM_WIDTH
-from explorer.inspection.seq2seq.decoding import GreedyTranslation, greedy_translations, require_translator
+from explorer.inspection.load_model import load_model
+from explorer.inspection.seq2seq.copy_control import CopyAccuracy
+from explorer.inspection.seq2seq.decoding import (
+    ExposureBias,
+    GreedyTranslation,
+    Outputs,
+    exposure_of,
+    greedy_translations,
+    require_translator,
+    search_with,
+    translate_with,
+)
 from explorer.labs.translation import answers, decoding_steps
-from explorer.labs.translation.answers import SeedAnswers
-from explorer.labs.translation.model_picker import selected_variant
+from explorer.labs.translation.ablation import ablations_view, copying_view
+from explorer.labs.translation.errors import pairs_view
+from explorer.labs.translation.findings import TranslationResult
+from explorer.labs.translation.model_picker import loaded_runs, selected_variant
 from explorer.labs.translation.state import TranslationState
-from explorer.tasks.seq2seq.config import EOS, source_ids
+from explorer.labs.translation.training_chart import lengths_chart
+from explorer.tasks.seq2seq.config import source_ids
 from explorer.training.recorder import record_run
+from explorer.ui.document import Document
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.run_view import RunView
 from tests.pages.screen import assert_no_errors, component_data, findings, texts, wait_until_ready, warnings_of
@@ -42,12 +57,12 @@ def views() -> Mapping[str, RunView]:
 
 def test_every_seed_answers(views: Mapping[str, RunView]) -> None:
     source = source_ids(STATE.task_config, "12")
-    found = answers.compute_answers(views["vector"], STATE.task_config, source)
-    assert (found.source, len(found.answers)) == (source, 2)
-    model = answers.load_view_model(views["vector"])
-    replicas = [require_translator(model.single_replica(replica)) for replica in (0, 1)]
+    run = views["vector"].loaded_run
+    assert run is not None
+    found = translate_with(run, STATE.task_config, source)
+    replicas = [require_translator(load_model(run).single_replica(replica)) for replica in (0, 1)]
     alone = [greedy_translations(replica, STATE.task_config, source)[0] for replica in replicas]
-    for found_answer, answer in zip(found.answers, alone, strict=True):
+    for found_answer, answer in zip(found, alone, strict=True):
         assert found_answer.ids == answer.ids
         assert found_answer.probabilities == pytest.approx(answer.probabilities, rel=1e-4)
     assert alone[0].probabilities != pytest.approx(alone[1].probabilities, rel=1e-2), "two different seeds"
@@ -56,34 +71,34 @@ def test_every_seed_answers(views: Mapping[str, RunView]) -> None:
 def test_a_wrong_token_has_the_right_one() -> None:
     def wanted(*ids: int, right: str | None = "21") -> list[str | None]:
         answer = GreedyTranslation(ids, (0.5,) * len(ids))
-        return [token["wanted"] for token in answers._tokens(STATE.task_config, answer, right)]  # type: ignore[misc]
+        return [token["wanted"] for token in answers.answer_tokens(STATE.task_config, answer, right)]  # type: ignore[misc]
 
     assert wanted(2, 3, END) == [None, "1", None]
     assert wanted(2, END)[1] == "1"
     assert wanted(2, 1, 0, 0) == [None, None, "end", ""]
     assert set(wanted(2, 3, END, right=None)) == {None}
     answer = GreedyTranslation((2, 3, END), (0.5, 0.25, 1.0))
-    assert [token["text"] for token in answers._tokens(STATE.task_config, answer, "21")] == ["2", "3", "end"]
-    assert answers._text_with_end(STATE.task_config, answer) == "23" + EOS
+    assert [token["text"] for token in answers.answer_tokens(STATE.task_config, answer, "21")] == ["2", "3", "end"]
 
 
 def test_a_row_is_right_only_with_its_end() -> None:
     whole, open_end = GreedyTranslation((2, 1, END), (0.5, 0.5, 0.4)), GreedyTranslation((2, 1), (0.5, 0.5))
-    each = SeedAnswers(STATE.task_config, (1, 2), (whole, open_end), None)
-    rows = [answers._row(VARIANTS["vector"], each, one, "21") for one in each.answers]
+    each, task = (whole, open_end), STATE.task_config
+    rows = [answers.answer_row(VARIANTS["vector"], task, each, one, "21") for one in each]
     assert [(row["right"], row["sure"], row["note"]) for row in rows] == [
         (True, "0.10", "right in 1 of 2 seeds"),
         (False, "0.25", "right in 1 of 2 seeds"),
     ]
-    assert answers._row(VARIANTS["vector"], each, whole, None)["right"] is None
+    assert answers.answer_row(VARIANTS["vector"], task, each, whole, None)["right"] is None
 
 
 def test_the_default_is_the_first_variant_with_attention(views: Mapping[str, RunView]) -> None:
-    two = {name: views[name] for name in ("vector", "additive")}
+    two = loaded_runs(views, VARIANTS)
+    assert list(two) == ["vector", "additive"], "the third is not trained"
     for inside, variant in (("", "additive"), ("vector", "vector"), ("wide", "additive")):
         assert selected_variant(replace(STATE, inside=inside), two) == variant
-    assert selected_variant(replace(STATE, inside="additive"), {"vector": views["vector"]}) == "vector"
-    untrained = {"vector": views["vector"], "transformer": views["transformer"]}
+    assert selected_variant(replace(STATE, inside="additive"), {"vector": two["vector"]}) == "vector"
+    untrained = {"vector": two["vector"], "transformer": two["additive"]}
     assert selected_variant(replace(STATE, who=tuple(VARIANTS)), untrained) == "transformer"
 
 
@@ -103,11 +118,12 @@ def test_lengths_are_trained_ones_and_a_few_beyond() -> None:
 
 
 def test_every_width_is_sent_and_seeds_differ(views: Mapping[str, RunView]) -> None:
-    source, view = source_ids(STATE.task_config, "12"), views["additive"]
-    first, second = (decoding_steps.compute_beams(view, STATE.task_config, source, replica) for replica in (0, 1))
+    source, run = source_ids(STATE.task_config, "12"), views["additive"].loaded_run
+    assert run is not None
+    first, second = (search_with(run, STATE.task_config, source, replica) for replica in (0, 1))
     assert len(first.best) == len(first.starts) - 1 == MAX_BEAM_WIDTH
-    assert first.content != second.content
-    found = decoding_steps.compute_exposure(view, STATE.task_config, 2)
+    assert first.logs.tolist() != second.logs.tolist()
+    found = exposure_of(run, STATE.task_config, 2, 200)
     assert found.free_running_accuracy.shape == (2, 3) and np.isfinite(found.teacher_forced_loss).all()
 
 
@@ -177,3 +193,69 @@ def test_dates_have_no_length_selection_and_without_a_run_nothing_is_drawn() -> 
     at = open_sections({"vector": RunView(config, None, None)}, TranslationState(task="dates", who=("vector",)))
     assert component_data(at, "translation_answers") == component_data(at, "beam_search") == []
     assert any("No finished run yet" in part.value for part in at.markdown)
+
+
+def figures_of(document: Document) -> list[dict[str, object]]:
+    (data,) = [block["data"] for block in document.blocks if block["kind"] == "component"]
+    return data["figures"]  # type: ignore[index, no-any-return]
+
+
+def test_a_line_that_falls_is_labelled_where_it_falls() -> None:
+    task = replace(STATE, longest=8).task_config
+    each = TranslationResult(VARIANTS["vector"], task, np.ones(2), np.zeros((2, 0)))
+    count = len(each.names)
+    parts = {last: np.tile(np.arange(1, count + 1) <= last, (2, 1)).astype(float) for last in (3, 8)}
+    results = [replace(each, parts=parts[3]), replace(each, variant=VARIANTS["additive"], parts=parts[8])]
+    chart = lengths_chart(results, 8)
+    labels = {note.text: note.x for note in chart.figure().layout.annotations}
+    assert 3 < labels["<b>one vector</b>"] < 4 and 8 < labels["<b>attention</b>"] < 9 and len(labels) == 4
+    assert "the model with additive attention 1.00 at 8" in chart.text
+
+
+def test_an_ablation_that_a_model_does_not_have_has_no_tile() -> None:
+    values, document = np.array([[1.0, 0.9], [np.nan, np.nan], [np.nan, np.nan], [0.1, 0.1], [0.0, 0.0]]), Document()
+    ablations_view(document, {"vector": values}, "reverse", VARIANTS, 2)
+    (figure,) = figures_of(document)
+    tiles = figure["plot"]["data"][0]  # type: ignore[index]
+    assert tiles["text"] == [["0.95  (0.90–1.00)"], [""], [""], ["0.10  (0.10–0.10)"], ["0.00  (0.00–0.00)"]]
+    assert [block["kind"] for block in document.blocks] == ["component", "caption"], "no model has attention"
+
+
+def test_both_copy_tasks_are_shown_together() -> None:
+    curves = CopyAccuracy((0, 5), {True: np.array([[0.05, 0.0], [1.0, 0.9]]), False: np.array([[0.05, 0.1]] * 2)})
+    document = Document()
+    copying_view(document, {"plain": curves})
+    assert document.blocks == []
+    copying_view(document, {"plain": curves, "separated": curves})
+    assert [figure["title"] for figure in figures_of(document)] == [
+        "Repeat the current token",
+        "Repeat the sequence after a separator",
+    ]
+
+
+def test_the_loss_after_its_own_tokens_has_an_axis_to_its_highest_value() -> None:
+    given, own = np.array([[1.0, 0.5]]), np.array([[1.0, 0.25]])
+    for scale, low, high in ((3.0, 3.0, 4.0), (0.0, 0.0, 1.0)):
+        document = Document()
+        found = ExposureBias(given, own, scale * given, scale * own)
+        decoding_steps.exposure_view(document, found, "reverse", VARIANTS["vector"], 2)
+        accuracy, loss = (figure["plot"] for figure in figures_of(document))
+        start, end = loss["layout"]["yaxis"]["range"]  # type: ignore[index]
+        assert start == 0 and low < end < high
+        first, second = (accuracy["data"][i]["line"].get("dash") for i in (2, 5))  # type: ignore[index]
+        assert first != second
+
+
+def test_the_pairs_that_most_seeds_get_wrong_come_first() -> None:
+    pairs = (("a", "as"), ("b", "bs"), ("c", "cs"))
+    outputs, document = Outputs(pairs, (("as", "as"), ("bs", "bss"), (None, "c"))), Document()
+    pairs_view(document, {"vector": outputs}, VARIANTS)
+    (block,) = document.blocks
+    rows = block["data"]["rows"]  # type: ignore[index]
+    assert [[cell["text"] for cell in row["cells"].values()] for row in rows] == [
+        ["c", "cs", "0 of 2: no end"],
+        ["b", "bs", "1 of 2: “bss”"],
+    ]
+    document = Document()
+    pairs_view(document, {"vector": Outputs(pairs[:1], (("as",),))}, VARIANTS)
+    assert document.blocks[0]["text"] == "All seeds of all models get all 1 held-out pairs right."

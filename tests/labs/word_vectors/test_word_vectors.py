@@ -4,13 +4,18 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.experiments import word_vectors
+from explorer.inspection.words.word_questions import map_words
 from explorer.inspection.words.word_vectors import Analogy, AnalogyAccuracy, FrequencyEffects, PairSimilarity
 from explorer.labs.word_vectors import findings
+from explorer.labs.word_vectors.limits import frequency_view
 from explorer.labs.word_vectors.state import WordVectorsState, clean
+from explorer.labs.word_vectors.word_map import map_view
 from explorer.run_store import store
 from explorer.training.config import key, with_settings
+from explorer.ui.document import Document
 
 
 def test_the_default_settings_are_those_of_included_runs() -> None:
@@ -72,3 +77,21 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.associations_finding((["pilot"], ["nurse"]), leans, 0.8),
         findings.associations_finding((["pilot"], ["nurse"]), (leans[0], -leans[0]), 0.8),
     ] == snapshot
+
+
+def test_words_without_vectors_are_left_out_of_the_map_and_one_seed_has_no_agreement() -> None:
+    run = store.find("words-grammar-skip_gram")
+    found = map_words(run, ("king", "qeen", "nun", "monk"), 99)
+    document = Document()
+    map_view(document, {"skip_gram": found}, word_vectors.VARIANTS, ("king",))
+    problem, component, caption = document.blocks
+    assert "“qeen” has no vector" in str(problem["text"]) and "in seed 7" in str(caption["text"])
+    assert [figure["alt"] for figure in component["data"]["figures"]] == [  # type: ignore[index]
+        "Words on the map of skip-gram: king, nun, monk."
+    ]
+    document = Document()
+    one_seed = FrequencyEffects(np.array([1, 9]), np.ones((1, 2)), ("1", "9"), None)
+    frequency_view(document, one_seed, MODELS["cbow"], " on a text")
+    finding, component, caption = document.blocks
+    assert "train at least two" in str(finding["text"]) and "mean of one seed" in str(caption["text"])
+    assert [figure["name"] for figure in component["data"]["figures"]] == ["words-length"]  # type: ignore[index]

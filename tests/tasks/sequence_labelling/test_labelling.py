@@ -13,15 +13,14 @@ from torch import nn
 
 from explorer.models.taps import Tap
 from explorer.tasks.sequence_labelling import (
-    agreement_rows,
-    delayed_copy_rows,
+    agreement,
+    delayed_copy,
     grammar_text,
-    grammar_text_rows,
-    induction_rows,
-    masked_word_rows,
-    position_rule_rows,
-    random_symbols_rows,
-    word_sense_rows,
+    induction,
+    masked_word,
+    position_rule,
+    random_symbols,
+    word_sense,
 )
 from explorer.tasks.sequence_labelling.agreement import PLURAL_NOUNS, AgreementConfig, Clause, pronoun_for
 from explorer.tasks.sequence_labelling.config import PAD
@@ -46,12 +45,12 @@ from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, position_l
 from explorer.tasks.sequence_labelling.word_sense import SENSE_LABELS, WordSenseConfig, sense_label
 
 DRAWN = {
-    "noise": (random_symbols_rows, RandomSymbolsConfig(symbols=5, length=6), "6f1b1d12"),
-    "tale": (grammar_text_rows, GrammarTextConfig(length=12), "f42c0bdc"),
-    "echo": (delayed_copy_rows, DelayedCopyConfig(longest=4, symbols=3), "42dfda15"),
-    "reverse": (delayed_copy_rows, DelayedCopyConfig(shortest=3, longest=3, again="reverse"), "db33e0f7"),
-    "gloss": (word_sense_rows, WordSenseConfig(sentences=20), "1d846c70"),
-    "gist": (masked_word_rows, MaskedWordConfig(sentences=20), "01f0b93b"),
+    "noise": (random_symbols, RandomSymbolsConfig(symbols=5, length=6), "6f1b1d12"),
+    "tale": (grammar_text, GrammarTextConfig(length=12), "f42c0bdc"),
+    "echo": (delayed_copy, DelayedCopyConfig(longest=4, symbols=3), "42dfda15"),
+    "reverse": (delayed_copy, DelayedCopyConfig(shortest=3, longest=3, again="reverse"), "db33e0f7"),
+    "gloss": (word_sense, WordSenseConfig(sentences=20), "1d846c70"),
+    "gist": (masked_word, MaskedWordConfig(sentences=20), "01f0b93b"),
 }
 
 BANKS = [build_sentence(0, "river", True, "boat", "mud"), build_sentence(0, "money", True, "loan", "cash")]
@@ -88,7 +87,7 @@ def test_entropy_of_grammar_text() -> None:
 @pytest.mark.parametrize("again", ["copy", "reverse"])
 def test_targets_of_delayed_copy_are_the_digits_after_the_separator(again: str) -> None:
     config = DelayedCopyConfig(longest=5, again=again)
-    rows = delayed_copy_rows.batch(config, 0, 0, 0, 50)
+    rows = delayed_copy.batch(config, 0, 0, 0, 50)
     assert set(rows.mask.sum(dim=-1).tolist()) == {1, 2, 3, 4, 5}
     for ids, targets, mask in zip(rows.ids, rows.targets, rows.mask, strict=True):
         tokens = [config.vocabulary[i] for i in ids.tolist()]
@@ -114,7 +113,7 @@ def test_new_cues_occur_with_homographs_only_in_evaluation() -> None:
 
 
 def test_word_sense_targets_are_words_and_senses_of_homographs() -> None:
-    rows = word_sense_rows.build_rows(BANKS)
+    rows = word_sense.build_rows(BANKS)
     labels = [[SENSE_LABELS[i] for i in row.tolist()] for row in rows.targets]
     assert labels[0] == ["the", "bank (river)", "is", "near", "the", "boat", "and", "the", "mud"]
     assert labels[1][1] == "bank (money)"
@@ -123,7 +122,7 @@ def test_word_sense_targets_are_words_and_senses_of_homographs() -> None:
 
 def test_masked_word_hides_one_word_which_is_the_target_everywhere() -> None:
     sentences = [BANKS[0], build_sentence(2, "dog", False, "bone", "tail")]
-    rows = masked_word_rows.build_rows(sentences, [1, 0])
+    rows = masked_word.build_rows(sentences, [1, 0])
     tokens = [[VOCABULARY.tokens[i] for i in row.tolist()] for row in rows.ids]
     assert tokens[0] == [*["the", "bank", "is", "near", "the", "<HIDDEN>", "and", "the", "mud"], PAD]
     assert tokens[1] == ["we", "saw", "the", "<HIDDEN>", "with", "a", "bone", "and", "a", "tail"]
@@ -133,7 +132,7 @@ def test_masked_word_hides_one_word_which_is_the_target_everywhere() -> None:
     synonyms = torch.eye(8)[None]
     right = torch.stack([synonyms[0, list(NOUNS).index(sentence.topic)] for sentence in BANKS])[None]
     for vectors, share in ((right, 1.0), (right.flip(1), 0.0)):
-        assert masked_word_rows.share_nearer_to_right_synonym(vectors, synonyms, BANKS).tolist() == [share]
+        assert masked_word.share_nearer_to_right_synonym(vectors, synonyms, BANKS).tolist() == [share]
 
 
 def test_scores_and_stacked_batches() -> None:
@@ -166,10 +165,10 @@ INDUCTION = InductionConfig(symbols=7, shortest=3, longest=5)
 
 
 def test_rows_are_deterministic_and_hold_distinct_symbols_twice() -> None:
-    rows = induction_rows.batch(INDUCTION, 3, 1, 7, 4)
+    rows = induction.batch(INDUCTION, 3, 1, 7, 4)
     assert hashlib.sha256(format_rows(rows).encode()).hexdigest()[:8] == "52901d32"
-    rows = induction_rows.batch(INDUCTION, 0, 0, 0, 30)
-    lengths = induction_rows.copy_lengths(INDUCTION, rows.ids)[:, 0].tolist()
+    rows = induction.batch(INDUCTION, 0, 0, 0, 30)
+    lengths = induction.copy_lengths(INDUCTION, rows.ids)[:, 0].tolist()
     assert sorted(set(lengths)) == [3, 4, 5] and all(9 <= lengths.count(n) <= 11 for n in (3, 4, 5))
     for ids, targets, mask, n in zip(
         rows.ids.tolist(), rows.targets.tolist(), rows.mask.tolist(), lengths, strict=True
@@ -177,7 +176,7 @@ def test_rows_are_deterministic_and_hold_distinct_symbols_twice() -> None:
         assert ids[:n] == ids[n : 2 * n] and len(set(ids[:n])) == n and set(ids[2 * n :]) <= {INDUCTION.symbols}
         assert targets[: 2 * n - 1] == ids[1 : 2 * n]
         assert [t for t, in_loss in enumerate(mask) if in_loss] == [t for t in range(2 * n - 1) if t != n - 1]
-    second = induction_rows.in_second_copy(INDUCTION, rows)
+    second = induction.in_second_copy(INDUCTION, rows)
     assert second.sum(dim=-1).tolist() == [n - 1 for n in lengths]
     with pytest.raises(ValueError, match="longest = 8 is more than symbols = 7"):
         InductionConfig(symbols=7, longest=8)
@@ -207,12 +206,12 @@ def test_heads_that_do_what_the_scores_mean_score_one_and_no_heads_zero() -> Non
     model = nn.Module()
     model.blocks = nn.ModuleList([PerfectHeads()])
     model.forward = model.blocks[0].forward
-    results = induction_rows.evaluate(INDUCTION, model, 1, whole=False)
+    results = induction.evaluate(INDUCTION, model, 1, whole=False)
     assert results.keys() == set(INDUCTION.metrics)
     expected = {"accuracy": 1.0, "second_copy_loss": 0.0, "previous_score": 1.0, "induction_score": 1.0}
     assert {name: round(float(results[name][0]), 4) for name in expected} == expected
     embedding = nn.Embedding(INDUCTION.symbols + 1, INDUCTION.symbols)
-    results = induction_rows.evaluate(INDUCTION, embedding, 1, whole=False)
+    results = induction.evaluate(INDUCTION, embedding, 1, whole=False)
     assert float(results["previous_score"]) == float(results["induction_score"]) == 0
 
 
@@ -232,7 +231,7 @@ def test_nouns_and_clauses() -> None:
 
 
 def test_two_positions_of_a_row_are_in_the_loss() -> None:
-    rows = agreement_rows.build_rows(AGREEMENT, [KINGS, QUEEN])
+    rows = agreement.build_rows(AGREEMENT, [KINGS, QUEEN])
     tokens = [[AGREEMENT.vocabulary[token] for token in row] for row in rows.ids.tolist()]
     assert tokens[0][:8] == list(KINGS.words) and set(tokens[0][8:]) == {"<PAD>"}
     labels = [
@@ -243,18 +242,18 @@ def test_two_positions_of_a_row_are_in_the_loss() -> None:
 
 
 def test_clauses_are_deterministic_and_of_the_requested_kind() -> None:
-    rows = agreement_rows.batch(AGREEMENT, 3, 1, 7, 4)
+    rows = agreement.batch(AGREEMENT, 3, 1, 7, 4)
     assert hashlib.sha256(str(rows.ids.tolist()).encode()).hexdigest()[:8] == "d0925cd7"
     for kind in ("misleading", "confusing"):
-        clauses = agreement_rows.evaluation_clauses(kind, 20)
+        clauses = agreement.evaluation_clauses(kind, 20)
         assert len(clauses) == 20 and all(getattr(clause, kind) for clause in clauses)
 
 
 def test_a_model_of_equal_logits_has_the_loss_of_a_uniform_guess(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = partial(agreement_rows.evaluation_clauses, count=12)
-    monkeypatch.setattr(agreement_rows, "evaluation_clauses", few)
+    few = partial(agreement.evaluation_clauses, count=12)
+    monkeypatch.setattr(agreement, "evaluation_clauses", few)
     model = nn.Embedding.from_pretrained(torch.zeros(len(AGREEMENT.vocabulary), len(AGREEMENT.labels)))
-    found = agreement_rows.evaluate(AGREEMENT, model, 1, whole=True)
+    found = agreement.evaluate(AGREEMENT, model, 1, whole=True)
     assert found["loss"].tolist() == pytest.approx([math.log(len(AGREEMENT.labels))])
     first = AGREEMENT.labels[0]  # the answer to every question
     verbs = [clause.words[clause.verb_position] == first for clause in few("misleading")]
@@ -264,12 +263,12 @@ def test_a_model_of_equal_logits_has_the_loss_of_a_uniform_guess(monkeypatch: py
 
 
 def test_is_correct_for_correct_and_wrong_logits() -> None:
-    clauses = agreement_rows.evaluation_clauses("misleading", 12)
-    rows = agreement_rows.build_rows(AGREEMENT, clauses)
+    clauses = agreement.evaluation_clauses("misleading", 12)
+    rows = agreement.build_rows(AGREEMENT, clauses)
     logits = nn.functional.one_hot(rows.targets, len(AGREEMENT.labels))[None].float()
     for what in ("verb", "pronoun"):
-        assert agreement_rows.is_correct(AGREEMENT, logits, clauses, what).all()
-        assert not agreement_rows.is_correct(AGREEMENT, -logits, clauses, what).any()
+        assert agreement.is_correct(AGREEMENT, logits, clauses, what).all()
+        assert not agreement.is_correct(AGREEMENT, -logits, clauses, what).any()
 
 
 # Position rule
@@ -277,17 +276,17 @@ def test_is_correct_for_correct_and_wrong_logits() -> None:
 
 def test_the_position_rule_and_its_evaluation() -> None:
     ids = torch.tensor([[3, 3, 9, 9, 0, 0]])
-    assert position_rule_rows.target_labels(PositionRuleConfig(period=2), ids).tolist() == [[3, 4, 9, 0, 0, 1]]
-    assert position_rule_rows.target_labels(PositionRuleConfig(period=3), ids).tolist() == [[3, 4, 1, 9, 1, 2]]
+    assert position_rule.target_labels(PositionRuleConfig(period=2), ids).tolist() == [[3, 4, 9, 0, 0, 1]]
+    assert position_rule.target_labels(PositionRuleConfig(period=3), ids).tolist() == [[3, 4, 1, 9, 1, 2]]
     config = PositionRuleConfig(length=5, period=5)
-    one, other = (position_rule_rows.batch(config, 0, 0, step, 4) for step in (0, 1))
+    one, other = (position_rule.batch(config, 0, 0, step, 4) for step in (0, 1))
     assert one.ids.shape == (4, 5) and one.mask.all() and not torch.equal(one.ids, other.ids)
-    assert torch.equal(one.targets, position_rule_rows.target_labels(config, one.ids))
+    assert torch.equal(one.targets, position_rule.target_labels(config, one.ids))
     config = PositionRuleConfig(length=6)
-    found = position_rule_rows.evaluate(config, CountingModel(config, 9), 1, whole=True)
+    found = position_rule.evaluate(config, CountingModel(config, 9), 1, whole=True)
     assert found["accuracy"].tolist() == [1.0]
     assert found["by_place"].tolist() == [[1.0] * 9 + [0.0] * (config.max_length - 9)]
-    on_the_way = position_rule_rows.evaluate(config, CountingModel(config, 3), 1, whole=False)
+    on_the_way = position_rule.evaluate(config, CountingModel(config, 3), 1, whole=False)
     assert on_the_way["accuracy"].tolist() == [0.5] and on_the_way["by_place"].isnan().all()
 
 
@@ -299,6 +298,6 @@ class CountingModel(nn.Module):
         self.config, self.max_length = config, places
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        right = position_rule_rows.target_labels(self.config, ids)
+        right = position_rule.target_labels(self.config, ids)
         known = torch.arange(ids.shape[-1]) < self.max_length
         return 9.0 * nn.functional.one_hot(torch.where(known, right, (right + 5) % 10), 10)

@@ -75,7 +75,7 @@ def test_a_run_on_a_visitors_text_is_private_and_not_cached() -> None:
         default_config("text", "rnn"),
         {"corpus": "own", "text": sha, "iterations": 2, "hidden": 8, "width": 8, "context": 8, "batch_size": 4},
     )
-    service.tab_opened("ada")
+    service.jobs.tab_opened("ada")
     job = service.submit(config, "ada")
     while not job.view().done:
         service.add_watcher(key(config), "ada")

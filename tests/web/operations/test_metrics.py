@@ -134,7 +134,7 @@ def test_visitors_and_trainings_are_counted(service: JobService) -> None:
     before = read()
     assert before["lineage_jobs", ("here", "running")] == before["lineage_jobs", ("here", "waiting")] == 0
     for visitor in ("ada", "ada", "bob"):
-        service.tab_opened(visitor)
+        service.jobs.tab_opened(visitor)
     job = service.submit(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 1}), "ada")
     assert sum(service.count_states().values()) == 1
     wait_until(lambda: job.view().done)

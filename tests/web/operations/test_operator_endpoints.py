@@ -70,7 +70,7 @@ def test_only_the_operator_sees_the_page_and_its_data(visitor: TestClient) -> No
 
 
 def test_the_state_has_the_facts_of_the_server(operator: TestClient, service: JobService, monkeypatch: Patch) -> None:
-    service.tab_opened("ada")
+    service.jobs.tab_opened("ada")
     now = datetime.datetime.now(datetime.UTC)
     server_log._errors.extend(LoggedError(now, "page", f"KeyError{i}") for i in range(21))
     answer = operator.get("/operator/state")

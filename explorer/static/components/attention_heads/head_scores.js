@@ -1,13 +1,5 @@
 /* Show the scores of one head in numbers and words, and the buttons for interventions on it. */
-import {
-  SCORES,
-  hasCases,
-  includesHead,
-  scoreNames,
-  describeHead,
-  describeInterventions,
-  describeImportance,
-} from "./math.js";
+import * as math from "./math.js";
 import { setTextIfChanged, icon, node } from "../../shared/runtime/dom.js";
 import { formatNumber, formatSigned } from "../../shared/runtime/format.js";
 
@@ -34,7 +26,7 @@ export function headScoresPanel(does) {
   const title = node("h3", {}, "What this head does"),
     note = node("p", { class: "under" });
   const rows = Object.fromEntries(
-    [...SCORES, "spread"].map((name) => {
+    [...math.SCORES, "spread"].map((name) => {
       const words = node("span", { class: "habit-name" }),
         value = node("b"),
         bar = node("div", { class: "rail" });
@@ -44,9 +36,7 @@ export function headScoresPanel(does) {
   const description = node("p", { class: "said" }),
     importance = node("p", { class: "worth" });
   const makeButton = (press) => {
-    const button = node("button", { type: "button", class: "lineage-button" });
-    button.onclick = press;
-    return button;
+    return node("button", { type: "button", class: "lineage-button", onclick: press });
   };
   const off = makeButton(does.flip),
     flat = makeButton(does.flatten);
@@ -60,20 +50,20 @@ export function headScoresPanel(does) {
       const words = scoreTitles(unit);
       setTextIfChanged(note, `mean share of its attention in this text; one ${unit} can count in several rows`);
       for (const [name, { words: place, value, bar }] of Object.entries(rows)) {
-        const number = hasCases(found, name) ? found[name] : NaN,
+        const number = math.hasCases(found, name) ? found[name] : NaN,
           spread = name === "spread";
-        rows[name].root.hidden = !spread && !scoreNames(cross).includes(name);
+        rows[name].root.hidden = !spread && !math.scoreNames(cross).includes(name);
         setTextIfChanged(place, spread ? `${words.spread}, of ${keys}` : words[name]);
         setTextIfChanged(value, formatNumber(number, spread ? 1 : 2));
         const why = Number.isNaN(number) ? `too few ${unit}s of this text could do this` : "";
         if (value.title !== why) value.title = why;
         bar.style.backgroundSize = `${Number.isNaN(number) ? 0 : 100 * (spread ? number / Math.max(1, keys) : number)}% 100%`;
       }
-      setTextIfChanged(description, describeHead(found, unit));
+      setTextIfChanged(description, math.describeHead(found, unit));
     },
     showIntervention({ touch, open: [layer, head], rise, error, unit, where, ended }) {
-      const isOff = includesHead(touch.off, layer, head),
-        isFlat = includesHead(touch.flat, layer, head);
+      const isOff = math.includesHead(touch.off, layer, head),
+        isFlat = math.includesHead(touch.flat, layer, head);
       const setButton = (button, symbol, text) => {
         if (button.textContent !== symbol + text) button.replaceChildren(icon(symbol), node("span", {}, text));
       };
@@ -83,7 +73,7 @@ export function headScoresPanel(does) {
       if (rise != null)
         setTextIfChanged(
           importance,
-          `${describeImportance(rise, error, unit, where)}${ended ? "" : " Measured at the end of training."}${describeInterventions(touch) ? " Measured on the unchanged model." : ""}`,
+          `${math.describeImportance(rise, error, unit, where)}${ended ? "" : " Measured at the end of training."}${math.describeInterventions(touch) ? " Measured on the unchanged model." : ""}`,
         );
     },
   };

@@ -3,6 +3,8 @@
  * interventions. Events: "open" [layer, head]; "asked" index; "scale", "sort", "view" strings; "step" number, when
  * the slider is released; "touch" as below, after each press.
  *
+ * @import { SendEvent } from "../../shared/runtime/events.js"
+ *
  * @typedef {object} AttentionHeadsData
  * @property {string[]} tokens what each token adds to the text
  * @property {string[]} [keys] the key tokens, if the queries attend to another text: cross-attention
@@ -46,17 +48,7 @@
  * @property {number} step of the training
  * @property {{off: number[][], flat: number[][], unmasked: boolean, unplaced: boolean}} touch interventions
  */
-import {
-  MOST_SORTED,
-  scoreNames,
-  toggleHead,
-  headScores,
-  includesHead,
-  toggleLayer,
-  describeHead,
-  readWeights,
-  describeInterventions,
-} from "./math.js";
+import * as math from "./math.js";
 import { answersPanel } from "./answers.js";
 import { headGrid } from "./head_grid.js";
 import { headRanking } from "./head_ranking.js";
@@ -66,7 +58,8 @@ import { VISIBLE_WEIGHT, headView, smallestVisible } from "./head_view.js";
 import { gridCsv, headCsv, scoresCsv, trainingCsv } from "./export.js";
 import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { colourRamp } from "../../shared/charts/heatmap.js";
-import { setTextIfChanged, node, tint } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, tint } from "../../shared/runtime/dom.js";
+import { LiveElements } from "../../shared/runtime/view_state.js";
 import { trainingSlider } from "./snapshot_slider.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
@@ -78,32 +71,16 @@ const SOON = 1500; // ms from the first drawing to the request for snapshots
 const NOTHING = { off: [], flat: [], unmasked: false, unplaced: false };
 const KEPT = ["open", "asked", "scale", "sort", "view", "step", "touch", "kind"];
 
-/** Make a row of buttons, one of which is selected. */
-function makeChoice(label, options, press) {
-  const buttons = options.map(([value, words]) => {
-    const button = node("button", { type: "button", value }, words);
-    button.onclick = () => press(value);
-    return button;
-  });
-  const root = node("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
-  return {
-    root,
-    setChosen: (value) => buttons.forEach((one) => one.setAttribute("aria-pressed", one.value === value)),
-  };
-}
-
 const PRESENTATION = {
   slides: [".first, .heads, .third, .model-answers, .buttons", ".second", ".third, .habits-figure, .said, .worth"],
   controls: ".training",
 };
 
-export default defineComponent((place) => {
-  const syncedValues = Object.fromEntries(KEPT.map((name) => [name, new SyncedValue()]));
+export default defineComponent((place, /** @type {SendEvent<AttentionHeadsEvents>} */ send) => {
+  const synced = Object.fromEntries(KEPT.map((name) => [name, new SyncedValue()]));
   /** @type {AttentionHeadsData | null} */
   let data = null,
-    requestedData = null,
-    /** @type {import("../../shared/runtime/events.js").SendEvent<AttentionHeadsEvents>} */
-    trigger = () => {};
+    requestedData = null;
   let loaded = null,
     later = null,
     view = null,
@@ -118,11 +95,12 @@ export default defineComponent((place) => {
     settling = false,
     begun = null;
 
+  const { node, button, buttonChoice, list, update } = new LiveElements();
   const training = trainingSlider({ move: moveToStep, settle: releaseStep, reach: fetchSnapshots });
   const grid = headGrid({
     open: (layer, head) => sendEvent("open", [layer, head], "open"),
-    flip: (layer, head) => setInterventions({ off: toggleHead(currentState().touch.off, layer, head) }),
-    flipLayer: (layer) => setInterventions({ off: toggleLayer(currentState().touch.off, layer, data.heads) }),
+    flip: (layer, head) => setInterventions({ off: math.toggleHead(currentState().touch.off, layer, head) }),
+    flipLayer: (layer) => setInterventions({ off: math.toggleLayer(currentState().touch.off, layer, data.heads) }),
     point: (layer, head) => {
       pointed = layer == null ? null : [layer, head];
       requestPaint("words");
@@ -134,84 +112,93 @@ export default defineComponent((place) => {
     move: () => requestPaint("ranking"),
   });
   const scoresPanel = headScoresPanel({
-    flip: () => setInterventions({ off: toggleHead(currentState().touch.off, ...currentState().open) }),
-    flatten: () => setInterventions({ flat: toggleHead(currentState().touch.flat, ...currentState().open) }),
+    flip: () => setInterventions({ off: math.toggleHead(currentState().touch.off, ...currentState().open) }),
+    flatten: () => setInterventions({ flat: math.toggleHead(currentState().touch.flat, ...currentState().open) }),
   });
-  const scale = makeChoice(
-    "Scale of the colours",
-    [
-      ["one", "0 to 1"],
-      ["row", "by row"],
-    ],
-    (value) => sendEvent("scale", value, "colours"),
-  );
-  const kind = makeChoice(
-    "View of the open head",
-    [
-      ["lines", "lines"],
-      ["matrix", "matrix"],
-    ],
-    (value) => sendEvent("view", value, "head"),
-  );
-  const sortLabel = node("span", { class: "words-by" }),
-    sort = node("select", { class: "lineage-select" });
-  sort.onchange = () => sendEvent("sort", sort.value, "grid");
+  const SCALES = { one: "0 to 1", row: "by row" },
+    VIEWS = { lines: "lines", matrix: "matrix" };
+  const choose = (name, part) => (value) => sendEvent(name, value, part),
+    shown = (name) => () => (data ? currentState()[name] : "");
+  const scale = buttonChoice("Scale of the colours", () => SCALES, shown("scale"), choose("scale", "colours")),
+    kind = buttonChoice("View of the open head", () => VIEWS, shown("view"), choose("view", "head")),
+    kinds = buttonChoice(
+      "Kind of attention",
+      () => data?.kinds ?? {},
+      () => synced.kind.value,
+      choose("kind", "kind"),
+    );
+  const sortOption = ([value, text]) => node("option", { value }, text),
+    sortLabel = () => (isLarge() ? "Score by which heads are highlighted" : "Order of the heads"),
+    sort = node(
+      "select",
+      { class: "lineage-select", "aria-label": sortLabel, onchange: () => sendEvent("sort", sort.value, "grid") },
+      list(() => sortOptions(), sortOption),
+    ),
+    sortWords = node("span", { class: "words-by" }, () => (isLarge() ? "Highlight heads" : "Sort heads"));
   const name = node("h3"),
     under = node("p", { class: "under" }),
     words = node("p", { class: "words" });
-  const full = node("span"),
-    empty = node("span", { class: "empty" });
+  const isCausal = () => Boolean(view?.causal),
+    hasEmpty = () => isCausal() || data.masked?.length > 0;
   const legend = node(
     "div",
     { class: "legend" },
     node("span", {}, "0"),
     node("i", { class: "ramp" }),
-    full,
-    node("i", { class: "none" }),
-    empty,
+    node("span", {}, () => (currentState().scale === "row" ? "largest of its row" : "1")),
+    node("i", { class: "none", hidden: () => !hasEmpty() }),
+    node("span", { class: "empty", hidden: () => !hasEmpty() }, () =>
+      isCausal() ? "empty: masked (later)" : "empty: padding",
+    ),
   );
-  const makeButton = (label, press) => {
-    const button = node("button", { type: "button", class: "lineage-button" }, label);
-    button.onclick = press;
-    return button;
+  const touch = () => currentState().touch,
+    makeSwitch = (field, can, off, on) =>
+      button({ hidden: () => !data.can?.[can], onclick: () => setInterventions({ [field]: !touch()[field] }) }, () =>
+        touch()[field] ? on : off,
+      );
+  const describeTouch = () => {
+    const description = math.describeInterventions(touch()),
+      isDragged = description && !showsServerStep();
+    return isDragged ? `${description} While you drag, the training steps are shown without it.` : description;
   };
-  const maskButton = makeButton("", () => setInterventions({ unmasked: !currentState().touch.unmasked })),
-    positionsButton = makeButton("", () => setInterventions({ unplaced: !currentState().touch.unplaced }));
-  const resetButton = makeButton("Reset", () => setInterventions(NOTHING)),
-    state = node("p", { class: "touched", role: "status" });
-  const again = makeButton("Try again", () => fetchAll());
+  const isUntouched = () => !math.describeInterventions(touch()),
+    buttons = [
+      ...scoresPanel.buttons,
+      makeSwitch("unmasked", "mask", "Remove the causal mask", "Restore the causal mask"),
+      makeSwitch("unplaced", "positions", "Remove positions", "Restore positions"),
+      button({ hidden: isUntouched, onclick: () => setInterventions(NOTHING) }, "Reset"),
+    ];
   const trouble = node(
     "div",
     { class: "trouble", hidden: "" },
     node("p", {}, "The attention weights of this text did not arrive."),
-    again,
+    button({ onclick: () => fetchAll() }, "Try again"),
   );
   const heads = node(
     "div",
     { class: "heads" },
-    node("div", { class: "order" }, node("label", {}, sortLabel, sort), scale.root),
+    node("div", { class: "order" }, node("label", {}, sortWords, sort), scale),
     grid.root,
     ranking.root,
     legend,
     words,
   );
-  const kindRow = node("div", { class: "kinds" });
-  let kindChoice = null;
-  const first = node("section", { class: "first" }, kindRow, heads, training.root);
-  const second = node(
-    "section",
-    { class: "second" },
-    node("div", { class: "title" }, name, kind.root),
-    under,
-    large.root,
-  );
+  const severalKinds = () => Object.keys(data.kinds ?? {}).length > 1,
+    first = node(
+      "section",
+      { class: "first" },
+      node("div", { class: "kinds", hidden: () => !severalKinds() }, kinds),
+      heads,
+      training.root,
+    );
+  const second = node("section", { class: "second" }, node("div", { class: "title" }, name, kind), under, large.root);
   const answers = answersPanel();
   const third = node(
     "section",
     { class: "third" },
     answers.root,
-    node("div", { class: "buttons actions" }, ...scoresPanel.buttons, maskButton, positionsButton, resetButton),
-    state,
+    node("div", { class: "buttons actions" }, ...buttons),
+    node("p", { class: "touched", role: "status" }, describeTouch),
     scoresPanel.root,
   );
   const parts = node("div", { class: "parts" }, first, second, third);
@@ -234,16 +221,14 @@ export default defineComponent((place) => {
   /** Return the state shared with the page, clamped to valid indices. */
   function currentState() {
     const clampIndex = (value, count) => Math.max(0, Math.min(count - 1, Math.round(Number(value) || 0)));
-    const [layer, head] = syncedValues.open.value ?? [0, 0];
+    const [layer, head] = synced.open.value ?? [0, 0];
     return {
       open: [clampIndex(layer, data.layers), clampIndex(head, data.heads)],
-      asked: clampIndex(syncedValues.asked.value ?? data.tokens.length - 1, data.tokens.length),
-      scale: syncedValues.scale.value === "row" ? "row" : "one",
-      view: syncedValues.view.value === "matrix" ? "matrix" : "lines",
-      sort: [...sort.options].some(({ value }) => value === syncedValues.sort.value)
-        ? syncedValues.sort.value
-        : "place",
-      touch: { ...NOTHING, ...syncedValues.touch.value },
+      asked: clampIndex(synced.asked.value ?? data.tokens.length - 1, data.tokens.length),
+      scale: synced.scale.value === "row" ? "row" : "one",
+      view: synced.view.value === "matrix" ? "matrix" : "lines",
+      sort: sortOptions().some(([value]) => value === synced.sort.value) ? synced.sort.value : "place",
+      touch: { ...NOTHING, ...synced.touch.value },
     };
   }
   /**
@@ -253,8 +238,8 @@ export default defineComponent((place) => {
    * @param {string} part of the picture that changes
    */
   function sendEvent(name, value, part) {
-    syncedValues[name].set(value);
-    trigger(name, value);
+    synced[name].set(value);
+    send(name, value);
     requestPaint(part);
   }
   function setInterventions(change) {
@@ -264,7 +249,7 @@ export default defineComponent((place) => {
   /* The training */
   const snapshotSteps = () => data.snapshots?.steps ?? [];
   function stepIndex() {
-    const wantedStep = syncedValues.step.value ?? snapshotSteps().at(-1);
+    const wantedStep = synced.step.value ?? snapshotSteps().at(-1);
     return snapshotSteps().reduce(
       (best, step, i) => (Math.abs(step - wantedStep) < Math.abs(snapshotSteps()[best] - wantedStep) ? i : best),
       snapshotSteps().length - 1,
@@ -280,8 +265,8 @@ export default defineComponent((place) => {
   function moveToStep(index) {
     if (!snapshotSteps().length) return;
     fetchSnapshots();
-    if (!settling) begun = syncedValues.step.value;
-    syncedValues.step.value = snapshotSteps()[index];
+    if (!settling) begun = synced.step.value;
+    synced.step.value = snapshotSteps()[index];
     settling = true;
     requestPaint("step");
   }
@@ -301,16 +286,16 @@ export default defineComponent((place) => {
       array = step === null ? loaded : packed;
     if (view?.data === array.data && view.step === step && view.of === data) return false;
     const previousView = view;
-    view = Object.assign(readWeights(array, data, step), { step, of: data });
+    view = Object.assign(math.readWeights(array, data, step), { step, of: data });
     measured = new Map();
     return previousView?.causal !== view.causal;
   }
   function scoresOf(layer, head) {
     const key = layer * data.heads + head;
-    if (!measured.has(key)) measured.set(key, headScores(view, layer, head, data.ids));
+    if (!measured.has(key)) measured.set(key, math.headScores(view, layer, head, data.ids));
     return measured.get(key);
   }
-  const isLarge = () => data.layers * data.heads > MOST_SORTED;
+  const isLarge = () => data.layers * data.heads > math.MOST_SORTED;
   /** Return the unit of the keys: those of cross-attention are of another text. */
   const keyUnit = () => (data.keys ? `source ${data.unit}` : data.unit);
   const countVisibleKeys = () => view.hidden.reduce((count, one) => count - one, view.keys);
@@ -360,7 +345,6 @@ export default defineComponent((place) => {
       if (!settling || !byScore || ranked)
         grid.arrangeTiles({ view, sort: state.sort, value, digits, open: state.open, touch: state.touch, isFaint });
       grid.fitWidth(view, widths[0]);
-      scale.setChosen(state.scale);
       sort.value = state.sort;
     }
     if (any("step", "grid", "colours")) {
@@ -372,7 +356,6 @@ export default defineComponent((place) => {
     if (any("step", "open", "head", "colours")) {
       setTextIfChanged(name, headName(layer, head));
       setTextIfChanged(under, describeAxes(state.view));
-      kind.setChosen(state.view);
       large.show(
         { view, layer, head, tokens: data.tokens, keys, kind: state.view, look, asked: state.asked, unit: data.unit },
         widths[1],
@@ -383,8 +366,7 @@ export default defineComponent((place) => {
       scoresPanel.show({ found: scoresOf(layer, head), unit: keyUnit(), keys: countVisibleKeys(), cross: view.cross });
     if (any("step", "open", "touch")) showInterventions(state);
     if (any("words", "step", "open", "touch", "grid")) showWords(state);
-    if (any("colours")) showLegend();
-    if (any("kind")) kindChoice?.setChosen(syncedValues.kind.value);
+    update();
   }
   /** Return the sentence about what is left and right, or what the rows and columns of the matrix are. */
   function describeAxes(shown) {
@@ -408,18 +390,6 @@ export default defineComponent((place) => {
       where: data.worth_of,
       ended: !snapshotSteps().length || stepIndex() === snapshotSteps().length - 1,
     });
-    setTextIfChanged(maskButton, what.unmasked ? "Restore the causal mask" : "Remove the causal mask");
-    setTextIfChanged(positionsButton, what.unplaced ? "Restore positions" : "Remove positions");
-    maskButton.hidden = !data.can?.mask;
-    positionsButton.hidden = !data.can?.positions;
-    const description = describeInterventions(what);
-    resetButton.hidden = !description;
-    setTextIfChanged(
-      state,
-      description && !showsServerStep()
-        ? `${description} While you drag, the training steps are shown without it.`
-        : description,
-    );
   }
   function showWords({ touch: what, sort: order }) {
     if (!pointed) {
@@ -433,38 +403,25 @@ export default defineComponent((place) => {
     words.className = "words";
     const [layer, head] = pointed,
       score = isLarge() && order !== "place" ? scoreBy(order)(layer, head) : NaN;
-    const off = includesHead(what.off, layer, head) ? " It is switched off: its output is zero." : "";
+    const off = math.includesHead(what.off, layer, head) ? " It is switched off: its output is zero." : "";
     words.replaceChildren(
       node("b", {}, `${headName(layer, head)}${Number.isNaN(score) ? "" : `: ${scoreFormat(order)(score)}`}. `),
-      describeHead(scoresOf(layer, head), keyUnit()) + off,
+      math.describeHead(scoresOf(layer, head), keyUnit()) + off,
     );
   }
-  function showLegend() {
-    full.textContent = look.scale === "row" ? "largest of its row" : "1";
-    const ahead = view.causal,
-      pads = data.masked?.length > 0;
-    empty.textContent = ahead ? "empty: masked (later)" : "empty: padding";
-    empty.hidden = legend.querySelector(".none").hidden = !ahead && !pads;
+  /** Return the scores by which the heads are sorted or highlighted, with their titles. */
+  function sortOptions() {
+    const names = [...math.scoreNames(data.keys), "spread", ...(data.worth ? ["worth"] : [])],
+      titles = scoreTitles(keyUnit());
+    return [["place", isLarge() ? "no highlight" : "by layer"], ...names.map((one) => [one, titles[one]])];
   }
 
   function showData() {
     parts.hidden = false;
     trouble.hidden = true;
-    const options = [
-      ["place", isLarge() ? "no highlight" : "by layer"],
-      ...[...scoreNames(data.keys), "spread", ...(data.worth ? ["worth"] : [])].map((one) => [
-        one,
-        scoreTitles(keyUnit())[one],
-      ]),
-    ];
-    setTextIfChanged(sortLabel, isLarge() ? "Highlight heads" : "Sort heads");
-    sort.ariaLabel = isLarge() ? "Score by which heads are highlighted" : "Order of the heads";
+    update();
     parts.classList.toggle("large", isLarge());
     parts.classList.toggle("fixed", Boolean(data.fixed));
-    makeKindChoice();
-    if ([...sort.options].map(({ text }) => text).join() !== options.map(([, text]) => text).join()) {
-      sort.replaceChildren(...options.map(([value, text]) => node("option", { value }, text)));
-    }
     answers.show(data.answers);
     training.root.hidden = !data.snapshots;
     if (!data.snapshots) {
@@ -477,16 +434,6 @@ export default defineComponent((place) => {
     updateSaveMenus();
     clearTimeout(timer);
     timer = setTimeout(fetchSnapshots, SOON);
-  }
-  /** Offer the kinds of attention of a model that has several. */
-  function makeKindChoice() {
-    const kinds = Object.entries(data.kinds ?? {}),
-      state = JSON.stringify(kinds);
-    kindRow.hidden = kinds.length < 2;
-    if (state === kindRow.dataset.kinds) return;
-    kindRow.dataset.kinds = state;
-    kindChoice = makeChoice("Kind of attention", kinds, (kind) => sendEvent("kind", kind, "kind"));
-    kindRow.replaceChildren(kindChoice.root);
   }
   function updateSaveMenus() {
     const file = data.file ?? "attention",
@@ -557,12 +504,11 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {AttentionHeadsData} */ newData, component) {
+    show(/** @type {AttentionHeadsData} */ newData) {
       requestedData = newData;
-      trigger = component.setTriggerValue;
-      const step = syncedValues.step.value;
-      for (const name of KEPT) syncedValues[name].receive(newData[name]);
-      if (syncedValues.step.value !== step) begun = syncedValues.step.value; // the page changed the step; the slider continues from it
+      const step = synced.step.value;
+      for (const name of KEPT) synced[name].receive(newData[name]);
+      if (synced.step.value !== step) begun = synced.step.value; // the page changed the step; the slider continues from it
       fetchAll();
     },
     close() {

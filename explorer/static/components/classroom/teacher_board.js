@@ -1,13 +1,8 @@
 /* Draw the teacher's screen of a class: the question, the votes, how to join, and the next step. */
 import { voteChart } from "./vote_chart.js";
-import { icon, svgNode, node } from "../../shared/runtime/dom.js";
+import { icon, iconButton, svgNode, node } from "../../shared/runtime/dom.js";
 import { formatRounded } from "../../shared/runtime/format.js";
 
-const makeButton = (name, text, press) => {
-  const button = node("button", { class: "lineage-button", type: "button" }, icon(name), node("span", {}, text));
-  button.onclick = press;
-  return button;
-};
 const folded = new Set(); // codes of the classes whose QR code the teacher has folded
 const unfolded = new Set(); // codes of the classes whose QR code the teacher has asked for again
 
@@ -37,7 +32,7 @@ function drawJoining({ qr, address, code: letters }, onFold) {
       { class: "qr", type: "button", "aria-label": "Show the QR code as large as the screen" },
       qrCode(qr, address),
     );
-  const close = makeButton("close", "Close", () => large.close());
+  const close = iconButton("close", "Close", () => large.close());
   large.append(qrCode(qr, address), node("p", { class: "where" }, address), codeNode(letters), close);
   enlarge.onclick = () => large.showModal();
   const local = /^(localhost|127\.|\[::1\])/.test(location.hostname);
@@ -53,7 +48,7 @@ function drawJoining({ qr, address, code: letters }, onFold) {
     unfolded[isFolded ? "delete" : "add"](letters);
     onFold();
   };
-  const fold = makeButton("unfold_less", "Everybody is in", () => setFolded(true));
+  const fold = iconButton("unfold_less", "Everybody is in", () => setFolded(true));
   const unfold = node(
     "button",
     { class: "small-qr", type: "button", "aria-label": "Show the QR code" },
@@ -69,7 +64,7 @@ function drawJoining({ qr, address, code: letters }, onFold) {
 /** A button that acts at its second press; the first one shows the question `sure`. */
 function makeCarefulButton(name, text, sure, press) {
   let asked = false;
-  const button = makeButton(name, text, () => {
+  const button = iconButton(name, text, () => {
     if (asked) return press();
     asked = true;
     button.lastChild.textContent = sure();
@@ -99,7 +94,7 @@ function answerList({ choices }, remove) {
       button.reset();
     },
   );
-  const between = makeButton("checklist", "Select all between the first and the last selected", () => {
+  const between = iconButton("checklist", "Select all between the first and the last selected", () => {
     const boxes = [...rows.querySelectorAll("input")];
     const [first, last] = [boxes.findIndex((box) => box.checked), boxes.findLastIndex((box) => box.checked)];
     for (const box of boxes.slice(first, last).filter((each) => !each.checked)) box.click();
@@ -180,7 +175,7 @@ function drawControl({ code: letters }, { createControl, keepControl }) {
                 : "Scan it with the other device, or type it there on the page Lessons, in the field for the class code. It works once, within ten minutes.",
             ),
             node("p", { class: "lineage-caption" }, "Whoever reads this code can take control: show it to nobody."),
-            makeButton("close", "Hide the code", () => {
+            iconButton("close", "Hide the code", () => {
               shown.hidden = true;
               shown.replaceChildren();
             }),
@@ -189,8 +184,8 @@ function drawControl({ code: letters }, { createControl, keepControl }) {
     );
     shown.hidden = false;
   };
-  const other = makeButton("devices", "Control from another device", showCode(false)),
-    later = makeButton("key", "A code to write down", showCode(true));
+  const other = iconButton("devices", "Control from another device", showCode(false)),
+    later = iconButton("key", "A code to write down", showCode(true));
   return {
     root: node("div", { class: "controls" }, node("div", { class: "acts" }, other, later, alone), about, shown),
     show(browsers) {
@@ -220,10 +215,10 @@ function drawEnding({ code: letters }, end) {
     { class: "ending", role: "group", "aria-label": "End the class?", hidden: "" },
     words,
     link,
-    makeButton("stop_circle", "End the class now", end),
-    makeButton("close", "Cancel", () => setOpen(false)),
+    iconButton("stop_circle", "End the class now", end),
+    iconButton("close", "Cancel", () => setOpen(false)),
   );
-  const button = makeButton("stop_circle", "End the class", () => setOpen(true));
+  const button = iconButton("stop_circle", "End the class", () => setOpen(true));
   button.classList.add("end");
   function setOpen(isOpen) {
     question.hidden = !isOpen;
@@ -266,15 +261,15 @@ export function teacherBoard(data, acts) {
     ? ["Show sentences", "Hide sentences"]
     : ["Show votes", "Hide votes"];
   let state = null;
-  const reveal = makeButton("visibility", lesson ? "Show the answer" : "Show the result", acts.reveal);
-  const votes = makeButton("bar_chart", showLabel, () => acts.showVotes(!state?.visible));
+  const reveal = iconButton("visibility", lesson ? "Show the answer" : "Show the result", acts.reveal);
+  const votes = iconButton("bar_chart", showLabel, () => acts.showVotes(!state?.visible));
   votes.title = "Not on the screens of the students";
-  const why = makeButton("lightbulb", "Show why", () => acts.showWhy(!state?.explained));
-  const again = makeButton("how_to_vote", "Vote again", acts.voteAgain);
-  const previous = lesson?.step > 1 ? makeButton("arrow_back", "Previous step", () => acts.moveBy(-1)) : null;
-  const next = lesson?.step < lesson?.steps ? makeButton("arrow_forward", "Next step", () => acts.moveBy(1)) : null;
+  const why = iconButton("lightbulb", "Show why", () => acts.showWhy(!state?.explained));
+  const again = iconButton("how_to_vote", "Vote again", acts.voteAgain);
+  const previous = lesson?.step > 1 ? iconButton("arrow_back", "Previous step", () => acts.moveBy(-1)) : null;
+  const next = lesson?.step < lesson?.steps ? iconButton("arrow_forward", "Next step", () => acts.moveBy(1)) : null;
   const ending = drawEnding(data, acts.end);
-  const door = makeButton("lock", "Close the class to newcomers", () =>
+  const door = iconButton("lock", "Close the class to newcomers", () =>
     acts.setClosed(state?.closed ? "open" : "close"),
   );
   const answers = question ? answerList(question, acts.remove) : null;

@@ -35,12 +35,11 @@ export default defineComponent((place) => {
       details.hidden = !sections.length;
       list.replaceChildren(
         ...sections.map(({ name, title }) => {
-          const link = node("button", { type: "button" }, title);
-          link.onclick = () => {
+          const onclick = () => {
             details.open = false;
             showSection(name);
           };
-          return node("li", {}, link);
+          return node("li", {}, node("button", { type: "button", onclick }, title));
         }),
       );
     },

@@ -13,8 +13,8 @@ import { defineComponent } from "../../shared/runtime/component.js";
 import { doneSteps } from "../../shared/runtime/lesson_progress.js";
 import { icon, node } from "../../shared/runtime/dom.js";
 
-export default defineComponent((place) => ({
-  show(/** @type {LessonProgressData} */ { lesson, steps }, component) {
+export default defineComponent((place, send) => ({
+  show(/** @type {LessonProgressData} */ { lesson, steps }) {
     const done = doneSteps(lesson, steps);
     place.hidden = !done.length;
     place.replaceChildren();
@@ -25,8 +25,7 @@ export default defineComponent((place) => ({
     place.append(line);
     if (isWhole) return;
     const next = Array.from({ length: steps }, (_, i) => i + 1).find((number) => !done.includes(number));
-    const button = node("button", { type: "button", class: "lineage-button" }, `Continue with step ${next}`);
-    button.onclick = () => component.setTriggerValue("continue", next);
-    line.append(button);
+    const onclick = () => send("continue", next);
+    line.append(node("button", { type: "button", class: "lineage-button", onclick }, `Continue with step ${next}`));
   },
 }));

@@ -14,20 +14,7 @@
  * @property {number} [from]
  * @property {number} [to]
  */
-import {
-  SMALLEST,
-  baseOf,
-  columnsOf,
-  fillHeight,
-  keyCommand,
-  minimalHeight,
-  moveSlide,
-  partsOf as partsOfHeight,
-  scaleOf,
-  searchWith,
-  slidesOf,
-  waysOf,
-} from "./math.js";
+import * as math from "./math.js";
 import { partsOf, unitsOf } from "./page_reader.js";
 import { isInComponent, makeScrollersFocusable } from "./focusable_scrollers.js";
 import { icon, nextFrames, node } from "../../shared/runtime/dom.js";
@@ -102,7 +89,7 @@ class Projector {
   }
 
   writeUrl() {
-    const search = searchWith(location.search, this.on);
+    const search = math.searchWith(location.search, this.on);
     if (search !== location.search) history.replaceState(history.state, "", location.pathname + search + location.hash);
   }
 
@@ -134,10 +121,9 @@ class Projector {
   readPage() {
     if (!this.on || !this.block) return;
     const units = unitsOf(this.block);
-    const slides = slidesOf(units, document.body.classList.contains(MODES.controls)).map(({ title, shown }) => ({
-      title,
-      units: shown.map((i) => units[i]),
-    }));
+    const slides = math
+      .slidesOf(units, document.body.classList.contains(MODES.controls))
+      .map(({ title, shown }) => ({ title, units: shown.map((i) => units[i]) }));
     const parts = new URLSearchParams(location.search),
       isOpen = this.views.length > 0 && !this.isFitting,
       place = [this.page, parts.get("lesson"), parts.get("part")].join();
@@ -187,7 +173,7 @@ class Projector {
     this.views = [];
     if (!slide) return;
     this.pieces = slide.units.map(({ node }) => partsOf(node));
-    const ways = waysOf(slide.units.map(({ kind }, i) => ({ kind, slides: this.pieces[i].length }))),
+    const ways = math.waysOf(slide.units.map(({ kind }, i) => ({ kind, slides: this.pieces[i].length }))),
       isDrawn = this.pieces.some((pieces) => pieces.length) || slide.units.some(({ kind }) => kind === "card"),
       key = slide.units.at(-1).node;
     let views = [],
@@ -196,7 +182,7 @@ class Projector {
       views = [];
       for (const view of ways[at]) {
         this.apply(view);
-        this.setScale(SMALLEST * this.base);
+        this.setScale(math.SMALLEST * this.base);
         if (isDrawn && this.isFitting) await nextFrames();
         if (turn !== this.turn) return;
         const fits = this.tall <= this.room / this.scale + 1;
@@ -253,7 +239,7 @@ class Projector {
   }
 
   get base() {
-    return baseOf(window.innerWidth, this.room);
+    return math.baseOf(window.innerWidth, this.room);
   }
   get room() {
     return window.innerHeight - BAR * Math.min(window.innerWidth / 1280, window.innerHeight / 720);
@@ -294,7 +280,7 @@ class Projector {
     const isFirst = shown.some((i) => units[i].kind === "question");
     this.low =
       this.frame &&
-      minimalHeight(
+      math.minimalHeight(
         Number(this.frame.dataset.usual) || 300,
         this.frame.querySelectorAll(".frame-area").length,
         isFirst,
@@ -315,14 +301,14 @@ class Projector {
       { style } = main;
     document.body.style.setProperty("--base", String(base));
     if (frame) stretchFrame(frame, this.low);
-    this.setScale(SMALLEST * base);
+    this.setScale(math.SMALLEST * base);
     const cuts = cutIn(main);
     const fits = (scale) => {
       this.setScale(scale);
       return this.tall <= room / scale && cutIn(main) <= cuts;
     };
     const kind = frame ? "chart" : block.querySelector('.lineage, [data-testid="stImage"]') ? "figure" : "text";
-    if (to === undefined) this.setScale(scaleOf(base, fits, kind));
+    if (to === undefined) this.setScale(math.scaleOf(base, fits, kind));
     const tables = [...block.querySelectorAll("table")].filter(isVisible);
     if (tables.some(isCutOff)) {
       // a smaller table is better than one that is cut off
@@ -330,7 +316,11 @@ class Projector {
       this.setScale(Math.max(0.7 * this.scale, window.innerWidth / (widest + 2 * EDGE + 10)));
     }
     if (frame)
-      stretchFrame(frame, fillHeight(this.low, room / this.scale - this.tall, rowsOf(frame), frame.clientWidth), true);
+      stretchFrame(
+        frame,
+        math.fillHeight(this.low, room / this.scale - this.tall, rowsOf(frame), frame.clientWidth),
+        true,
+      );
     this.height = this.tall;
     style.setProperty("--scale", String(this.scale));
     style.setProperty("--high", `${room / this.scale}px`);
@@ -343,7 +333,7 @@ class Projector {
   partsOfView(view) {
     const { main, scale } = this,
       end = Math.min(this.tall, endOf(main, scale)) - EDGE; // without space that is only reserved
-    const parts = partsOfHeight(end, this.room / scale, rowsAndPictures(main, scale));
+    const parts = math.partsOf(end, this.room / scale, rowsAndPictures(main, scale));
     return parts.length > 1 ? parts.map((part) => ({ ...view, ...part })) : [view];
   }
 
@@ -351,7 +341,7 @@ class Projector {
     if (to === "leave") return this.turnPresentation(false);
     if (to in MODES) return this.toggleMode(to);
     const previous = this.at.slide;
-    this.at = moveSlide(this.at, to, { slides: this.slides.length, views: this.views.length });
+    this.at = math.moveSlide(this.at, to, { slides: this.slides.length, views: this.views.length });
     if (this.at.slide !== previous) return this.openSlide();
     if (this.views.length) this.showView(); // else the slide is still being fitted
   }
@@ -373,7 +363,7 @@ class Projector {
       inField = target.closest?.(FIELDS);
     if (event.defaultPrevented || inField || event.isComposing) return;
     if (event.key === "p" && !event.ctrlKey && !event.metaKey && !event.altKey) return this.turnPresentation(!this.on);
-    const to = this.on ? keyCommand(event) : null;
+    const to = this.on ? math.keyCommand(event) : null;
     if (!to || (event.key === " " && target.closest?.(PRESSED))) return;
     if (to === "leave") {
       // unless another element uses the key: an open menu or a kept readout
@@ -427,7 +417,7 @@ const rowsOf = (frame) =>
 function stretchFrame(frame, px, stays = false) {
   const areas = [...frame.querySelectorAll(".frame-area")],
     most = Number(frame.querySelector(".frame-fixed")?.style.getPropertyValue("--columns"));
-  frame.style.setProperty("--multiples", columnsOf(areas.length, most || Infinity));
+  frame.style.setProperty("--multiples", math.columnsOf(areas.length, most || Infinity));
   for (const area of areas) area.style.height = `${px || frame.dataset.usual}px`;
   if (!stays) return;
   if (px) frame.dataset.height = px;
@@ -436,14 +426,9 @@ function stretchFrame(frame, px, stays = false) {
 }
 
 function makeBar(go) {
-  const makeButton = (name, word, to, keys) => {
-    const button = node(
-      "button",
-      { type: "button", class: "lineage-button", title: `${word} (${keys})`, "aria-label": word },
-      icon(name),
-    );
-    button.onclick = () => go(to);
-    return button;
+  const makeButton = (symbol, word, to, keys) => {
+    const attributes = { title: `${word} (${keys})`, "aria-label": word, onclick: () => go(to) };
+    return node("button", { type: "button", class: "lineage-button", ...attributes }, icon(symbol));
   };
   const backButton = makeButton("arrow_back", "Back", "back", "left arrow"),
     next = makeButton("arrow_forward", "Next", "next", "right arrow"),
@@ -494,9 +479,7 @@ export default defineComponent((place) => {
     makeBar((to) => projector.goTo(to)),
     () => {},
   );
-  const setPressed = (on) => {
-    button.ariaPressed = String(on);
-  };
+  const setPressed = (on) => (button.ariaPressed = String(on));
   projector.changed = setPressed;
   button.onclick = () => projector.turnPresentation(!projector.on);
   setPressed(projector.on);

@@ -28,6 +28,7 @@
  * @property {string} [html] of markdown, made by the server from text without HTML
  * @property {number} [height] px
  * @property {string} [name] of a component
+ * @property {string} [folder] of a component in the package
  * @property {string} [key] of a component
  * @property {any} [data] of a component
  * @property {Block[][]} [parts] of columns
@@ -200,8 +201,9 @@ class BlockList {
   }
 
   /** @returns {{element: HTMLElement, close?: () => void, update: (block: Block) => void}} */
-  build(/** @type {Block} */ { kind, name, key }) {
-    if (kind === "component") return this.buildComponent(name, key);
+  build(/** @type {Block} */ block) {
+    const { kind } = block;
+    if (kind === "component") return this.buildComponent(block);
     const root = element(kind in TAGS ? TAGS[kind] : "div", `section-${kind}`);
     root.dataset.kind = kind;
     if (kind === "problem") root.role = "alert";
@@ -239,14 +241,14 @@ class BlockList {
     this.place.remove();
   }
 
-  buildComponent(name, key) {
+  buildComponent(/** @type {Block} */ { name, folder, key }) {
     const root = element("div", `section-component st-key-${key.replace(/[^A-Za-z0-9_-]/g, "-")}`); // as Streamlit names keys
     root.dataset.kind = "component";
     const sheet = element("link");
     sheet.setAttribute("rel", "stylesheet");
-    sheet.setAttribute("href", new URL(`../${name}/style.css`, import.meta.url).href);
+    sheet.setAttribute("href", new URL(`../../../${folder}/style.css`, import.meta.url).href);
     root.append(sheet, element("div", `lineage lineage-${name.replaceAll("_", "-")}`));
-    const module = import(new URL(`../${name}/view.js`, import.meta.url).href);
+    const module = import(new URL(`../../../${folder}/view.js`, import.meta.url).href);
     const { section } = this;
     let unmount, isClosed, latest;
     return {

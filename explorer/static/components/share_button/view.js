@@ -2,6 +2,8 @@
  * Show a button at the end of a page that gives the page, in its current state, to a class. It also marks the controls inside
  * components that are hidden on this page.
  *
+ * @import { SendEvent } from "../../shared/runtime/events.js"
+ *
  * @typedef {object} ShareButtonData
  * @property {string[]} mark names of hidden controls inside components, see controls.js
  *
@@ -14,20 +16,13 @@ import { defineComponent } from "../../shared/runtime/component.js";
 
 const findPage = () => document.querySelector('[data-testid="stMain"]') ?? document.body;
 
-export default defineComponent((place) => {
-  const button = node(
-    "button",
-    { class: "lineage-button", type: "button" },
-    icon("groups"),
-    "Give this page to a class",
-  );
-  place.replaceChildren(button);
-  /** @type {import("../../shared/runtime/events.js").SendEvent<ShareButtonEvents>} */
-  let sendEvent = () => {};
+export default defineComponent((place, /** @type {SendEvent<ShareButtonEvents>} */ send) => {
+  const onclick = () => send("controls", listControls(findPage())),
+    attributes = { class: "lineage-button", type: "button", onclick };
+  place.replaceChildren(node("button", attributes, icon("groups"), "Give this page to a class"));
   /** @type {string[]} */
   let names = [];
   let frame = 0;
-  button.onclick = () => sendEvent("controls", listControls(findPage()));
   const markAgain = () => {
     frame ||= requestAnimationFrame(() => {
       frame = 0;
@@ -36,8 +31,7 @@ export default defineComponent((place) => {
   };
   const watch = new MutationObserver(markAgain);
   return {
-    show(/** @type {ShareButtonData} */ { mark }, { setTriggerValue }) {
-      sendEvent = setTriggerValue;
+    show(/** @type {ShareButtonData} */ { mark }) {
       names = mark;
       watch.disconnect();
       if (!names.length) return;

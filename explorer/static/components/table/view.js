@@ -2,6 +2,8 @@
  * Draw a table: results with a strip of seeds, or answers sentence by sentence. Rows are selected and sorted in the
  * browser at once. Events: "chosen": keys; "sort": "key" or "-key"; "open": key of the row.
  *
+ * @import { SendEvent } from "../../shared/runtime/events.js"
+ *
  * @typedef {object} TableData
  * @property {any[]} columns {key, label, kind: "model" | "text" | "number" | "strip" | "verdict" | "mono" | "open" |
  *    "tags" | "brief" (two lines; complete in the saved file), align: "left" | "right", range: [low, high] of a
@@ -212,7 +214,7 @@ function tableCsv(columns, rows) {
   );
 }
 
-export default defineComponent((root) => {
+export default defineComponent((root, /** @type {SendEvent<TableEvents>} */ send) => {
   const scroller = node("div", { class: "scroller", role: "region" });
   const caption = node("p");
   const complete = node("button", { type: "button", class: "lineage-button complete-columns" }, "All columns");
@@ -221,9 +223,6 @@ export default defineComponent((root) => {
   root.replaceChildren(frame, foot);
   const chosen = new SyncedValue(),
     sort = new SyncedValue();
-  /** @type {TableData} */
-  /** @type {import("../../shared/runtime/events.js").SendEvent<TableEvents>} */
-  let trigger;
   let data, shape, body, all, heads, lines;
 
   /* Says at which side the table goes on, and gives the keyboard a way to go there. */
@@ -247,16 +246,16 @@ export default defineComponent((root) => {
     get select() {
       return data.select;
     },
-    open: (key) => trigger("open", key),
+    open: (key) => send("open", key),
     choose(changed, on) {
       chosen.set(chooseKeys(chosen.value ?? [], rowKeys(), changed, on, data.select.most));
       updateCheckboxes();
-      trigger("chosen", chosen.value);
+      send("chosen", chosen.value);
     },
     sort(key) {
       sort.set(sort.value === key ? `-${key}` : key);
       arrangeRows();
-      trigger("sort", sort.value);
+      send("sort", sort.value);
     },
   };
 
@@ -327,9 +326,8 @@ export default defineComponent((root) => {
   }
 
   return {
-    show(/** @type {TableData} */ next, { setTriggerValue }) {
+    show(/** @type {TableData} */ next) {
       data = next;
-      trigger = setTriggerValue;
       scroller.ariaLabel = data.label ?? "table";
       chosen.receive(data.select?.chosen);
       sort.receive(data.sort);

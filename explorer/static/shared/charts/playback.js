@@ -1,7 +1,7 @@
 /* Play a training run at a visible pace: first the arithmetic, which needs no DOM and is tested in
    tests/static/playback.test.mjs, then the row of controls. The playback stays in this browser. */
 
-import { element, icon } from "../runtime/dom.js";
+import { element, iconButton, setTextIfChanged } from "../runtime/dom.js";
 
 export const PACES = [4, 8, 16, 30];
 
@@ -116,9 +116,9 @@ export class Playback {
     this.onRelease = onRelease;
     this.root.role = "group";
     this.root.ariaLabel = "Playback";
-    this.play = makeButton("play_arrow", "Play", () => this.togglePlaying());
-    this.back = makeButton("skip_previous", "Step back", () => this.moveBySteps(-1));
-    this.next = makeButton("skip_next", "Step", () => this.moveBySteps(1));
+    this.play = iconButton("play_arrow", "Play", () => this.togglePlaying());
+    this.back = iconButton("skip_previous", "Step back", () => this.moveBySteps(-1));
+    this.next = iconButton("skip_next", "Step", () => this.moveBySteps(1));
     this.scrubber = element("input", "slider frame-scrubber");
     this.scrubber.type = "range";
     this.scrubber.min = 0;
@@ -237,16 +237,4 @@ export class Playback {
     this.#timer = 0;
     if (this.state) statesOfOld.set(this.data.run, { ...this.state, run: this.data.run, live: this.data.live });
   }
-}
-
-function makeButton(name, word, act) {
-  const node = element("button", "lineage-button");
-  node.type = "button";
-  node.append(icon(name), element("span", "", word));
-  node.onclick = act;
-  return node;
-}
-
-function setTextIfChanged(node, text) {
-  if (node.textContent !== text) node.textContent = text;
 }

@@ -12,15 +12,9 @@ export function unpackArrays(buffer) {
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
   const arrays = {};
   delete header.__metadata__;
-  for (const [
-    name,
-    {
-      dtype,
-      shape,
-      data_offsets: [start, end],
-    },
-  ] of Object.entries(header)) {
-    const Kind = KINDS[dtype];
+  for (const [name, { dtype, shape, data_offsets }] of Object.entries(header)) {
+    const Kind = KINDS[dtype],
+      [start, end] = data_offsets;
     arrays[name] = { shape, data: new Kind(buffer, 8 + length + start, (end - start) / Kind.BYTES_PER_ELEMENT) };
   }
   return arrays;
@@ -37,6 +31,29 @@ export function loadArrays(address) {
   requests.set(address, request);
   if (requests.size > KEPT) requests.delete(requests.keys().next().value);
   return request;
+}
+
+/**
+ * Return a function that fetches the arrays of an address, unless they are there or on their way: `arrive` receives them,
+ * `fail` is called if they cannot be fetched. What arrives for another address than the last one is dropped. The function
+ * returns whether the address is another one.
+ */
+export function arrayLoader(arrive, fail) {
+  let wanted = null;
+  return (address) => {
+    if (address === wanted) return false;
+    wanted = address;
+    if (address)
+      loadArrays(address).then(
+        (arrays) => address === wanted && arrive(arrays),
+        () => {
+          if (address !== wanted) return;
+          wanted = null; // the next call tries again
+          fail();
+        },
+      );
+    return true;
+  };
 }
 
 async function fetchArrays(address) {

@@ -2,7 +2,8 @@
 
 /**
  * Return the function that Streamlit calls to mount a component and again, with the same element, for new data. The
- * view that `build(place)` returns is kept: its `show(data, component)` is called each time, `close()` at unmount.
+ * view that `build(place, send)` returns is kept: its `show(data, component)` is called each time, `resize()` whenever the
+ * size of `place` has changed, `close()` at unmount. `send(name, value)` sends an event to the page.
  *
  * In presentation mode a component is one slide if it fits, else it is shown in the `slides` that it declares: for each
  * slide the selectors of what is on it. What is named for no slide is on all of them, and a part may be on several.
@@ -10,24 +11,30 @@
  * `defineComponent(build, { slides: [".prompt, .texts", ".prompt, .bars"], controls: ".settings" })`.
  * The parts of one slide must say something together: a figure with its headline, its labels and the slider that moves it.
  *
- * @param {(place: HTMLElement) => {show: (data: any, component: any) => void, close?: () => void}} build
+ * @typedef {{show: (data: any, component: any) => void, resize?: () => void, close?: () => void}} View
+ * @param {(place: HTMLElement, send: (name: string, value: any) => void) => View} build
  * @param {{slides?: string[], controls?: string}} [presentation]
  */
 export function defineComponent(build, { slides = [], controls = "" } = {}) {
-  const views = new WeakMap();
+  const mounted = new WeakMap(); // by element: {component, view, size}
   return (component) => {
     const root = component.parentElement,
       place = root.querySelector(".lineage");
-    if (!views.has(root)) {
+    if (!mounted.has(root)) {
       const within = (parts) => `.${place.classList[1]} :is(${parts})`;
       if (slides.length) place.dataset.slides = JSON.stringify(slides.map(within));
       if (controls) place.dataset.controls = within(controls);
-      views.set(root, build(place));
+      const view = build(place, (name, value) => mounted.get(root)?.component.setTriggerValue(name, value)),
+        size = new ResizeObserver(() => view.resize());
+      if (view.resize) size.observe(place);
+      mounted.set(root, { view, size });
     }
-    views.get(root).show(component.data, component);
+    Object.assign(mounted.get(root), { component }).view.show(component.data, component);
     return () => {
-      views.get(root)?.close?.();
-      views.delete(root);
+      const { view, size } = mounted.get(root) ?? {};
+      size?.disconnect();
+      view?.close?.();
+      mounted.delete(root);
     };
   };
 }

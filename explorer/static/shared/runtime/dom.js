@@ -2,13 +2,15 @@
 
 function fillElement(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value != null && value !== false) element.setAttribute(name, value);
+    if (typeof value === "function") element[name] = value;
+    else if (value != null && value !== false) element.setAttribute(name, value);
   }
   element.append(...children.filter((child) => child != null));
   return element;
 }
 
-/** Create an HTML element; strings among the children become text, never markup. */
+/** Create an HTML element; an attribute "on…" is the handler of an event. Strings among the children become text, never
+    markup. */
 export const node = (tag, attributes = {}, ...children) =>
   fillElement(document.createElement(tag), attributes, children);
 
@@ -44,6 +46,10 @@ export function element(tag, className = "", text = "") {
   node.textContent = text;
   return node;
 }
+
+/** Create a button with an icon and words. */
+export const iconButton = (symbol, words, onclick) =>
+  node("button", { type: "button", class: "lineage-button", onclick }, icon(symbol), node("span", {}, words));
 
 export function icon(name) {
   const node = element("span", "lineage-icon", name);

@@ -8,7 +8,7 @@ const KEPT = 12; // events in a log
 const IDLE = 20; // ms between two looks at whether the page still runs
 const BEGINNING = 1_000; // ms after which a run is not waited for any more: it may have been too short to be seen
 const OPENING = 10_000; // ms after which a page that was to be opened is not waited for any more
-const ON_EVERY_PAGE = ["address", "jobs_panel", "presentation"];
+const ON_EVERY_PAGE = ["address", "jobs_panel", "presentation"].map((name) => `static/components/${name}`);
 let number = Date.now(); // grows over a reload of the page, too
 let target = ""; // path of the page that is being opened
 
@@ -53,14 +53,14 @@ function eventSender(state, isSilent) {
 
 const mounted = new WeakMap(); // by element, because Streamlit calls a component again for new data
 
-/** Mount the component of this name and return the function that unmounts it. `isGone` tells whether it was unmounted. */
-export async function mount(name, component, isGone) {
+/** Mount the component of this folder and return the function that unmounts it. `isGone` tells whether it was unmounted. */
+export async function mount(folder, component, isGone) {
   const root = component.parentElement;
-  const view = await import(new URL(`../../components/${name}/view.js`, import.meta.url).href);
+  const view = await import(new URL(`../../../${folder}/view.js`, import.meta.url).href);
   if (isGone()) return;
   const state = mounted.get(root) ?? {};
   state.path = location.pathname; // of the page that shows it now: the card of a class goes from page to page
-  const isSilent = () => !ON_EVERY_PAGE.includes(name) && isLeft(state.path);
+  const isSilent = () => !ON_EVERY_PAGE.includes(folder) && isLeft(state.path);
   state.component = component;
   state.send ??= eventSender(state, isSilent);
   mounted.set(root, state);

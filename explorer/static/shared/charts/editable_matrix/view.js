@@ -14,16 +14,7 @@ m.svg(), m.csv()               for saveMenu
 null is a masked cell: no tile. One tab stop; arrow keys move (with Ctrl while editing), Enter goes down. The component's
 style.css imports editable_matrix/style.css.
 */
-import {
-  neighbouringStops,
-  textColours,
-  colourLimit,
-  numbersFit,
-  stepValue,
-  colourStop,
-  parseNumber,
-  formatEntry,
-} from "./math.js";
+import * as math from "./math.js";
 import { toCsv } from "../../runtime/csv.js";
 import { node } from "../../runtime/dom.js";
 import { screenSvg } from "../../runtime/screen_svg.js";
@@ -109,7 +100,7 @@ export class Matrix {
 
   #fillCells() {
     const { rows, columns, values, held, marked } = this.#data;
-    const most = this.#data.most ?? colourLimit(values, this.scale),
+    const most = this.#data.most ?? math.colourLimit(values, this.scale),
       ringed = new Set(marked.map(String)),
       chosen = held ? String(held) : "";
     this.heads.forEach((head, c) => setTextIfChanged(head, columns[c]));
@@ -117,8 +108,8 @@ export class Matrix {
     this.#cells.forEach((row, r) =>
       row.forEach((cell, c) => {
         const value = values[r][c],
-          at = colourStop(value, this.scale, most),
-          text = value === null ? "" : formatEntry(value, this.digits);
+          at = math.colourStop(value, this.scale, most),
+          text = value === null ? "" : math.formatEntry(value, this.digits);
         const position = `${r},${c}`,
           name = `${rows[r]}, ${columns[c]}`;
         cell.box.className = [
@@ -153,7 +144,7 @@ export class Matrix {
     if (!cell || this.editable || !cell.offsetWidth) return;
     this.table.classList.toggle(
       "bare",
-      !numbersFit(
+      !math.numbersFit(
         this.#cells.flat().map(({ text }) => text),
         cell.clientWidth,
       ),
@@ -245,8 +236,8 @@ export class Matrix {
    * @param {number} change */
   #stepCell([r, c], change) {
     const cell = this.#cells[r][c],
-      current = (cell.draft ? parseNumber(cell.field.value) : null) ?? this.#data.values[r][c];
-    const value = stepValue(current, change);
+      current = (cell.draft ? math.parseNumber(cell.field.value) : null) ?? this.#data.values[r][c];
+    const value = math.stepValue(current, change);
     if (value < this.low || value > this.high) return;
     cell.draft = false;
     this.onedit(r, c, value);
@@ -256,7 +247,7 @@ export class Matrix {
     const at = this.#cellOfEvent(event);
     if (!at) return;
     const [r, c] = at,
-      value = parseNumber(this.#cells[r][c].field.value);
+      value = math.parseNumber(this.#cells[r][c].field.value);
     this.#cells[r][c].draft = true;
     setTextIfChanged(this.trouble, "");
     if (value !== null && value >= this.low && value <= this.high) this.ondraft(r, c, value);
@@ -265,16 +256,16 @@ export class Matrix {
   #commitEdit([r, c]) {
     const cell = this.#cells[r][c],
       text = cell.field.value,
-      value = parseNumber(text),
+      value = math.parseNumber(text),
       old = this.#data.values[r][c];
     if (!cell.draft) return;
     cell.draft = false;
     if (value === null || value < this.low || value > this.high) {
       this.ondraft(r, c, old);
-      const span = `${formatEntry(this.low, 0)} to ${formatEntry(this.high, 0)}`;
+      const span = `${math.formatEntry(this.low, 0)} to ${math.formatEntry(this.high, 0)}`;
       setTextIfChanged(
         this.trouble,
-        `“${text.slice(0, 20)}” is no number from ${span}; ${formatEntry(old, this.digits)} stays.`,
+        `“${text.slice(0, 20)}” is no number from ${span}; ${math.formatEntry(old, this.digits)} stays.`,
       );
     } else this.onedit(r, c, value);
   }
@@ -310,8 +301,8 @@ function paintTile(cell, at, scale) {
     style.removeProperty("color");
     return;
   }
-  const [low, high, part] = neighbouringStops(at),
-    [light, dark] = textColours(at, scale);
+  const [low, high, part] = math.neighbouringStops(at),
+    [light, dark] = math.textColours(at, scale);
   style.backgroundColor = `color-mix(in srgb, var(--${scale}-${low}) ${100 - part}%, var(--${scale}-${high}))`;
   style.color = `light-dark(${light}, ${dark})`;
 }

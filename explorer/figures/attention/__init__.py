@@ -1,1 +1,0 @@
-"""Figures of attention: predictions by layer, the importance of heads, activation patching."""

@@ -1,1 +1,0 @@
-"""Figures of tasks that turn one sequence into another."""

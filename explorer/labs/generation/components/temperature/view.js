@@ -1,0 +1,380 @@
+/**
+ * Show one next-token choice and the texts of up to three models under a temperature slider. The slider works without
+ * the server: a choice is exact at every temperature where its logits are loaded; otherwise it is shown at the
+ * temperature of the nearest text with the same prefix. Events: "temperature": where the slider was released (with
+ * keys: 400 ms after the last one); "position": {model, of, at} of the token that was pressed.
+ *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
+ * @typedef {object} TemperatureData
+ * @property {number[]} temperatures of the texts, ascending
+ * @property {number} temperature the page's value
+ * @property {[number, string][]} marks
+ * @property {any[]} models 1 to 3: {name, title, colour, unit: "letter" | "token" | "word", address, pieces: distinct
+ *    texts of tokens, tokens: by id, names: address of a long list of them (array "names", U8: UTF-8 with "\0" between
+ *    them), prompt: as the model read it, note: what was cut or left out}; address: ids I32,
+ *    piece U16 (index into pieces), surprise, chosen, entropy, spread F32, each "temperatures tokens", and top,
+ *    top_surprise U16 "temperatures tokens 20"
+ * @property {string} focus the model whose choice is shown first
+ * @property {any} position null or {model, of: row of its text, at: index of its token, address: logits, noise F32
+ *    "vocabulary" or null while they are computed, context: the end of the text before it}
+ * @property {{greedy: boolean, top_k: number, top_p: number, min_p: number}} cut the truncation
+ * @property {string} unit of a model that has none of its own
+ * @property {string} file
+ *
+ * @typedef {object} TemperatureEvents
+ * @property {number} temperature
+ * @property {{model: string, of: number, at: number}} position the token that the pointer chose
+ */
+import { ExactChoice, formatFinding, knownView, nearestRow, sharedPrefix, stepTemperature } from "./math.js";
+import { Distribution } from "./distribution.js";
+import { loadArrays } from "../../../../static/shared/runtime/array_store.js";
+import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
+import { toCsv } from "../../../../static/shared/runtime/csv.js";
+import { setTextIfChanged, element, node } from "../../../../static/shared/runtime/dom.js";
+import { shortenToEnd } from "../../../../static/shared/runtime/visible_text.js";
+import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
+import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
+import { defineComponent } from "../../../../static/shared/runtime/component.js";
+import { TextRow } from "./text_row.js";
+import { formatNumber } from "../../../../static/shared/runtime/format.js";
+
+const CALM = 400; // ms after the last key until the page receives an event
+const SLOW = 25; // ms between two frames
+const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 }; // in steps of 0.05
+const TROUBLE = "The texts did not arrive. Reload the page.";
+const COLUMNS = [
+  "model",
+  "text at temperature",
+  "position",
+  "id",
+  "token",
+  "surprisal in bits",
+  "chosen with probability",
+  "entropy in bits",
+];
+
+/** Load the arrays of a model's texts, and the names of its tokens if they are not in the data. */
+async function loadText(model) {
+  const [arrays, names] = await Promise.all([loadArrays(model.address), model.names ? loadArrays(model.names) : null]);
+  if (names) model.tokens = new TextDecoder().decode(names.names.data).split("\0");
+  return arrays;
+}
+
+const PRESENTATION = { slides: [".controls, .finding, .written", ".controls, .distribution"] };
+
+/** Return how a sentence names a model: “the LSTM”; a real model has a name of its own, in small letters. */
+const nameOf = ({ title }) => (/^[a-z0-9]/.test(title) ? title : `the ${title}`);
+
+export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} */ send) => {
+  const slider = node("input", { type: "range", class: "slider", min: 0, max: 2, step: 0.01 });
+  const size = node("output", { class: "size", "aria-hidden": "true" });
+  const marks = node("div", { class: "marks" });
+  const label = node("label", { class: "label" }, node("span", {}, "Temperature"), slider);
+  const controls = node("div", { class: "controls" }, label, size, marks);
+  const heading = node("h3", { class: "finding" });
+  const distribution = new Distribution();
+  const legendEnd = element("span");
+  const when = element("span", "when"),
+    change = element("span", "change");
+  const scale = node(
+    "span",
+    { class: "key" },
+    "surprisal: 0",
+    node("i", { class: "ramp", "aria-hidden": "true" }),
+    legendEnd,
+  );
+  const legend = node("p", { class: "keys" }, scale, when, change);
+  const cards = node("div", { class: "cards" });
+  const trouble = node("p", { class: "trouble", role: "status" });
+  const textPanel = node(
+    "section",
+    { class: "written" },
+    node("h3", { class: "title" }, "The text, with the same random numbers"),
+    legend,
+    cards,
+    trouble,
+  );
+  place.replaceChildren(controls, heading, node("div", { class: "panels" }, distribution.root, textPanel));
+
+  const listening = new AbortController();
+  const temperature = new SyncedValue(),
+    keptPosition = new SyncedValue();
+  let from = null; // where the slider was when the user last grasped it: { row, value }
+  let exact = null; // the place whose logits are here: { choice, text, of, at, context }
+  /** @type {TemperatureData} */
+  let data,
+    texts = [],
+    hovered = null,
+    isDragged = false,
+    timer = 0,
+    paint = 0,
+    frames = 0,
+    last = 0,
+    skippedFrame = false;
+  let fetchNumber = 0,
+    shownTexts = "",
+    shownPosition = "",
+    drawnModel = null; // the number of the last fetch, and the model whose choice is drawn
+
+  const requestFrame = () => {
+    paint ||= requestAnimationFrame(show);
+  };
+  const currentTemperature = () => Math.min(2, Math.max(0, temperature.value ?? 1));
+  const currentRow = () => nearestRow(data.temperatures, currentTemperature());
+
+  function holdSlider() {
+    clearTimeout(timer);
+    timer = 0;
+    if (!isDragged) from = { row: currentRow(), value: currentTemperature() };
+    isDragged = true;
+  }
+
+  function releaseSlider() {
+    clearTimeout(timer);
+    timer = 0;
+    if (!isDragged) return;
+    isDragged = false;
+    if (currentTemperature() !== from.value) {
+      temperature.set(currentTemperature());
+      send("temperature", currentTemperature());
+    }
+    requestFrame();
+  }
+
+  function setTemperature(value) {
+    temperature.value = Math.round(100 * value) / 100;
+    requestFrame();
+  }
+
+  slider.oninput = () => {
+    holdSlider();
+    setTemperature(Number(slider.value));
+  };
+  slider.onchange = releaseSlider;
+  // A slider released at its old value fires no change event.
+  for (const end of ["pointerup", "pointercancel"])
+    window.addEventListener(end, releaseSlider, { signal: listening.signal });
+  slider.onkeydown = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const direction = KEYS[event.key],
+      to = { Home: 0, End: 2 }[event.key];
+    if (direction === undefined && to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    holdSlider();
+    setTemperature(to ?? stepTemperature(currentTemperature() + 0.05 * (direction - Math.sign(direction)), direction));
+    timer = setTimeout(releaseSlider, CALM);
+  };
+  slider.onblur = () => {
+    if (timer) releaseSlider();
+  };
+
+  /** Return the position whose choice is shown: { text, of, at }. */
+  function currentPosition() {
+    const position = keptPosition.value,
+      text = texts.find(({ model }) => model.name === position?.model);
+    if (text && position.of < data.temperatures.length && position.at < text.spans.length)
+      return { text, of: position.of, at: position.at };
+    return { text: texts.find(({ model }) => model.name === data.focus) ?? texts[0], of: currentRow(), at: 0 };
+  }
+
+  /** Return what is drawn of a position: its view, the text before it, and a note on where the numbers come from. */
+  function viewOf({ text, of, at }, rules) {
+    const vocabulary = text.model.tokens.length,
+      rulesAt = (r) => ({ ...rules, t: data.temperatures[r] });
+    if (exact && exact.text === text && exact.of === of && exact.at === at) {
+      const same = sharedPrefix(text.arrays.ids, of, currentRow());
+      const [shownTemperature, textTemperature] = [
+        formatNumber(data.temperatures[currentRow()]),
+        formatNumber(data.temperatures[of]),
+      ];
+      const note =
+        same < at
+          ? `The text at ${shownTemperature} differs before this position of the text at ${textTemperature}.`
+          : "";
+      return { view: exact.choice.viewAt(rules), context: exact.context, note };
+    }
+    const near = nearestRow(data.temperatures, currentTemperature(), (r) => sharedPrefix(text.arrays.ids, of, r) >= at);
+    const note =
+      Math.abs(data.temperatures[near] - currentTemperature()) < 0.001
+        ? ""
+        : `As it was in the text at ${formatNumber(data.temperatures[near])}.`;
+    return {
+      view: knownView(text.arrays, near, at, rulesAt(near), vocabulary),
+      context: text.prefixOf(near, at),
+      note,
+    };
+  }
+
+  function show(time) {
+    const late = isDragged && time - last > SLOW && !skippedFrame;
+    [paint, last, skippedFrame] = [0, time, late];
+    if (!data) return;
+    const t = currentTemperature(),
+      at = currentRow();
+    if (Number(slider.value) !== t) slider.value = t;
+    slider.style.setProperty("--at", t / 2);
+    slider.setAttribute("aria-valuetext", formatNumber(t));
+    setTextIfChanged(size, formatNumber(t));
+    if (!texts.length) return;
+    const { temperatures, cut } = data,
+      rules = { ...cut, t };
+    const position = currentPosition(),
+      hoveredPosition = hovered && texts.includes(hovered.text) ? { ...hovered, of: at } : null;
+    const asking = hoveredPosition ?? position,
+      { model, unit } = asking.text,
+      { view, context, note } = viewOf(asking, rules);
+    if (drawnModel !== model) distribution.setModel(model, texts.length > 1, data.file);
+    drawnModel = model;
+    distribution.show(
+      view,
+      shortenToEnd(context),
+      note || `Point at a ${unit} of a text to see its distribution; press it to keep it.`,
+      rules,
+    );
+    if (!hoveredPosition)
+      setTextIfChanged(heading, formatFinding(view, unit, cut, texts.length > 1 ? nameOf(model) : "it"));
+    const updates = texts.map((text) => {
+      const stays =
+        text === position.text && sharedPrefix(text.arrays.ids, position.of, at) >= position.at ? position.at : -1;
+      const same = from ? sharedPrefix(text.arrays.ids, from.row, at) : text.spans.length;
+      return { text, stays, parted: same < text.spans.length ? same : -1 };
+    });
+    const outdated = updates.filter(
+      ({ text, stays, parted }) => text.row !== at || text.kept !== stays || text.parted !== parted,
+    );
+    // While the slider is dragged, update one text per frame and none after a slow frame, so that dragging stays smooth.
+    outdated.sort((a, b) => a.text.drawn - b.text.drawn);
+    const turn = isDragged ? outdated.slice(0, late ? 0 : 1) : outdated;
+    for (const { text, stays, parted } of turn) {
+      text.show(at, stays, parted);
+      text.drawn = ++frames;
+    }
+    if (turn.length < outdated.length) requestFrame();
+    setTextIfChanged(
+      when,
+      `${Math.abs(temperatures[at] - t) < 0.001 ? "text at" : "nearest text:"} ${formatNumber(temperatures[at])}`,
+    );
+    const [was, same] = from
+      ? [formatNumber(temperatures[from.row]), updates.every(({ parted }) => parted < 0)]
+      : ["", true];
+    setTextIfChanged(
+      change,
+      from && from.row !== at ? (same ? `the same as at ${was}` : `from here on different from ${was}`) : "",
+    );
+    change.classList.toggle("barred", !same);
+  }
+
+  /** Replace all texts at once when the last one has arrived; until then the previous ones stay. */
+  async function fetchTexts(newData, turn) {
+    const all = await Promise.all(newData.models.map(loadText)).catch(() => null);
+    if (turn !== fetchNumber) return;
+    setTextIfChanged(trouble, all ? "" : TROUBLE);
+    if (all) loadTexts(newData, all);
+    if (all) await fetchPosition(newData, turn);
+    if (turn === fetchNumber) requestFrame();
+  }
+
+  const tableRows = () => texts.flatMap((text) => text.rowsOfTable());
+  function loadTexts(newData, all) {
+    const { models, file } = newData,
+      addresses = models.map(({ name, address }) => `${name} ${address}`).join();
+    const sizes = models.map(({ tokens }) => Math.max(2, tokens.length)),
+      full = Math.log(Math.max(...sizes));
+    if (addresses !== shownTexts) {
+      from = isDragged ? { row: nearestRow(newData.temperatures, currentTemperature()), value: from.value } : null;
+      hovered = exact = null;
+      shownPosition = "";
+    }
+    data = newData;
+    shownTexts = addresses;
+    const { model, of, at } = newData.position ?? {};
+    keptPosition.receive(newData.position ? { model, of, at } : null);
+    texts = models.map(
+      (_, i) =>
+        texts[i] ?? new TextRow({ hover: (token) => setHovered(i, token), keep: (token) => keepToken(i, token) }),
+    );
+    texts.forEach((text, i) => text.update(models[i], all[i], { ...newData, full }));
+    if (cards.childElementCount !== texts.length) cards.replaceChildren(...texts.map(({ root }) => root));
+    place.style.setProperty("--texts", texts.length);
+    place.dataset.texts = texts.length;
+    const isNoted = models.some(({ note }) => note);
+    place.classList.toggle("noted", isNoted);
+    place.classList.remove("waiting");
+    const blind = sizes.every((size) => size === sizes[0]); // else one guesses among more than another
+    setTextIfChanged(legendEnd, `${formatNumber(full / Math.LN2, 1)} bits${blind ? " (uniform guess)" : ""}`);
+    setTextIfChanged(textPanel.firstChild, `The text${texts.length > 1 ? "s" : ""}, with the same random numbers`);
+    saveMenu(textPanel, {
+      svg: () => screenSvg(textPanel, { skip: ".trouble" }),
+      txt: () => texts.map((text) => text.describeText()).join("\n\n"),
+      csv: () => toCsv(COLUMNS, tableRows()),
+      file: `${file}-text`,
+    });
+  }
+
+  async function fetchPosition({ position }, turn) {
+    if (!position?.address) {
+      exact = null;
+      return;
+    } // without logits the stored values of the text are shown
+    const { model, of, at, address, context } = position;
+    if (address !== shownPosition) {
+      requestFrame(); // what is known already
+      const arrays = await loadArrays(address).catch(() => null); // then the stored values stay
+      if (turn !== fetchNumber || !arrays) return;
+      exact = { choice: new ExactChoice(arrays.logits.data, arrays.noise.data) };
+      shownPosition = address;
+    }
+    const text = texts.find((one) => one.model.name === model);
+    exact = text && exact ? { choice: exact.choice, text, of, at, context } : null;
+    if (!exact) shownPosition = "";
+  }
+
+  function setHovered(i, at) {
+    hovered = at < 0 ? null : { text: texts[i], at };
+    requestFrame();
+  }
+
+  function keepToken(i, at) {
+    const position = { model: texts[i].model.name, of: currentRow(), at };
+    hovered = null;
+    keptPosition.set(position);
+    send("position", position);
+    requestFrame();
+  }
+
+  return {
+    show(/** @type {TemperatureData} */ newData) {
+      if (!isDragged) temperature.receive(newData.temperature);
+      const words = JSON.stringify(newData.marks);
+      if (marks.dataset.words !== words) {
+        marks.dataset.words = words;
+        marks.replaceChildren(
+          ...newData.marks.map(([value, position]) => {
+            const name = `Temperature ${value}${position && `, ${position}`}`,
+              end = { 0: "at-start", 2: "at-end" }[value],
+              words = position ? node("span", {}, position) : null;
+            const onclick = () => {
+              holdSlider();
+              setTemperature(value);
+              releaseSlider();
+            };
+            const attributes = { class: end, "aria-label": name, style: `--at: ${value / 2}`, onclick };
+            return node("button", { type: "button", ...attributes }, node("b", {}, String(value)), " ", words);
+          }),
+        );
+      }
+      data ??= newData;
+      place.classList.add("waiting");
+      fetchTexts(newData, ++fetchNumber);
+      requestFrame();
+    },
+    close() {
+      clearTimeout(timer);
+      cancelAnimationFrame(paint);
+      listening.abort();
+      fetchNumber++;
+    },
+  };
+}, PRESENTATION);

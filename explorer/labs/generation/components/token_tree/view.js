@@ -1,0 +1,404 @@
+/**
+ * Show a text one token at a time: at every step the candidates, and the branches that can be taken instead. Only one
+ * request is open at a time; presses made meanwhile are sent together afterwards. A candidate has `cut`: true where
+ * truncation removed it; without the field that is inferred from its numbers.
+ *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
+ * @typedef {object} TokenTreeData
+ * @property {string} title
+ * @property {string} colour CSS variable
+ * @property {string} unit
+ * @property {string} prompt its end
+ * @property {number} temperature
+ * @property {number} most the longest path
+ * @property {string} file
+ * @property {number} [full] the surprisal in nats with the strongest colour; 8 bits by default
+ * @property {any[]} steps {piece, id, p: at this temperature after truncation, learned, surprise: nats, candidates:
+ *    [{id, piece, p, learned}] most likely first, at most 8, sampled: the id that is sampled there}
+ * @property {any} here {candidates, sampled} of the next step
+ * @property {number | null} most_surprising index of a step
+ *
+ * @typedef {object} TokenTreeEvents
+ * @property {{path: number[], more: number}} path the ids that the user wants, and how many to sample after them
+ */
+import * as math from "./math.js";
+import { branchWidth } from "../../../../static/shared/charts/value_scale.js";
+import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
+import { toCsv } from "../../../../static/shared/runtime/csv.js";
+import { iconButton, setTextIfChanged, icon, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
+import { toBits, formatOdds, quotePiece, pieceLabel } from "../../../../static/shared/charts/surprisal_colour.js";
+import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
+import { defineComponent } from "../../../../static/shared/runtime/component.js";
+import { TokenText, drawLegend } from "../../../../static/shared/charts/token_text.js";
+import { formatNumber, formatUnits, formatWeight } from "../../../../static/shared/runtime/format.js";
+
+const [ROW, GAP] = [40, 40]; // px from row to row, and between two columns, as in style.css
+const PATIENCE = 2000; // ms without an answer after which the page is taken to have no change
+const learnedAs = ({ learned }) => `at temperature 1: ${formatWeight(learned || Number.MIN_VALUE, 2)}`;
+
+/** The branch from one row to another, `wide` px to the right. */
+const branchPath = (from, to, wide) => `M0 ${from} C${wide / 2} ${from} ${wide / 2} ${to} ${wide} ${to}`;
+
+/** One candidate. Its nodes are reused so that focus and pressed buttons are kept. */
+class Candidate {
+  piece = node("span", { class: "piece", dir: "auto" });
+  sampled = icon("casino");
+  p = node("span", { class: "p" });
+  learned = node("i", { class: "learned" });
+  now = node("i", { class: "now" });
+  root = node(
+    "button",
+    { type: "button", class: "candidate", tabindex: -1 },
+    this.piece,
+    this.sampled,
+    " ",
+    this.p,
+    node("span", { class: "bar" }, this.learned, this.now),
+  );
+
+  show(row, temperature) {
+    const text = pieceLabel(row.piece, row.id),
+      p = math.formatCandidate(row, temperature),
+      { classList } = this.root;
+    setTextIfChanged(this.piece, text);
+    setTextIfChanged(this.p, p);
+    classList.toggle("silent", row.piece === "");
+    classList.toggle("taken", row.taken);
+    classList.toggle("cut", row.cut);
+    classList.remove("asked");
+    this.sampled.hidden = !row.sampled;
+    this.learned.style.width = `${100 * row.learned}%`;
+    this.now.style.width = `${100 * row.p}%`;
+    this.root.ariaPressed = String(row.taken);
+    const facts = [
+      quotePiece(row.piece, row.id),
+      p,
+      learnedAs(row),
+      ...(row.sampled ? ["chosen by the random numbers"] : []),
+    ];
+    this.root.ariaLabel = facts.join(", "); // that it is taken, aria-pressed says
+    this.root.title = facts.join("; ");
+    this.id = row.id;
+  }
+}
+
+class Column {
+  candidates = [];
+  head = node("div", { class: "step" });
+  list = node("div", { class: "candidates", role: "group" });
+  others = node("div", { class: "others" });
+  branches = svgNode("svg", { class: "branches", width: GAP, height: ROW * (math.SHOWN + 1), "aria-hidden": "true" });
+  root = node("div", { class: "column" }, this.branches, node("div", {}, this.head, this.list, this.others));
+
+  /** `from`: the row that was taken in the column before; null: there is none. */
+  show(step, at, from, { temperature, unit }) {
+    const key = JSON.stringify([step, at, from, temperature, unit]);
+    for (const { root } of this.candidates) root.classList.remove("asked");
+    if (key === this.shown) return;
+    this.shown = key;
+    this.rows = math.candidateRows(step, temperature);
+    this.taken = this.rows.findIndex(({ taken }) => taken);
+    while (this.candidates.length > this.rows.length) this.candidates.pop().root.remove();
+    while (this.candidates.length < this.rows.length) {
+      const candidate = new Candidate();
+      this.candidates.push(candidate);
+      this.list.append(candidate.root);
+    }
+    this.rows.forEach((row, i) => this.candidates[i].show(row, temperature));
+    setTextIfChanged(this.head, step.id === undefined ? `next ${unit}` : String(at + 1));
+    this.list.ariaLabel = step.id === undefined ? `Candidates for the next ${unit}` : `Candidates of step ${at + 1}`;
+    const { p, sampled } = math.remainder(this.rows, step.sampled);
+    this.others.replaceChildren(
+      ...(p || sampled ? [`others ${formatWeight(p, 2)}`, ...(sampled ? [icon("casino")] : [])] : []),
+    );
+    this.others.title = sampled ? "The random numbers choose one of the others" : "";
+    this.branches.replaceChildren(...(from === null ? [] : this.drawBranches(from)));
+    this.root.classList.toggle("newest", step.id === undefined);
+  }
+
+  /* Draw the branch of the chosen candidate last, so that it lies on top. */
+  drawBranches(from) {
+    const order = this.rows.map((_, i) => i).sort((a, b) => Number(a === this.taken) - Number(b === this.taken));
+    return order.map((i) =>
+      svgNode("path", {
+        d: branchPath((from + 0.5) * ROW, (i + 0.5) * ROW, GAP),
+        class: i === this.taken ? "taken" : null,
+        "stroke-width": branchWidth(this.rows[i].p),
+      }),
+    );
+  }
+}
+
+const PRESENTATION = { slides: [".finding, .token-text, .controls, .about", ".columns"] };
+
+export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */ send) => {
+  const name = node("span", { class: "name" });
+  const key = node("span", { class: "keys" });
+  const finding = node("h3", { class: "finding" });
+  const text = new TokenText("The text so far");
+  const about = node("p", { class: "about" });
+  const next = iconButton("casino", "", () => requestAction(["next", 1]));
+  const more = iconButton("fast_forward", "", () => requestAction(["next", 10]));
+  const backButton = iconButton("undo", "Back", () => requestAction(["back", 1]));
+  const fromPrompt = iconButton("first_page", "From the prompt", () => requestAction(["back", data.steps.length]));
+  const meter = node("output", { class: "meter" });
+  const controls = node(
+    "div",
+    { class: "controls", role: "group", "aria-label": "Steps" },
+    next,
+    more,
+    backButton,
+    fromPrompt,
+    meter,
+  );
+  const tree = node("div", {
+    class: "columns",
+    role: "group",
+    "aria-label": "The tree of candidates: arrows move, Enter takes, Backspace goes back",
+  });
+  const caption = node("p", { class: "lineage-caption" });
+  place.replaceChildren(
+    node("div", { class: "head" }, node("span", { class: "dot" }), name, key),
+    finding,
+    text.root,
+    about,
+    controls,
+    tree,
+    caption,
+  );
+
+  const columns = [];
+  /** @type {TokenTreeData} */
+  let data,
+    waiting = [],
+    busy = 0,
+    focus = { at: 0, row: 0 },
+    previousPath = null,
+    writtenState = "";
+
+  /* ---- requests to the page, one at a time ---- */
+  function requestAction(action) {
+    waiting = math.addAction(waiting, action);
+    if (!busy) sendNextAction();
+  }
+
+  function sendNextAction() {
+    clearTimeout(busy);
+    busy = 0;
+    const { action, behind } = math.nextAction(waiting, data.steps.length, data.most);
+    waiting = behind;
+    if (!action) return;
+    busy = setTimeout(sendNextAction, PATIENCE);
+    const path = data.steps.map(({ id }) => id);
+    send("path", math.pathAfter(action, path));
+  }
+
+  function takeCandidate(at, row) {
+    const step = data.steps[at],
+      { id, root } = columns[at].candidates[row];
+    const nothing = step?.id === id && at === data.steps.length - 1;
+    if (nothing || at >= data.most) return;
+    root.classList.add("asked");
+    requestAction(["go", { at, id }]);
+  }
+
+  /* ---- the keyboard: one of all buttons is reached by Tab, the arrows go on from there ---- */
+  const positionOf = (root) => {
+    const at = columns.findIndex((column) => column.root.contains(root));
+    return { at, row: columns[at]?.candidates.findIndex((candidate) => candidate.root === root) ?? -1 };
+  };
+  const buttonAt = ({ at, row }) => columns[at]?.candidates[row]?.root;
+
+  function focusCandidate(to, focused) {
+    const at = Math.min(columns.length - 1, Math.max(0, to.at));
+    const row = Math.min(columns[at].candidates.length - 1, Math.max(0, to.row));
+    if (buttonAt(focus)) buttonAt(focus).tabIndex = -1;
+    focus = { at, row };
+    if (!buttonAt(focus)) return;
+    buttonAt(focus).tabIndex = 0;
+    if (!focused) return;
+    buttonAt(focus).focus({ preventScroll: true });
+    scrollToColumn(at);
+  }
+
+  /** Scroll a column into view, by as little as possible. */
+  function scrollToColumn(at) {
+    const { offsetLeft, offsetWidth } = columns[at].root,
+      scrollLeft = tree.scrollLeft,
+      wide = tree.clientWidth;
+    if (offsetLeft < scrollLeft) tree.scrollLeft = offsetLeft;
+    else if (offsetLeft + offsetWidth > scrollLeft + wide) tree.scrollLeft = offsetLeft + offsetWidth - wide;
+  }
+
+  tree.addEventListener("click", (event) => {
+    const root = event.target.closest("button");
+    if (!root) return;
+    const { at, row } = positionOf(root);
+    focusCandidate({ at, row }, false);
+    takeCandidate(at, row);
+  });
+  tree.addEventListener("focusin", (event) => {
+    if (event.target !== tree) focusCandidate(positionOf(event.target), false);
+  });
+  tree.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target === tree) return;
+    const { at, row } = positionOf(event.target),
+      takenRow = (i) => Math.max(0, columns[i]?.taken ?? 0);
+    const to = {
+      ArrowUp: { at, row: row - 1 },
+      ArrowDown: { at, row: row + 1 },
+      ArrowLeft: { at: at - 1, row: takenRow(at - 1) },
+      ArrowRight: { at: at + 1, row: takenRow(at + 1) },
+      Home: { at: 0, row: takenRow(0) },
+      End: { at: columns.length - 1, row: 0 },
+    }[event.key];
+    if (to) {
+      if (columns[to.at]) focusCandidate(to, true);
+      event.preventDefault();
+    } else if (event.key === "Backspace") {
+      event.preventDefault();
+      requestAction(["back", 1]);
+    }
+  });
+  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
+
+  /* ---- the text: hovering highlights the step of a token, a click scrolls to it ---- */
+  const highlightToken = (at) => {
+    text.markToken("pointed", at);
+    columns.forEach(({ root }, i) => root.classList.toggle("pointed", i === at));
+    describeStep(at);
+  };
+  text.root.addEventListener("pointerover", (event) => highlightToken(TokenText.tokenOfEvent(event)));
+  text.root.addEventListener("pointerleave", () => highlightToken(null));
+  text.root.addEventListener("click", (event) => {
+    const at = TokenText.tokenOfEvent(event);
+    if (at !== null) scrollToColumn(at);
+  });
+  tree.addEventListener("pointerover", (event) => {
+    const { at } = positionOf(event.target);
+    text.markToken("pointed", at < data.steps.length ? at : null);
+  });
+  tree.addEventListener("pointerleave", () => text.markToken("pointed", null));
+
+  function describeStep(at) {
+    const { steps, unit } = data,
+      step = steps[at];
+    if (step) {
+      const { rows: all, taken } = columns[at],
+        learned = `at temperature 1 ${formatOdds(step.surprise)}, ${formatNumber(toBits(step.surprise), 1)} bits`;
+      return setTextIfChanged(
+        about,
+        `Step ${at + 1}, ${quotePiece(step.piece, step.id)}: ${learned}; at this temperature ${math.formatCandidate(all[taken], data.temperature)}.`,
+      );
+    }
+    const total = math.totalSurprisal(steps);
+    setTextIfChanged(
+      about,
+      steps.length
+        ? `The whole path, ${formatUnits(steps.length, unit)}: ${formatNumber(toBits(total), 1)} bits at temperature 1, ${formatOdds(total)}.`
+        : "",
+    );
+  }
+
+  /* ---- drawing ---- */
+  function drawTree() {
+    const { steps, here, unit, prompt, full } = data,
+      inside = tree.contains(document.activeElement) && document.activeElement !== tree;
+    tint(place, data.colour);
+    place.classList.toggle("letters", unit === "letter");
+    setTextIfChanged(name, data.title);
+    if (key.dataset.of !== `${unit} ${full}`) {
+      key.dataset.of = `${unit} ${full}`;
+      key.replaceChildren(drawLegend(unit, full));
+      setTextIfChanged(next.lastChild, `Next ${unit}`);
+      setTextIfChanged(more.lastChild, `10 ${unit}s`);
+    }
+    setTextIfChanged(finding, formatFinding(data));
+    showText();
+    describeStep(null);
+
+    const all = steps.length < data.most ? [...steps, here] : steps;
+    while (columns.length > all.length) columns.pop().root.remove();
+    while (columns.length < all.length) {
+      columns.push(new Column());
+      tree.append(columns.at(-1).root);
+    }
+    all.forEach((step, at) => columns[at].show(step, at, at ? columns[at - 1].taken : null, data));
+
+    const path = JSON.stringify([prompt, steps.map(({ id }) => id)]);
+    if (path !== previousPath && columns.length) {
+      focusCandidate({ at: columns.length - 1, row: 0 }, inside);
+      tree.scrollLeft = tree.scrollWidth; // the newest is in sight
+      previousPath = path;
+    } else if (columns.length) focusCandidate(focus, inside);
+
+    const focused = controls.contains(document.activeElement)
+      ? /** @type {HTMLButtonElement} */ (document.activeElement)
+      : null;
+    next.disabled = more.disabled = steps.length >= data.most;
+    backButton.disabled = fromPrompt.disabled = !steps.length;
+    if (focused?.disabled) (backButton.disabled ? next : backButton).focus({ preventScroll: true }); // keep the keyboard focus
+    setTextIfChanged(meter, `${steps.length} of ${formatUnits(data.most, unit)}`);
+    const bars = "Solid bar: at this temperature, after the cut. Pale bar: at temperature 1.";
+    setTextIfChanged(
+      caption,
+      `${bars} The die marks the sampled token. Press a candidate to choose it; what came after it is dropped.`,
+    );
+  }
+
+  function showText() {
+    const { steps, prompt, most_surprising, full } = data,
+      state = JSON.stringify([prompt, full, steps.map(({ piece, surprise }) => [piece, surprise])]);
+    if (state !== writtenState) {
+      writtenState = state;
+      text.startText(prompt, full);
+      text.appendTokens(
+        steps.map(({ piece }) => piece),
+        steps.map(({ surprise }) => surprise),
+      );
+      text.root.scrollTop = text.root.scrollHeight;
+    }
+    text.markToken("most", most_surprising ?? -1);
+  }
+
+  /** Save long paths in several lines. */
+  function treeSvg() {
+    tree.style.flexWrap = "wrap";
+    const file = screenSvg(place, { skip: ".controls, .about, .lineage-caption" });
+    tree.style.flexWrap = "";
+    return file;
+  }
+
+  return {
+    show(/** @type {TokenTreeData} */ newData) {
+      data = newData;
+      drawTree();
+      saveMenu(place, { svg: treeSvg, csv: () => treeCsv(data), file: data.file });
+      sendNextAction(); // the page has answered: send the next action
+    },
+    close() {
+      clearTimeout(busy);
+    },
+  };
+}, PRESENTATION);
+
+function formatFinding({ steps, most_surprising, unit }) {
+  const step = steps[most_surprising];
+  if (step)
+    return `The least expected ${unit} so far: ${quotePiece(step.piece, step.id)}, ${formatOdds(step.surprise)} at temperature 1.`;
+  return steps.length ? "" : `Which ${unit} comes first? Press one, or sample it.`;
+}
+
+function treeCsv({ steps, here, most, temperature }) {
+  const all = steps.length < most ? [...steps, here] : steps;
+  const columns = ["step", "rank", "id", "piece", "probability", "learned", "surprise in nats", "taken", "sampled"];
+  const cells = (step, at) =>
+    math
+      .candidateRows(step, temperature)
+      .map(({ id, piece, p, learned, taken, sampled }, i) => [
+        ...[at + 1, i < step.candidates.length ? i + 1 : null, id, piece, p, learned],
+        ...[taken ? step.surprise : null, Number(taken), Number(sampled)],
+      ]);
+  return toCsv(columns, all.flatMap(cells));
+}

@@ -1,0 +1,213 @@
+/**
+ * Show what each model generated at each of its evaluations, under one slider. The newest evaluation is shown as soon
+ * as it arrives, until the user goes back to another one. Sends no events.
+ *
+ * @typedef {object} TextSamplesData
+ * @property {any[]} models {name, title, colour, steps: of the evaluations, ascending, losses: nats per token or
+ *    null, texts, counted: fitted by counting, so its text is there from the first step}
+ * @property {string} caption
+ * @property {string} file
+ * @property {boolean} live something trains
+ */
+import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
+import { toCsv } from "../../../../static/shared/runtime/csv.js";
+import { node, setTextIfChanged, tint } from "../../../../static/shared/runtime/dom.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
+import { defineComponent } from "../../../../static/shared/runtime/component.js";
+import { formatCount, formatNumber } from "../../../../static/shared/runtime/format.js";
+
+const NOTHING = "No text yet: the first evaluation writes one.";
+
+/** Return every step at which any model was evaluated. Models fitted by counting have no steps of their own and count only if there are no others. */
+export function evaluatedSteps(models) {
+  const trained = models.filter((model) => !model.counted);
+  const steps = (trained.length ? trained : models).flatMap((model) => model.steps);
+  return [...new Set(steps)].sort((a, b) => a - b);
+}
+
+/** Return the index of the last evaluation up to a step; -1 before the first one. */
+export function shownEvaluation(model, step) {
+  if (model.counted) return model.texts.length - 1;
+  return model.steps.findLastIndex((own, i) => own <= step && i < model.texts.length);
+}
+
+/** Return the slider state for these evaluated steps. `began`: a training has started since. */
+export function updateStep({ step, following }, all, began) {
+  if (!all.length) return { step: null, following: true };
+  if (following || began || step === null) return { step: all.at(-1), following: true };
+  return { step: all.findLast((moment) => moment <= step) ?? all[0], following: false };
+}
+
+/** "step 400 · 1.83 nats" */
+export function describeEvaluation(model, at) {
+  if (at < 0) return "";
+  const loss = model.losses[at];
+  const description = typeof loss === "number" ? [`${formatNumber(loss)} nats`] : [];
+  return [model.counted ? "counted" : `step ${formatCount(model.steps[at])}`, ...description].join(" · ");
+}
+
+/** Return the text of a model at a step; null: nothing has been evaluated yet. */
+export function describeStep(model, step) {
+  const nothing = step === null || !model.texts.length ? NOTHING : `Nothing yet at step ${formatCount(step)}.`;
+  return model.texts[shownEvaluation(model, step)] ?? nothing;
+}
+
+export const samplesCsv = (models) =>
+  toCsv(
+    ["model", "step", "loss in nats a token", "text"],
+    models.flatMap(({ title, steps, losses, texts }) => texts.map((text, i) => [title, steps[i], losses[i], text])),
+  );
+
+/** Return the shown texts as plain text. */
+export const allTexts = (models, step) =>
+  models
+    .map((model) => {
+      const at = shownEvaluation(model, step);
+      return `${[model.title, describeEvaluation(model, at)].filter(Boolean).join(" · ")}\n\n${model.texts[at] ?? NOTHING}\n`;
+    })
+    .join("\n\n");
+
+/** Milliseconds that each evaluation is shown while it plays: about eight seconds for all. */
+const stepDelay = (moments) => Math.min(900, Math.max(200, 8000 / moments.length));
+
+/** One model. Its nodes are reused, so that scroll position and selection survive updates. */
+class Row {
+  name = node("b", { class: "name" });
+  when = node("span", { class: "when" });
+  head = node("div", { class: "head" }, node("span", { class: "dot" }), this.name, this.when);
+  text = node("div", { class: "text", role: "region", tabindex: 0, dir: "auto" });
+  root = node("div", { class: "row" }, this.head, this.text);
+
+  show(model, step) {
+    const at = shownEvaluation(model, step),
+      description = describeEvaluation(model, at);
+    tint(this.root, model.colour);
+    setTextIfChanged(this.name, model.title);
+    setTextIfChanged(this.when, description);
+    setTextIfChanged(this.text, describeStep(model, step));
+    this.text.classList.toggle("empty", at < 0);
+    const label = `What ${model.title} wrote${description && `, ${description}`}`;
+    if (this.text.ariaLabel !== label) this.text.ariaLabel = label;
+  }
+}
+
+export default defineComponent((place) => {
+  const rows = new Map();
+  /** @type {TextSamplesData} */
+  let data,
+    all = [],
+    state = { step: null, following: true },
+    timer = 0;
+  const { node, button, playButton, update } = new LiveElements();
+  const describeShown = () => (all.length ? `step ${formatCount(state.step)}` : ""),
+    widest = () => `step ${formatCount(all.at(-1) ?? 0)}`.length, // wide enough for the last one: nothing moves
+    isSingle = () => all.length < 2;
+  const togglePlaying = () => (timer ? pausePlaying() : startPlaying());
+  const makeStep = (symbol, words, steps, disabled) =>
+    button({ symbol, disabled, onclick: () => moveBySteps(steps) }, node("span", {}, words));
+  const slider = node("input", {
+    type: "range",
+    class: "slider",
+    min: 0,
+    step: 1,
+    "aria-label": "Evaluation",
+    "aria-valuetext": describeShown,
+    max: () => Math.max(all.length - 1, 1),
+    value: () => stepIndex(),
+    disabled: isSingle,
+    oninput() {
+      const at = Number(slider.value); // read before pausing, which redraws the slider
+      pausePlaying();
+      moveToIndex(at);
+    },
+  });
+  const controls = node(
+    "div",
+    { class: "controls", role: "group", "aria-label": "Evaluations" },
+    playButton(() => timer, { disabled: isSingle, onclick: togglePlaying }),
+    makeStep("skip_previous", "Back", -1, () => stepIndex() <= 0),
+    makeStep("skip_next", "Next", 1, () => stepIndex() >= all.length - 1),
+    slider,
+    node("output", { class: "where", style: () => `min-width: ${widest()}ch` }, describeShown),
+  );
+  const list = node("div", { class: "rows" });
+  const nothing = node("p", { class: "nothing" }, NOTHING);
+  place.replaceChildren(
+    controls,
+    list,
+    node("p", { class: "lineage-caption" }, () => data.caption ?? ""),
+  );
+
+  const stepIndex = () => Math.max(0, all.indexOf(state.step));
+  const moveToIndex = (i) => {
+    if (!all.length) return;
+    const at = Math.min(all.length - 1, Math.max(0, i));
+    state = { step: all[at], following: at === all.length - 1 };
+    drawStep();
+  };
+  const moveBySteps = (steps) => {
+    pausePlaying();
+    moveToIndex(stepIndex() + steps);
+  };
+
+  function startPlaying() {
+    if (stepIndex() === all.length - 1) moveToIndex(0);
+    const playNext = () => {
+      moveToIndex(stepIndex() + 1);
+      if (stepIndex() < all.length - 1) timer = setTimeout(playNext, stepDelay(all));
+      else pausePlaying();
+    };
+    timer = setTimeout(playNext, stepDelay(all));
+    drawStep();
+  }
+
+  function pausePlaying() {
+    clearTimeout(timer);
+    timer = 0;
+    drawStep();
+  }
+
+  controls.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
+
+  function drawStep() {
+    update();
+    for (const model of data.models) rows.get(model.name).show(model, state.step);
+  }
+
+  /* Rows that stay are not even moved, because a moved node loses the focus. */
+  function arrangeRows() {
+    const names = new Set(data.models.map(({ name }) => name));
+    for (const [name, row] of rows) {
+      if (names.has(name)) continue;
+      row.root.remove();
+      rows.delete(name);
+    }
+    data.models.forEach(({ name }, i) => {
+      if (!rows.has(name)) rows.set(name, new Row());
+      const { root } = rows.get(name);
+      if (list.children[i] !== root) list.insertBefore(root, list.children[i] ?? null);
+    });
+    if (data.models.length) nothing.remove();
+    else list.replaceChildren(nothing);
+  }
+
+  function showData(/** @type {TextSamplesData} */ newData) {
+    const began = newData.live && !data?.live;
+    data = newData;
+    all = evaluatedSteps(data.models);
+    if (began) {
+      clearTimeout(timer);
+      timer = 0;
+    }
+    state = updateStep(timer ? { ...state, following: false } : state, all, began);
+    arrangeRows();
+    drawStep();
+    saveMenu(place, {
+      csv: () => samplesCsv(data.models),
+      txt: () => allTexts(data.models, state.step),
+      file: data.file,
+    });
+  }
+
+  return { show: showData, close: () => clearTimeout(timer) };
+});

@@ -1,0 +1,293 @@
+/**
+ * Draw beam search as a tree, step by step, for every width from 1 (greedy decoding) to 8; the slider works without
+ * the server. Hover shows the path of a node, a click keeps it, arrow keys move, Esc releases. Event "width": where
+ * the slider was released.
+ *
+ * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
+ *
+ * @typedef {object} BeamSearchData
+ * @property {string} title
+ * @property {string} colour CSS variable
+ * @property {string} source
+ * @property {string | null} right the correct target
+ * @property {string[]} tokens
+ * @property {number} width
+ * @property {number[]} starts where each width begins in the arrays, and the end
+ * @property {number[][]} best for each width the nodes that were kept to the end
+ * @property {string} address "nodes" (I32 "nodes 5") and "logs" (F32 "nodes 2")
+ * @property {string} file
+ *
+ * @typedef {object} BeamSearchEvents
+ * @property {number} width
+ */
+import * as math from "./math.js";
+import { branchWidth } from "../../../../static/shared/charts/value_scale.js";
+import { moveSlider, setTextIfChanged, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
+import { arrayLoader } from "../../../../static/shared/runtime/array_store.js";
+import { saveMenu, svgOf } from "../../../../static/shared/runtime/export_menu.js";
+import { toCsv } from "../../../../static/shared/runtime/csv.js";
+import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
+import { defineComponent } from "../../../../static/shared/runtime/component.js";
+import { formatProbability } from "../../../../static/shared/runtime/format.js";
+
+const [BOX, GAP, ROW, HIGH, TOP] = [100, 30, 34, 28, 26]; // px: a node and what is between two, a row, a node's height, the head
+const nodeLeft = ({ step }) => 2 + (step - 1) * (BOX + GAP);
+
+/** The branch between two nodes, from the right of one to the left of the other. */
+const branchPath = (x, from, to) => `M${x} ${from}C${x + GAP / 2} ${from} ${x + GAP / 2} ${to} ${x + GAP} ${to}`;
+
+const PRESENTATION = { slides: [".control, h3, .scroller", ".lists, .words, .lineage-caption"] };
+
+export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} */ send) => {
+  const title = node("span", { class: "name" }),
+    source = node("span", { class: "source" });
+  const slider = node("input", { type: "range", class: "slider", min: 1, max: 8, step: 1, "aria-label": "Beam width" });
+  const meter = node("output", { class: "meter" });
+  const control = node("label", { class: "control" }, node("span", {}, "Beam width"), slider, meter);
+  const heading = node("h3", { class: "finding", "aria-live": "polite" });
+  const tree = svgNode("svg", { class: "tree" });
+  const scroller = node("div", { class: "scroller", role: "application", tabindex: 0 }, tree);
+  const words = node("p", { class: "words", role: "status" });
+  const ends = node("div", { class: "ends" });
+  const widths = node("div", { class: "widths" });
+  const head = node("div", { class: "head" }, node("span", { class: "dot" }), title, source);
+  const caption = node(
+    "p",
+    { class: "lineage-caption" },
+    "Columns: steps; the most likely sequences are at the top. Box: a token and the log-probability of the sequence up to it (at width 1 the token’s probability); bar: the token’s probability. Dashed: dropped (only the best are drawn). Round: ended. Bold: the path to the best sequence.",
+  );
+  place.replaceChildren(
+    head,
+    control,
+    heading,
+    scroller,
+    words,
+    node("div", { class: "lists" }, ends, widths),
+    caption,
+  );
+
+  const width = new SyncedValue();
+  /** @type {BeamSearchData | null} */
+  let data = null,
+    all = null,
+    nodes = [],
+    steps = [],
+    best = [],
+    at = null,
+    isKept = false;
+
+  const load = arrayLoader(
+    (arrived) => {
+      all = arrived;
+      showWidth();
+      scroller.scrollLeft = 0;
+    },
+    () => setTextIfChanged(words, "The tree did not arrive. Reload the page to try again."),
+  );
+  slider.oninput = () => {
+    width.set(Number(slider.value));
+    showWidth();
+  };
+  slider.onchange = () => send("width", Number(slider.value));
+  const nodeAt = (event) => {
+    const target = event.target.closest?.("[data-at]");
+    return target ? Number(target.dataset.at) : null;
+  };
+  for (const area of [scroller, ends]) {
+    area.addEventListener("pointerover", (event) => {
+      if (!isKept) highlightNode(nodeAt(event));
+    });
+    area.addEventListener("pointerleave", () => {
+      if (!isKept) highlightNode(null);
+    });
+    area.addEventListener("click", (event) => {
+      const pointed = nodeAt(event);
+      isKept = pointed !== null && !(isKept && pointed === at);
+      highlightNode(isKept || area === scroller ? pointed : null);
+      if (isKept && area === ends) scrollTo(pointed);
+    });
+  }
+  place.addEventListener("keydown", (event) => {
+    event.stopPropagation(); // Streamlit reruns the page at an "r"
+    if (event.key === "Escape") {
+      isKept = false;
+      return highlightNode(null);
+    }
+    if (event.target !== scroller || !nodes.length || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" || event.key === " ") isKept = at !== null && !isKept;
+    else {
+      const next = math.moveNode(at, event.key, nodes, steps);
+      if (next === null) return;
+      isKept = true;
+      highlightNode(next);
+      scrollTo(next);
+    }
+    event.preventDefault();
+    highlightNode(at);
+  });
+
+  /** Scroll a node into view, by as little as possible. */
+  function scrollTo(one) {
+    const x = nodeLeft(nodes[one]),
+      { scrollLeft, clientWidth } = scroller;
+    if (x - GAP < scrollLeft) scroller.scrollLeft = x - GAP;
+    else if (x + BOX + GAP > scrollLeft + clientWidth) scroller.scrollLeft = x + BOX + GAP - clientWidth;
+  }
+
+  /** Return the best sequence of a width as {at, text, score}. */
+  function bestOf(one) {
+    const own = math.readNodes(all, [data.starts[one - 1], data.starts[one]]),
+      first = data.best[one - 1][0];
+    return { text: math.sequenceText(own, first, data.tokens), score: own[first].score };
+  }
+
+  function showWidth() {
+    const beamWidth = width.value,
+      greedy = bestOf(1);
+    moveSlider(slider, beamWidth);
+    setTextIfChanged(meter, beamWidth === 1 ? "1, greedy" : String(beamWidth));
+    nodes = math.readNodes(all, [data.starts[beamWidth - 1], data.starts[beamWidth]]);
+    steps = math.nodesByStep(nodes);
+    best = data.best[beamWidth - 1];
+    setTextIfChanged(heading, math.headingText(beamWidth, bestOf(beamWidth), greedy, data.right));
+    drawTree();
+    listSequences();
+    [at, isKept] = [null, false];
+    highlightNode(null);
+    saveMenu(place, { svg: () => svgOf(tree), csv: searchCsv, file: `${data.file}-width-${beamWidth}` });
+  }
+
+  function drawTree() {
+    const rows = Math.max(...Array.from({ length: 8 }, (_, i) => largestStep(i))),
+      way = new Set(math.pathToNode(nodes, best[0]));
+    const wide = 4 + steps.length * (BOX + GAP) - GAP,
+      high = TOP + rows * ROW + 2;
+    tree.setAttribute("width", wide);
+    tree.setAttribute("height", high);
+    const y = new Map(steps.flatMap((column) => column.map((one, row) => [one, TOP + row * ROW + ROW / 2])));
+    const nodeState = (one) =>
+      `${nodes[one].kept ? "kept" : "dropped"}${way.has(one) ? " best" : ""}${nodes[one].ended ? " ended" : ""}`;
+    const order = nodes.map((_, one) => one).sort((a, b) => Number(way.has(a)) - Number(way.has(b))); // the path of the best sequence is drawn on top
+    tree.replaceChildren(
+      ...steps.map((_, i) =>
+        svgText({ x: nodeLeft({ step: i + 1 }) + BOX / 2, y: 14, "text-anchor": "middle", class: "step" }, i + 1),
+      ),
+      ...order
+        .filter((one) => nodes[one].parent >= 0)
+        .map((one) =>
+          svgNode("path", {
+            d: branchPath(nodeLeft(nodes[one]) - GAP, y.get(nodes[one].parent), y.get(one)),
+            class: `branch ${nodeState(one)}`,
+            "data-to": one,
+            "stroke-width": nodes[one].kept ? branchWidth(Math.exp(nodes[one].log)) : 1,
+          }),
+        ),
+      ...order.map((one) => drawNode(one, y.get(one), nodeState(one))),
+    );
+    tree.setAttribute("aria-hidden", "true");
+    scroller.ariaLabel = `${data.title}, ${data.source}: the tree of beam search with width ${width.value}. Arrow keys move, Escape clears.`;
+  }
+
+  /** The most nodes at a step of this width: the tree keeps its height whatever the width. */
+  function largestStep(one) {
+    const counts = [];
+    for (let i = data.starts[one]; i < data.starts[one + 1]; i++)
+      counts[all.nodes.data[5 * i]] = (counts[all.nodes.data[5 * i]] ?? 0) + 1;
+    return Math.max(0, ...counts.filter(Boolean));
+  }
+
+  const svgText = (attributes, content) => svgNode("text", attributes, String(content));
+
+  function drawNode(one, middle, state) {
+    const { token, ended, log, score } = nodes[one],
+      x = nodeLeft(nodes[one]),
+      p = Math.exp(log),
+      top = middle - HIGH / 2;
+    return svgNode(
+      "g",
+      { class: `node ${state}`, "data-at": one },
+      svgNode("rect", { class: "box", x, y: top, width: BOX, height: HIGH, rx: ended ? HIGH / 2 : 5 }),
+      svgNode("rect", { class: "bar", x: x + 9, y: top + HIGH - 5, width: (BOX - 18) * p, height: 3, rx: 1 }),
+      svgText(
+        { x: x + 9, y: middle + 3, class: data.tokens[token].length > 1 ? "token long" : "token" },
+        data.tokens[token],
+      ),
+      svgText(
+        { x: x + BOX - 9, y: middle + 3, "text-anchor": "end", class: "log" },
+        width.value === 1 ? formatProbability(p) : math.formatLog(score),
+      ),
+    );
+  }
+
+  /** Draw everything that depends on the pointer. */
+  function highlightNode(one) {
+    at = one;
+    const way = new Set(one === null ? [] : math.pathToNode(nodes, one));
+    tree.classList.toggle("pointing", one !== null);
+    for (const element of tree.querySelectorAll(".node"))
+      element.classList.toggle("lit", way.has(Number(element.dataset.at)));
+    for (const element of tree.querySelectorAll(".branch"))
+      element.classList.toggle("lit", way.has(Number(element.dataset.to)));
+    for (const element of ends.querySelectorAll("[data-at]"))
+      element.classList.toggle("lit", Number(element.dataset.at) === one);
+    const hint = isKept ? " Esc or a click lets go." : " A click keeps it.";
+    setTextIfChanged(
+      words,
+      one === null
+        ? "Point at a token, or use the arrow keys."
+        : math.describeNode(nodes, one, data.tokens, steps[nodes[one].step - 1]) + hint,
+    );
+  }
+
+  const verdictText = (text) => (data.right === null ? "" : text === data.right ? "✓ right" : "✗ wrong");
+
+  function listSequences() {
+    const classes = ["rank", "written", "number", "verdict"],
+      makeRow = (cells, attributes) =>
+        node("tr", attributes, ...cells.map((cell, i) => node("td", { class: classes[i] }, cell))),
+      makeTable = (caption, rows) => node("table", {}, node("caption", {}, caption), node("tbody", {}, ...rows));
+    const finals = math.finalNodes(nodes, best).map(({ at: one, pushed }, i) => {
+      const text = math.sequenceText(nodes, one, data.tokens),
+        written = `${text || "nothing"}${nodes[one].ended ? "" : " …"}`,
+        verdict = [verdictText(text), pushed ? "dropped" : ""].filter(Boolean).join(", ");
+      const cells = [i ? String(i + 1) : "best", written, math.formatLog(nodes[one].score), verdict];
+      return makeRow(cells, { "data-at": one, class: i ? null : "best" });
+    });
+    const bests = data.best.map((_, i) => {
+      const { text, score } = bestOf(i + 1),
+        cells = [i ? String(i + 1) : "greedy", text || "nothing", math.formatLog(score), verdictText(text)];
+      return makeRow(cells, { class: i + 1 === width.value ? "best" : null });
+    });
+    ends.replaceChildren(makeTable("Final sequences by log-probability", finals));
+    widths.replaceChildren(makeTable("Best sequence for every width", bests));
+  }
+
+  function searchCsv() {
+    const columns = "width,step,sequence,token,probability,log-probability,of the sequence,kept,ended";
+    const rows = data.best.flatMap((_, i) => {
+      const own = math.readNodes(all, [data.starts[i], data.starts[i + 1]]),
+        way = new Set(math.pathToNode(own, data.best[i][0]));
+      return own.map((one, place) => [
+        ...[i + 1, one.step, math.sequenceText(own, place, data.tokens), data.tokens[one.token]],
+        Number(Math.exp(one.log).toPrecision(5)),
+        ...[one.log, one.score].map((value) => Number(value.toPrecision(6))),
+        ...[one.kept, one.ended, way.has(place)].map(Number),
+      ]);
+    });
+    return toCsv([...columns.split(","), "on the way to the best"], rows);
+  }
+
+  return {
+    show(/** @type {BeamSearchData} */ newData) {
+      const isOther = data?.title !== newData.title,
+        previousWidth = width.value;
+      width.receive(newData.width);
+      data = newData;
+      tint(place, data.colour);
+      setTextIfChanged(title, data.title);
+      setTextIfChanged(source, `reads ${data.source}`);
+      if (load(data.address)) all = null;
+      else if (all && (isOther || width.value !== previousWidth)) showWidth();
+    },
+  };
+}, PRESENTATION);
