@@ -125,20 +125,12 @@ def other_length_findings(results: Mapping[str, RecallResult], length: int) -> l
     solvers = [each for each in results.values() if each.solved and not np.isnan(each.by_length).all()]
     sentences = []
     far = min(MAX_EVALUATED_LENGTH, max(evaluation_lengths(length)))
-    if far > length:
-        solved = [e for e in solvers if e.accuracy_at(far, True).min() >= SOLVED]
-        lost = [e for e in solvers if e not in solved]
-        if solved:
-            names = join_words([_describe_solvers(each) for each in solved])
-            sentences.append(
-                f"Trained on {length:,} symbols and tested on {far:,}, {names} still name{_s(solved)} the first one."
-            )
-        for each in lost:
-            values = each.accuracy_at(far, True)
-            sentences.append(
-                f"Tested on {far:,} symbols, {_describe_solvers(each)} {_be(each.solved)} right on "
-                f"{_format_shares(values)} of the sequences."
-            )
+    lasting = [e for e in solvers if far > length and e.accuracy_at(far, True).min() >= SOLVED]
+    if lasting:
+        names = join_words([_describe_solvers(each) for each in lasting])
+        sentences.append(
+            f"Trained on {length:,} symbols and tested on {far:,}, {names} still name{_s(lasting)} the first one."
+        )
     for each in solvers:
         accuracy = each.accuracy_at(length + 1, True)
         chance = 1 / each.config.task_as(RecallConfig).symbols
