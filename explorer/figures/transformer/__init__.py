@@ -1,1 +1,0 @@
-"""Figures of the parts of a Transformer: depth, positions, masks, the width of heads, costs and sizes."""
