@@ -70,7 +70,7 @@ def test_another_model_starts_at_its_first_head() -> None:
 
 
 def test_every_width_has_a_frame_of_bars_and_is_read_on_the_lines() -> None:
-    statistics = measure_softmax(draws=3, keys=8)
+    statistics = measure_softmax(draws=3)
     bars, _, largest, *_ = width_panels(statistics)
     assert [chart.traces()[0]["y"] for chart in bars.frames] == statistics.one[0].round(4).tolist()
     assert len(largest.frames) == len(WIDTHS) and largest.rest == WIDTHS
