@@ -13,7 +13,7 @@ from numpy import ndarray
 from explorer.charts.style import escape_markup, power_of_ten
 
 Number: TypeAlias = float | int  # the tests check types when they run, and an int is no float there
-_SMALLEST = 1e-12  # on a logarithmic axis, which has no zero
+_SMALLEST = 1e-30  # on a logarithmic axis, which has no zero
 _TICK_DIGITS = ((1, 2, 5), (1, 3), (1,))  # first digits of the ticks of a logarithmic axis, if there is room for them
 _TICK_STEPS = (5.0, 2.0, 1.0, 0.5, 0.2)  # between the ticks of a short logarithmic axis, in powers of ten
 
