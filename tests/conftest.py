@@ -17,7 +17,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
-SHAPE_CHECKED = ("figures", "generation", "inspection", "models", "tasks", "tokenization", "training")
+SHAPE_CHECKED = ("charts", "generation", "inspection", "models", "tasks", "tokenization", "training")
 # Imported here and not where they are first needed: two threads that import modules with checked shapes at the same
 # time fail before Python 3.11.8 (CPython issue 106905).
 with jaxtyping.install_import_hook([f"explorer.{name}" for name in SHAPE_CHECKED], "beartype.beartype"):
