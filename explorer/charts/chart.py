@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from explorer.charts.style import figure
 from explorer.lazy_libraries import go
@@ -13,6 +13,7 @@ Trace: TypeAlias = dict[str, Any]  # as plotly's JSON has it
 Readout: TypeAlias = dict[str, object]  # trace, title, colour, digits and, with a band, low and high
 
 
+@runtime_checkable
 class Chart(Protocol):
     """A chart of any kind."""
 

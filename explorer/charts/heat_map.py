@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.charts.axis import Number
 from explorer.charts.chart import Readout, Trace
 from explorer.charts.rules import Rule
 from explorer.charts.style import INK, SOFT, escape_markup, figure, labelled_ticks
@@ -143,7 +144,7 @@ def tile_texts(values: Float[ndarray, "rows columns"], least: float = 0.1, most:
     return [["" if crowded or not abs(value) >= least else f"{value:.2f}" for value in row] for row in values]
 
 
-def _legend(labels: Sequence[str], lowest: float) -> dict[str, Any]:
+def _legend(labels: Sequence[str], lowest: Number) -> dict[str, Any]:
     return {
         "orientation": "h",
         "x": 0,
