@@ -16,13 +16,18 @@ from typing import Any
 class LazyModule(ModuleType):
     """A module that is imported when one of its attributes is first read or replaced.
 
-    A function of this program is named without the import, and imported when it is called: a page may pass it on to the
-    thread that needs torch.
+    A measurement (a function of `explorer.inspection`) is named without the import, and imported when it is called: a
+    page passes it on to the thread that needs torch.
     """
 
     def __getattribute__(self, name: str) -> Any:
         module = super().__getattribute__("__name__")
-        if module.startswith("explorer.") and name.islower() and name[0] != "_" and module not in sys.modules:
+        if (
+            module.startswith("explorer.inspection.")
+            and name.islower()
+            and name[0] != "_"
+            and module not in sys.modules
+        ):
             return LazyFunction(module, name)
         return getattr(import_module(module), name)
 

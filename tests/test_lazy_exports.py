@@ -13,7 +13,7 @@ import explorer
 from explorer import number_format
 from explorer.lazy_exports import LazyModule
 
-NAMES = "api models tasks tokenization generation training experiments jobs run_store export inspection charts lessons"
+NAMES = "api models tasks tokenization generation training experiments jobs run_store export inspection lessons"
 PACKAGES = ("explorer", *(f"explorer.{name}" for name in NAMES.split()))
 HEAVY = ("torch", "streamlit", "pandas", "numpy", "plotly", "sqlalchemy")
 

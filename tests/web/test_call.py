@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
 
+from explorer.inspection.compare import metric_over_seeds
 from explorer.lazy_exports import LazyModule
 from explorer.run_store import store
 from explorer.tasks.text import corpora
@@ -22,16 +24,15 @@ def test_equal_calls_have_one_key_and_others_have_another() -> None:
     assert len(keys | {Call(max, (1, 2), ()).key}) == 5
 
 
-def test_a_function_that_is_not_yet_imported_has_the_key_of_the_function_itself() -> None:
-    import sys
-
-    from explorer.number_format import format_count
-
-    imported = sys.modules.pop("explorer.number_format")
-    lazy = LazyModule("explorer.number_format").format_count
-    sys.modules["explorer.number_format"] = imported
-    assert lazy is not format_count and Call(lazy, 5).key == Call(format_count, 5).key
-    assert Call(lazy, 5)() == format_count(5)
+def test_a_measurement_that_is_not_yet_imported_has_the_key_of_the_function_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.delitem(sys.modules, "explorer.inspection.compare")
+        lazy = LazyModule("explorer.inspection.compare").metric_over_seeds
+    call = Call(lazy, None, "loss")
+    assert lazy is not metric_over_seeds and call.key == Call(metric_over_seeds, None, "loss").key
+    assert [len(each) for each in call()] == [0, 0, 0, 0]
 
 
 def test_the_key_of_a_run_has_its_weights() -> None:
