@@ -31,9 +31,8 @@ from explorer.inspection.transformer import cost_formulas, depth, induction, pos
 from explorer.inspection.words import negation_sentences, word_vectors
 from explorer.lazy_libraries import np, torch
 from explorer.lessons.measure import MEASURES, Limits, Measure, Setting, Values, check_choice, lesson_measure
-from explorer.model.run_model import RunModel
+from explorer.model import run_model
 from explorer.run_store import store
-from explorer.run_store.store import StoredRun
 from explorer.tasks import recall
 from explorer.tasks.negation import CLASSES, VOCABULARY
 from explorer.tasks.own_sentences import Language
@@ -452,7 +451,7 @@ def cosine_of_words(run: VectorsRun, word: WordWithVector, other: WordWithVector
 
 def _head_scores(run: str, step: int, text: str, name: str) -> list[np.ndarray]:
     """Return one of the scores of all heads over a text (see `score_heads`), an array (layers, heads) for each seed."""
-    model, found = RunModel(store.find(run)), []
+    model, found = run_model.RunModel(store.find(run)), []
     read = model.tokenize(text)
     for replica in range(model.config.replicas):
         seen = attend.attend(model.module(replica, None if step < 0 else step), read.ids)
@@ -480,7 +479,7 @@ def largest_score(run: HeadsRun, text: str, habit: HeadScore, step: Step = -1) -
 @lesson_measure("visible", over="")
 def visible_tokens(run: HeadsRun, text: str, layer: Layer, head: HeadOfLayer, place: Position) -> list[float]:
     """The number of tokens that the token at position `place` (counted from 1) may attend to."""
-    model = RunModel(store.find(run))
+    model = run_model.RunModel(store.find(run))
     row = attend.attend(model.module(), model.tokenize(text).ids).weights[layer, head, place - 1]
     return [float((~np.isnan(row)).sum())]
 
@@ -495,7 +494,7 @@ def included_head_importance() -> dict[str, list[list[list[float]]]]:
     return found
 
 
-def _head_importance(run: StoredRun) -> list[np.ndarray]:
+def _head_importance(run: store.StoredRun) -> list[np.ndarray]:
     """Return by how many nats the loss rises without each head, an array (layers, heads) for each seed."""
     if included := included_head_importance().get(run.key):
         return [np.array(replica) for replica in included]
@@ -566,7 +565,7 @@ def tokens_after_top_p(run: TextRun, prompt: str, top_p: Share, temperature: Tem
 
 
 def _generator_and_prompt(run: str, prompt: str, replica: int = 0) -> tuple[generate.TextGenerator, torch.Tensor]:
-    model = RunModel(store.find(run))
+    model = run_model.RunModel(store.find(run))
     return model.text_generator(replica), torch.tensor(model.read_prompt(prompt)[0])
 
 

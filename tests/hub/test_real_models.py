@@ -29,7 +29,7 @@ def test_smollm2_is_a_decoder_of_30_layers_that_knows_the_capital_of_france() ->
     weights = found.attention(text).weights
     assert weights.shape == (30, 9, 5, 5)
     assert (weights[:, :, 1:, 0].mean(axis=-1) > 0.5).sum() > 50, "many heads attend to the first token"
-    ids = found._reader.tokenize(text).ids
-    paris, berlin = (found._reader.tokenize(name).ids[0] for name in (" Paris", " Berlin"))
+    ids = found._model.tokenize(text).ids
+    paris, berlin = (found._model.tokenize(name).ids[0] for name in (" Paris", " Berlin"))
     parts = attribute_logit(found.model(), ids, None, paris, berlin)
     assert np.unravel_index(parts.heads.argmax(), parts.heads.shape) == (23, 4)

@@ -9,7 +9,7 @@ from explorer.inspection.load_model import load_model
 from explorer.inspection.words.labelling import parse_row, predict_positions, row_activations
 from explorer.run_store.store import find
 from explorer.seeds import generator
-from explorer.tasks.sequence_labelling import delayed_copy, position_rule, word_sense
+from explorer.tasks.sequence_labelling import agreement, delayed_copy, position_rule, word_sense
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
@@ -39,9 +39,9 @@ def test_typed_rows_of_the_other_tasks_equal_training_rows() -> None:
     for sentence in evaluation_sentences(5, ambiguous=True):
         rows, row = word_sense.build_rows([sentence]), parse_row(WordSenseConfig(), " ".join(sentence.words))
         assert list(row.ids) == rows.ids[0].tolist() and list(row.targets) == rows.targets[0].tolist()
-    agreement = AgreementConfig()
+    config = AgreementConfig()
     for clause in agreement.draw_clauses(generator(3, "asked"), 5):
-        rows, row = agreement.build_rows(agreement, [clause]), parse_row(agreement, " ".join(clause.words))
+        rows, row = agreement.build_rows(config, [clause]), parse_row(config, " ".join(clause.words))
         ids, wanted, mask = (part[0, : len(clause.words)] for part in (rows.ids, rows.targets, rows.mask))
         assert (list(row.ids), list(row.loss_mask)) == (ids.tolist(), mask.tolist())
         assert [target for target in row.targets if target is not None] == wanted[mask].tolist()

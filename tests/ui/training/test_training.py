@@ -21,8 +21,8 @@ from explorer.run_store.store import Card, StoredRun
 from explorer.training.config import RunConfig, default_config, key, with_settings
 from explorer.training.machine import machine_kind
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel
 from explorer.ui.document import Document
+from explorer.ui.frame import Panel
 from explorer.ui.training import learning_chart, run_view, train_controls
 from explorer.ui.training.learning_chart import describe_outcome, describe_state, draw_learning_chart, training_state
 from explorer.ui.training.run_view import RunView
