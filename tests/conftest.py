@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import beartype  # noqa: F401  # `explorer.array_types` then has the types that are checked
 import jaxtyping
 import pytest
 import torch

@@ -14,8 +14,7 @@ from explorer.cli.program import print_json
 from explorer.cli.tables import print_wrapped
 from explorer.errors import InvalidSetting, shorten
 from explorer.lessons import grading, parse
-from explorer.lessons.measure import MEASURES
-from explorer.lessons.measures import measure
+from explorer.lessons import measures as all_measures
 from explorer.number_format import format_rounded
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def lessons(
     if name not in found:
         raise InvalidSetting(f"There is no lesson “{shorten(name)}”. There is {', '.join(found)}.")
     for place, step in enumerate(found[name].steps, start=1):
-        _print_step(place, step, grading.grade_step(step, measure), as_json)
+        _print_step(place, step, grading.grade_step(step, all_measures.measure), as_json)
 
 
 def _lesson_file(name: str) -> Path | None:
@@ -73,7 +72,7 @@ def _lesson_file(name: str) -> Path | None:
 
 
 def _print_measures(as_json: bool) -> None:
-    for each in MEASURES.values():
+    for each in all_measures.MEASURES.values():
         if as_json:
             print_json(
                 {

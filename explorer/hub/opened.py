@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from explorer.atomic_files import describe_disk_error, json_bytes, write_file
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError, shorten
-from explorer.hub import download, files, memory, pretrained
+from explorer.hub import download, files, memory, pretrained, tokenizer
 from explorer.hub.allowed import (
     COMMIT,
     NAME,
@@ -35,7 +35,6 @@ from explorer.hub.card import ModelCard
 from explorer.hub.checkpoints import training_step
 from explorer.hub.download import Progress
 from explorer.hub.packages import check_installed
-from explorer.hub.tokenizer import load_tokenizer
 
 log = logging.getLogger(__name__)
 _CARD = "card.json"
@@ -162,7 +161,7 @@ def open_model(
         module = memory.load_folder(found.folder, facts.fingerprint, 4 * facts.numbers)
         if (found.folder / "tokenizer.json").is_file():
             try:
-                load_tokenizer(found.folder, module.vocabulary)  # refuses one that does not fit
+                tokenizer.load_tokenizer(found.folder, module.vocabulary)  # refuses one that does not fit
             except InvalidSetting:
                 memory.drop(str(found.folder))
                 raise

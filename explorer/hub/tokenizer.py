@@ -12,13 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tokenizers
-from jaxtyping import Int32, Integer
 from numpy import ndarray
 from tokenizers import decoders
 
+from explorer.array_types import Int32, Integer
 from explorer.errors import InvalidSetting, shorten
+from explorer.lazy_libraries import np
 from explorer.tokenization.characters import check_ids
 from explorer.tokenization.pipeline import check_characters
 from explorer.tokenization.subwords import readable_bytes

@@ -30,7 +30,8 @@ from explorer.inspection.seq2seq import decoding as translation
 from explorer.inspection.transformer import cost_formulas, depth, induction, positions, softmax_scaling
 from explorer.inspection.words import negation_sentences, word_vectors
 from explorer.lazy_libraries import np, torch
-from explorer.lessons.measure import MEASURES, Limits, Measure, Setting, Values, check_choice, lesson_measure
+from explorer.lessons.measure import MEASURES as MEASURES
+from explorer.lessons.measure import Limits, Measure, Setting, Values, check_choice, lesson_measure
 from explorer.model import run_model
 from explorer.run_store import store
 from explorer.tasks import recall

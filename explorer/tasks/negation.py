@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from jaxtyping import Float, Int
-
+from explorer.array_types import Float, Int
 from explorer.lazy_libraries import torch
 from explorer.models.settings import setting
 from explorer.tasks.text.config import SHA256_PATTERN

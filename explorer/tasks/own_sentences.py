@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
-from jaxtyping import Int
-
+from explorer.array_types import Int
 from explorer.byte_cache import Once
 from explorer.errors import DamagedRun, InvalidSetting
 from explorer.lazy_libraries import torch

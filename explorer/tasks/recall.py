@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from jaxtyping import Int
-
+from explorer.array_types import Int
 from explorer.lazy_libraries import torch
 from explorer.models.settings import setting
 from explorer.seeds import generator

@@ -19,8 +19,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from jaxtyping import Bool, Float, Int
-
+from explorer.array_types import Bool, Float, Int
 from explorer.byte_cache import Once
 from explorer.errors import TextError
 from explorer.lazy_libraries import np, torch

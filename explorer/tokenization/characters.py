@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pydantic
-from jaxtyping import Int, Int32, Integer, UInt32
 from numpy import ndarray
 
+from explorer.array_types import Int, Int32, Integer, UInt32
 from explorer.errors import TextError
 
 

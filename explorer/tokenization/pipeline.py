@@ -16,10 +16,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 import pydantic
 import tokenizers
-from jaxtyping import Int, Int32, Integer
 from numpy import ndarray
 from tokenizers import trainers
 
+from explorer.array_types import Int, Int32, Integer
 from explorer.errors import InvalidSetting, TextError
 from explorer.tokenization.characters import check_ids, code_points
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import tokenizers
-from jaxtyping import Int
 from numpy import ndarray
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
+from explorer.array_types import Int
 from explorer.tokenization.characters import count_characters
 from explorer.tokenization.pipeline import MAX_TOKEN_LENGTH, Pipeline, check_characters, split_at_word_ends
 

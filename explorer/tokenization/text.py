@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import pydantic
-from jaxtyping import Int32, Integer
 from numpy import ndarray
 
+from explorer.array_types import Int32, Integer
 from explorer.errors import DamagedRun, InvalidSetting, TextError, shorten
 from explorer.tokenization.characters import Characters
 from explorer.tokenization.pipeline import Pipeline

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 import tokenizers
-from jaxtyping import Int
 from numpy import ndarray
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 
+from explorer.array_types import Int
 from explorer.tokenization.pipeline import MAX_TOKEN_LENGTH, Pipeline
 from explorer.tokenization.words import APOSTROPHES, DOTTED_I, HYPHENS, INVISIBLE, QUOTES, fold_variants
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from jaxtyping import Int
-
+from explorer.array_types import Int
 from explorer.byte_cache import Once
 from explorer.errors import TextError
 from explorer.lazy_libraries import torch

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from jaxtyping import Bool, Float
-
+from explorer.array_types import Bool, Float
 from explorer.lazy_libraries import torch
 from explorer.seeds import generator
 from explorer.tasks.sequence_labelling.config import PAD, LabellingConfig

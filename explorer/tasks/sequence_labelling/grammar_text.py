@@ -13,8 +13,7 @@ import random
 from dataclasses import dataclass
 from functools import lru_cache
 
-from jaxtyping import Int
-
+from explorer.array_types import Int
 from explorer.lazy_libraries import torch
 from explorer.models.settings import setting
 from explorer.seeds import generator

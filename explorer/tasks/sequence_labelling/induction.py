@@ -15,8 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxtyping import Bool, Float, Int
-
+from explorer.array_types import Bool, Float, Int
 from explorer.lazy_libraries import torch
 from explorer.models import taps
 from explorer.models.settings import setting

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jaxtyping import Float
-
+from explorer.array_types import Float
 from explorer.lazy_libraries import torch
 from explorer.seeds import generator
 from explorer.tasks.sequence_labelling.homographs import (

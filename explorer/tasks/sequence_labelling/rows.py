@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from jaxtyping import Bool, Float, Int
-
+from explorer.array_types import Bool, Float, Int
 from explorer.lazy_libraries import torch
 
 
