@@ -445,7 +445,7 @@ class Run:
 
         step, seed: by default the last step and the first seed. The module is a copy: changing it changes nothing else.
         """
-        return self._model.loaded(self._check_step(step)).single_replica(self._index(seed))
+        return self._model.load_replicas(self._check_step(step)).single_replica(self._index(seed))
 
     def weights(self, step: int | None = None) -> dict[str, ndarray]:
         """Return the weights after a step (by default the last), by name, each with the seeds as its first axis."""

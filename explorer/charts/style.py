@@ -58,19 +58,6 @@ def end_label(text: str, x: float, y: float, size: int = 15, colour: str = INK) 
     return annotation(text, x, y, font={"size": size, "color": colour}, **place)
 
 
-def line_end_labels(ends: Sequence[tuple[str, str, bool, float | None]]) -> list[dict[str, Any]]:
-    """Return the names of lines that end at the right edge, as labels of their ends.
-
-    `ends`: for each line its name, its colour, whether its dots are hollow, and its height as a share of the figure;
-    a line without a height has no label.
-    """
-    return [
-        end_label(f'<span style="color:{css_colour(colour)}">{"○" if hollow else "●"}</span> {name}', 1.0, end, 14)
-        for name, colour, hollow, end in ends
-        if end is not None
-    ]
-
-
 def line_trace(
     x: Numbers, y: Numbers, name: str, colour: str, dash: str | None = None, width: int | float = 3
 ) -> dict[str, Any]:
@@ -98,33 +85,6 @@ def band(
     return [lower, {**upper, "fill": "tonexty"}]
 
 
-def line_with_dots(
-    name: str, colour: str, dash: str, x: Iterable[int | float], y: Iterable[float], hollow: bool = False
-) -> dict[str, Any]:
-    """Return a line with a dot for each measured number.
-
-    name, colour, dash: of the line
-    x, y: the points; NaN where nothing was measured
-    hollow: whether the dots are hollow
-    """
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": list(x),
-        "y": [round_significant(value) for value in y],
-        "line": {"width": 2.5, "color": css_colour(colour), "dash": dash},
-        "marker": {
-            "size": 7,
-            "color": PAGE if hollow else css_colour(colour),
-            "line": {"width": 2 if hollow else 0, "color": css_colour(colour)},
-        },
-        "cliponaxis": False,
-        "connectgaps": True,  # the line continues over missing measurements; only measurements have dots
-        "hoverinfo": "skip",
-        "name": name,
-    }
-
-
 def round_values(values: Iterable[SupportsFloat]) -> list[float]:
     """Return numbers with four decimals, which keeps the figure small."""
     return [round(float(v), 4) for v in values]
@@ -143,25 +103,6 @@ def power_of_ten(power: int) -> str:
 def labelled_ticks(labels: Sequence[str]) -> dict[str, Any]:
     """Return axis settings with labels at 0, 1, 2 …; labels may repeat, as tokens do."""
     return {"tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": [escape_markup(t) for t in labels]}
-
-
-def heatmap(shares: Iterable[Iterable[SupportsFloat]], name: str) -> dict[str, Any]:
-    """Return a heat map of values from 0 to 1; NaN has no tile."""
-    rows = [[None if math.isnan(float(share)) else round(float(share), 4) for share in row] for row in shares]
-    return {
-        "type": "heatmap",
-        "z": rows,
-        "x": list(range(len(rows[0]))),
-        "y": list(range(len(rows))),
-        "texttemplate": "%{text}",
-        "zmin": 0,
-        "zmax": 1,
-        "xgap": 2,
-        "ygap": 2,
-        "showscale": False,
-        "autocolorscale": True,
-        "name": name,
-    }
 
 
 def show_whitespace(token: str) -> str:

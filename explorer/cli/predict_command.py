@@ -57,7 +57,7 @@ def predict(
         if isinstance(task, DatesConfig) and (why := parse_date(sentence).error):
             print(why, file=sys.stderr)
         return _print_translation(found, model.seeds, as_json)
-    probabilities = _rounded(found)
+    probabilities = _outcome_probabilities(found)
     if not as_json:
         if found.unread:
             print(found.unread, file=sys.stderr)
@@ -69,7 +69,7 @@ def predict(
     print_json({"kind": "prediction", **answer, "probabilities": probabilities, **unread})
 
 
-def _rounded(found: predictions.Distribution) -> dict[str, float | None]:
+def _outcome_probabilities(found: predictions.Distribution) -> dict[str, float | None]:
     """Return the probability of each outcome, averaged over the seeds."""
     mean = found.probabilities.mean(axis=0)
     return {name: round_or_none(share) for name, share in zip(found.outcomes, mean, strict=True)}
@@ -136,7 +136,7 @@ def _predict_with_real_model(name: str, text: str, as_json: bool) -> None:
             print(f"{answer['target']}  {answer['probability']:.3f}")
         return
     for each in found:
-        rounded = _rounded(each)
+        rounded = _outcome_probabilities(each)
         best = np.argsort(-each.probabilities[0], kind="stable")[:_SHOWN]
         probabilities = {each.outcomes[i]: rounded[each.outcomes[i]] for i in best}
         if as_json:

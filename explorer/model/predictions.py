@@ -89,7 +89,7 @@ def predict(model: RunModel, text: str, step: int | None = None, replicas: Seque
         vocabulary = model.language.vocabulary
         words, unread = vocabulary.split(text), vocabulary.read(text).describe_unread()
         tokens = sentence_tokens(words, evaluation_length(task), vocabulary)
-        shares = class_probabilities(model.loaded(step), words)[chosen]
+        shares = class_probabilities(model.load_replicas(step), words)[chosen]
         return Distribution("label", model.outcomes, shares, tokens, unread)
     if isinstance(task, RecallConfig):
         rows = recall_ids(task, text)
@@ -97,10 +97,10 @@ def predict(model: RunModel, text: str, step: int | None = None, replicas: Seque
         if model.config.replicas > 1:
             rows = rows.expand(model.config.replicas, *rows.shape)
         with torch.inference_mode():
-            shares = model.loaded(step).stack(rows).softmax(dim=-1).view(model.config.replicas, -1).numpy()
+            shares = model.load_replicas(step).stack(rows).softmax(dim=-1).view(model.config.replicas, -1).numpy()
         return Distribution("symbol", ALPHABET[: task.symbols], shares[chosen], tokens)
     if isinstance(task, LabellingConfig):
-        return predict_positions(model.loaded(step), task, parse_row(task, text), chosen)
+        return predict_positions(model.load_replicas(step), task, parse_row(task, text), chosen)
     if isinstance(task, TRANSLATION_CONFIGS):
         source = source_ids(task, text)
         outputs = tuple(_write_output(model.module(replica, step), task, source) for replica in chosen)

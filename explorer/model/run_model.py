@@ -77,7 +77,7 @@ class RunModel(Model):
 
     # ---- its weights
 
-    def loaded(self, step: int | None = None) -> load_model.LoadedModel:
+    def load_replicas(self, step: int | None = None) -> load_model.LoadedModel:
         """Return the models of all seeds, which are shared and must not be changed. Raises DamagedRun."""
         if self._loaded is None or self._loaded[0] != step:
             self._loaded = step, load_model.shared_model(self.run, step)
@@ -86,7 +86,7 @@ class RunModel(Model):
     def module(self, replica: int = 0, step: int | None = None) -> nn.Module:
         if isinstance(self.run, StoredRun):
             return load_model.shared_replica(self.run, replica, step)
-        return self.loaded(step).single_replica(replica)
+        return self.load_replicas(step).single_replica(replica)
 
     @property
     def steps(self) -> list[int]:

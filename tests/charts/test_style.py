@@ -15,8 +15,6 @@ from explorer.charts.style import (
     css_colour,
     end_label,
     escape_markup,
-    line_end_labels,
-    line_with_dots,
     power_of_ten,
 )
 from tests.charts.test_charts import CHARTS
@@ -80,18 +78,3 @@ def test_css_colour_escape_markup_and_power_of_ten() -> None:
 
 def test_an_end_label_stays_inside_the_axes() -> None:
     assert [end_label("a", 1.0, y)["y"] for y in (0.5, 1.4, -0.1, float("nan"))] == [0.5, 1.0, 0.0, 1.0]
-
-
-def test_line_end_labels_skip_lines_without_a_number() -> None:
-    first, second = line_end_labels(
-        [("a", "--m-gru", False, 0.5), ("b", "--m-rnn", True, 0.4), ("c", "--ink", False, None)]
-    )
-    assert (first["y"], second["y"]) == (0.5, 0.4)
-    assert "●" in first["text"] and "var(--m-gru)" in first["text"] and "○" in second["text"]
-
-
-def test_dots_are_measured_numbers() -> None:
-    line = line_with_dots("a", "--m-gru", "solid", [1, 2, 3], [0.5, float("nan"), 2.0])
-    assert line["y"] == [0.5, None, 2.0] and line["marker"]["color"] == "var(--m-gru)"
-    hollow = line_with_dots("a", "--m-gru", "solid", [1], [0.5], hollow=True)["marker"]
-    assert (hollow["color"], hollow["line"]["width"]) == ("var(--page)", 2)

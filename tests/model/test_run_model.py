@@ -37,7 +37,12 @@ def test_facts_follow_from_the_configuration(name: str, facts: tuple[str, str, i
 
 def test_a_step_is_loaded_once_and_a_seed_is_shared() -> None:
     model = model_of("text-through-training")
-    assert model.loaded(8) is model.loaded(8) is model_of("text-through-training").loaded(8) is not model.loaded(16)
+    assert (
+        model.load_replicas(8)
+        is model.load_replicas(8)
+        is model_of("text-through-training").load_replicas(8)
+        is not model.load_replicas(16)
+    )
     assert model.module(step=8) is model_of("text-through-training").module(step=8)
 
 

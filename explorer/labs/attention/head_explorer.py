@@ -158,7 +158,7 @@ def component_data(
 
 def _snapshot_data(stored_model: Model, state: AttentionState, token: str) -> dict[str, object] | None:
     """Return the steps of the training slider; None if the run has too few snapshots."""
-    unchanged = state.computed(ablated=False)
+    unchanged = state.computation_settings(ablated=False)
     steps = select_snapshots(stored_model, len(tokenize_text(stored_model, unchanged).ids), state.step)
     if not steps:
         return None

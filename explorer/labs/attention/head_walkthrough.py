@@ -25,7 +25,7 @@ def section(session: ui.PageSession[AttentionState], stored_model: Model) -> Non
     state = session.state
     ui.show(
         "gaze-inside",
-        ui.Call(compute_head, stored_model, state.computed("layer", "head")),
+        ui.Call(compute_head, stored_model, state.computation_settings("layer", "head")),
         head_view,
         stored_model,
         state,

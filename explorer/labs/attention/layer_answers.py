@@ -33,7 +33,7 @@ def section(state: AttentionState, stored_model: Model) -> None:
         )
     ui.show(
         "gaze-layers",
-        ui.Call(compute_layers, stored_model, state.computed()),
+        ui.Call(compute_layers, stored_model, state.computation_settings()),
         layers_view,
         stored_model,
         state.at,

@@ -34,7 +34,7 @@ def section(state: AttentionState, stored_model: Model) -> None:
     )
     ui.show(
         "gaze-attribution",
-        ui.Call(attribute_answer, stored_model, state.computed("at", "answer", "contrast", ablated=False)),
+        ui.Call(attribute_answer, stored_model, state.computation_settings("at", "answer", "contrast", ablated=False)),
         attribution_view,
         stored_model,
         bool(state.answer or state.contrast),

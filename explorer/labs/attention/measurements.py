@@ -52,7 +52,7 @@ def query_position(stored_model: Model, at: int | None, tokens: Sequence[str]) -
 
 def reading_call(stored_model: Model, state: AttentionState) -> Call[AttentionReading]:
     """Return the call that reads the text: several sections show it."""
-    return Call(compute_reading, stored_model, state.computed())
+    return Call(compute_reading, stored_model, state.computation_settings())
 
 
 def compute_reading(stored_model: Model, state: AttentionState) -> AttentionReading:

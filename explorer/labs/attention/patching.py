@@ -168,7 +168,7 @@ def describe_pair(first: str, changed: str) -> str:
 
 def patching_call(stored_model: Model, state: AttentionState) -> ui.Call[PatchedTexts]:
     """Return the call that patches every state of the model without ablations."""
-    unchanged = state.computed("at", "answer", "contrast", ablated=False)
+    unchanged = state.computation_settings("at", "answer", "contrast", ablated=False)
     return ui.Call(compute_patching, stored_model, unchanged, changed_text(state, stored_model))
 
 

@@ -66,7 +66,7 @@ class AttentionState(PageState):
         """Whether any part of the model is ablated."""
         return bool(self.off or self.flat or self.unmasked or self.unplaced)
 
-    def computed(self, *more: str, ablated: bool = True) -> AttentionState:
+    def computation_settings(self, *more: str, ablated: bool = True) -> AttentionState:
         """Return the state with only what a forward pass depends on, and the fields of these names, for a `Call`.
 
         ablated: whether the ablation is kept

@@ -257,12 +257,12 @@ def readings_view(document: ui.Document, results: Mapping[str, Any], configs: Se
 def shared_span(readings: Sequence[Reading]) -> tuple[float, float]:
     """Return one y range for all models; the lines of the n-gram count unless they would make the axis too long."""
 
-    def settled(course: dynamic_evaluation.RunningLoss, reading: Reading) -> Float[ndarray, " _"]:
+    def late_losses(course: dynamic_evaluation.RunningLoss, reading: Reading) -> Float[ndarray, " _"]:
         late: Float[ndarray, " _"] = course.losses[course.tokens >= _WARM_UP * course.tokens[-1]] * reading.bits
         return late
 
-    courses = [settled(course, each) for each in readings for course in (each.found.dynamic, each.found.static)]
-    ngrams = [settled(course, r) for r in readings if r.ngram for course in (r.ngram.static, r.ngram.cached)]
+    courses = [late_losses(course, each) for each in readings for course in (each.found.dynamic, each.found.static)]
+    ngrams = [late_losses(course, r) for r in readings if r.ngram for course in (r.ngram.static, r.ngram.cached)]
     values, every = np.concatenate(courses), np.concatenate([*courses, *ngrams])
     if np.ptp(every) <= _MAX_AXIS_GROWTH * np.ptp(values):
         values = every

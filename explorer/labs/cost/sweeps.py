@@ -61,11 +61,11 @@ def _request_measurements(state: CostState) -> None:
 def sweep_section(state: CostState, sweep: Sweep) -> None:
     """Draw one sweep: at once with what has been measured before; a requested measurement replaces it part by part."""
     points = {part: (part, state.sizes(sweep, part)) for part in PARTS}
-    latest = ui.Call(_stored, tuple((part, measurements.find_latest(each)) for part, each in points.items()))
+    latest = ui.Call(_latest_by_part, tuple((part, measurements.find_latest(each)) for part, each in points.items()))
     background.submit(latest.key, latest, "quick")  # it does not wait for what is being timed
     ui.show_each(
         f"cost-{sweep}",
-        {"stored": latest, **_requested(points)},
+        {"stored": latest, **_requested_calls(points)},
         sweep_view,
         state,
         sweep,
@@ -76,11 +76,11 @@ def sweep_section(state: CostState, sweep: Sweep) -> None:
     )
 
 
-def _stored(latest: tuple[tuple[str, Measurement], ...]) -> Latest:
+def _latest_by_part(latest: tuple[tuple[str, Measurement], ...]) -> Latest:
     return dict(latest)
 
 
-def _requested(points: Mapping[str, Points]) -> dict[str, ui.Call[Latest]]:
+def _requested_calls(points: Mapping[str, Points]) -> dict[str, ui.Call[Latest]]:
     """Return the requested measurements that are neither finished nor cancelled, by part."""
     submitted = background.results()
     calls: dict[str, ui.Call[Latest]] = {}

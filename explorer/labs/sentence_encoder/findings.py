@@ -67,7 +67,7 @@ def controls_finding(trained: tuple[Any, Any], untrained: tuple[Any, Any], alone
     }
     found = compare_with_best(gaps, paired=False)
     return (
-        "Compared is how far the similarity within one sense lies above that between both senses, at the last layer. "
+        "The measure is by how much the similarity within one sense exceeds that between senses, at the last layer. "
         f"{comparison_finding(found, digits=2)} {comparison_note(found)}"
     ).strip()
 

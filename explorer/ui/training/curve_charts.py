@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float
@@ -48,10 +48,9 @@ def variant_line(
     variant: ModelVariant,
     x: Float[ndarray, " points"],
     values: Float[ndarray, "points 3"],
-    dots: Literal["", "filled", "hollow"] = "",
 ) -> Line:
     """Return the line of a variant through middle, lowest and highest values, as `median_and_range` returns them."""
-    return Line(variant.label, variant.words, variant.colour, variant.dash, x, values, dots)
+    return Line(variant.label, variant.words, variant.colour, variant.dash, x, values)
 
 
 def metric_lines(curves_by_variant: VariantCurves, metric: str) -> list[Line]:

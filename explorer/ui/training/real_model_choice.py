@@ -35,8 +35,3 @@ def choose_real_model(session: PageSession[Any], need: Need) -> ModelCard | None
         bind_widget(session, "real", st.selectbox, shown=name, options=options, width=330)
     st.caption(escape_markdown(model.summary))
     return model.card
-
-
-def card_key(card: ModelCard) -> tuple[str, str]:
-    """Return what identifies the weights of a model in the key of a result."""
-    return card.name, card.fingerprint

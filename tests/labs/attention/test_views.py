@@ -70,5 +70,5 @@ def test_the_answers_to_both_texts_are_drawn_beside_the_patched_one() -> None:
 
 def test_what_is_computed_depends_on_the_text_the_seed_and_the_ablation_only() -> None:
     state = AttentionState(say="a", seed=1, step=3, layer=2, off=("0.1",), view="matrix", answer="x")
-    assert state.computed() == AttentionState(say="a", seed=1, step=3, off=("0.1",))
-    assert state.computed("layer", ablated=False) == AttentionState(say="a", seed=1, step=3, layer=2)
+    assert state.computation_settings() == AttentionState(say="a", seed=1, step=3, off=("0.1",))
+    assert state.computation_settings("layer", ablated=False) == AttentionState(say="a", seed=1, step=3, layer=2)
