@@ -146,7 +146,7 @@ def test_waiting_and_running_trainings_survive_the_controller(make_service: Call
     service = make_service()
     configs = [short_config("rnn", seed=seed, **LONG) for seed in (1, 2, 3)]  # one of them waits
     jobs = [service.submit(config, "ada") for config in configs]
-    wait(lambda: sum(has_begun(job) for job in jobs) == 2)
+    wait(lambda: sum(has_begun(job) for job in jobs) >= 2)  # all three if the first one ended before the second began
     (controller,) = processes("Controller")
     controller.kill()
     wait_for_end(*jobs)

@@ -132,6 +132,7 @@ def test_a_leaky_score_is_hollow_and_what_cannot_be_measured_has_no_chart() -> N
     assert [block["kind"] for block in document.blocks] == ["finding", "text", "caption"]
 
 
+@needs.tiny_shakespeare
 def test_lines_by_vocabulary_are_thinned_where_they_are_straight() -> None:
     tokenizers, document = train_tokenizers(TextConfig(corpus="tinyshakespeare")), Document()
     sizes_view(document, tokenizers, 500)
