@@ -20,8 +20,8 @@ from explorer.api.arguments import (
     require_texts,
     require_whole_number,
 )
-from explorer.api.output_files import write_new_file
 from explorer.api.progress import train_config
+from explorer.atomic_files import write_new_file
 from explorer.catalogue import task_row
 from explorer.csv_files import to_csv_file
 from explorer.environment import environment
@@ -507,8 +507,9 @@ class Run:
         contents = self._exported_files(file)
         beside = file.with_suffix(".safetensors")
         if beside in contents and not (beside.is_file() and beside.read_bytes() == contents[beside]):
-            write_new_file(beside, contents[beside], force)
-        return write_new_file(file, contents[file], force)
+            write_new_file(beside, contents[beside], force, "force=True")
+        write_new_file(file, contents[file], force, "force=True")
+        return file
 
     def url(self, server: str = "http://localhost:8501") -> str:
         """Return the address of the stored run in the app, which runs at `server`. Raises InvalidSetting in memory."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from explorer.api.arguments import (
-    describe_file_error,
     require_flag,
     require_settings,
     require_text,
@@ -15,6 +14,7 @@ from explorer.api.arguments import (
 )
 from explorer.api.progress import train_config
 from explorer.api.run import Run
+from explorer.atomic_files import describe_file_error
 from explorer.catalogue import task_row
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns

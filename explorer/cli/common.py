@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from explorer import catalogue
+from explorer.atomic_files import describe_file_error
 from explorer.cli import completion
 from explorer.cli.program import program_name
 from explorer.errors import InvalidSetting, shorten
@@ -19,47 +19,35 @@ from explorer.tasks.text import corpora
 from explorer.training.comparability import describe_tokens, loss_context
 from explorer.training.config import RunConfig
 
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print one JSON object per line on standard output. Each has a “kind”."),
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite a file or run that exists.")]
+
+def option(metavar: str, help: str, complete: Callable[..., Any] | None = None, name: str = "", **more: Any) -> Any:
+    """Return the declaration of an option; its name is by default that of the parameter."""
+    return typer.Option(*([name] if name else []), metavar=metavar, help=help, autocompletion=complete, **more)
+
+
+def argument(metavar: str, help: str, complete: Callable[..., Any] | None = None) -> Any:
+    """Return the declaration of an argument."""
+    return typer.Argument(metavar=metavar, help=help, autocompletion=complete, show_default=False)
+
+
+def flag(name: str, help: str) -> Any:
+    """Return the declaration of an option without a value; `name` may have two forms: --halving/--no-halving."""
+    return typer.Option(name, help=help)
+
+
+Json = Annotated[bool, flag("--json", "Print one JSON object per line on standard output. Each has a “kind”.")]
+Force = Annotated[bool, flag("--force", "Overwrite a file or run that exists.")]
 Run = Annotated[
-    str,
-    typer.Argument(
-        metavar="RUN",
-        help="Name of an included run, key of a run of this machine, or a run folder.",
-        autocompletion=completion.runs,
-        show_default=False,
-    ),
+    str, argument("RUN", "Name of an included run, key of a run of this machine, or a run folder.", completion.runs)
 ]
-TrainedTask = Annotated[
-    str,
-    typer.Option(
-        "--task",
-        metavar="TASK",
-        help=f"Task to train on: {', '.join(catalogue.TASKS)}.",
-        autocompletion=completion.tasks,
-        show_default=False,
-    ),
-]
-TrainedModel = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        metavar="MODEL",
-        help=f"Model to train: {', '.join(catalogue.MODELS)}.",
-        autocompletion=completion.models,
-        show_default=False,
-    ),
-]
+TrainedTask = Annotated[str, option("TASK", f"Task to train on: {', '.join(catalogue.TASKS)}.", completion.tasks)]
+TrainedModel = Annotated[str, option("MODEL", f"Model to train: {', '.join(catalogue.MODELS)}.", completion.models)]
 RunOrRealModel = Annotated[
     str,
-    typer.Argument(
-        metavar="RUN",
-        help="Name of an included run, key of a run of this machine, or a run folder; or hub:NAME, an open real model.",
-        autocompletion=completion.runs_and_real_models,
-        show_default=False,
+    argument(
+        "RUN",
+        "Name of an included run, key of a run of this machine, or a run folder; or hub:NAME, an open real model.",
+        completion.runs_and_real_models,
     ),
 ]
 
@@ -86,33 +74,6 @@ def stored_run(run: str, task: str = "") -> store.StoredRun:
     return found
 
 
-def check_new_file(file: Path, force: bool) -> None:
-    """Raise InvalidSetting if a file exists and may not be overwritten, or if it cannot be written."""
-    try:
-        if file.is_dir():
-            raise InvalidSetting(f"{file} is a folder. Give the name of a file.")
-        if file.exists() and not force:
-            raise InvalidSetting(f"{file} exists. Give another name, or --force to overwrite it.")
-        if not file.parent.is_dir():
-            raise InvalidSetting(
-                f"{file} cannot be written: there is no folder {file.parent}. Make it first, or give another."
-            )
-        if not os.access(file if file.exists() else file.parent, os.W_OK):
-            raise InvalidSetting(f"{file} cannot be written: permission denied. Give another file.")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no file name"
-        raise InvalidSetting(f"{shorten(file)} cannot be written: {reason}. Give another file.") from error
-
-
-def write_new_file(file: Path, content: bytes, force: bool) -> None:
-    """Write a file. Raises InvalidSetting if it exists and may not be overwritten, or if it cannot be written."""
-    check_new_file(file, force)
-    try:
-        file.write_bytes(content)
-    except OSError as error:
-        raise InvalidSetting(f"{file} cannot be written: {error.strerror}. Give another file.") from error
-
-
 def split_settings(settings: Iterable[str], example: str) -> Iterator[tuple[str, str]]:
     """Return the key and the value of every --set.
 
@@ -133,8 +94,9 @@ def keep_text_file(given: str) -> str:
     try:
         content = file.read_bytes() if file.is_file() else None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no file name"
-        raise InvalidSetting(f"“{shorten(given)}” cannot be read: {reason}. Give another file.") from error
+        raise InvalidSetting(
+            f"“{shorten(given)}” cannot be read: {describe_file_error(error)}. Give another file."
+        ) from error
     return "" if content is None else corpora.store_file(content, file.name)
 
 

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from explorer.cli.common import Force, Json, RunOrRealModel, check_new_file, stored_run
+from explorer.atomic_files import check_new_file
+from explorer.cli.common import Force, Json, RunOrRealModel, argument, option, stored_run
 from explorer.cli.program import print_json
 from explorer.cli.tables import head_rows, print_rows, round_or_none, visible_token, write_arrays
 from explorer.errors import InvalidSetting
@@ -28,18 +27,12 @@ from explorer.visible_text import escape_invisible
 
 def inspect(
     run: RunOrRealModel,
-    text: Annotated[str, typer.Argument(metavar="INPUT", help="Input of the model.")],
+    text: Annotated[str, argument("INPUT", "Input of the model.")],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write all intermediate values of the forward pass to this npz file, by tap name."
-        ),
+        Path | None, option("FILE", "Write all intermediate values of the forward pass to this npz file, by tap name.")
     ] = None,
-    replica: Annotated[int, typer.Option(metavar="NUMBER", help="Index of the seed, counted from 0.")] = 0,
-    step: Annotated[
-        int | None,
-        typer.Option(metavar="STEP", help="Training step of the weights. Default: the last.", show_default=False),
-    ] = None,
+    replica: Annotated[int, option("NUMBER", "Index of the seed, counted from 0.")] = 0,
+    step: Annotated[int | None, option("STEP", "Training step of the weights. Default: the last.")] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:

@@ -7,16 +7,7 @@ import sys
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
-from explorer.cli.common import (
-    Json,
-    Run,
-    RunOrRealModel,
-    check_same_text,
-    print_metrics,
-    stored_run,
-)
+from explorer.cli.common import Json, Run, RunOrRealModel, check_same_text, flag, option, print_metrics, stored_run
 from explorer.cli.program import print_json
 from explorer.experiments import trimming
 from explorer.generation import generate as generate_texts
@@ -32,7 +23,7 @@ from explorer.training.config import validate
 
 def evaluate(
     run: Run,
-    corpus: Annotated[str, typer.Option(metavar="FILE", help="The training text of a run on your own text.")] = "",
+    corpus: Annotated[str, option("FILE", "The training text of a run on your own text.")] = "",
     as_json: Json = False,
 ) -> None:
     """Evaluate a run again and compare the metrics with its card."""
@@ -69,32 +60,21 @@ _NO_PROMPT = "\n"  # a model that does not know it starts from nothing
 
 def generate(
     run: RunOrRealModel,
-    prompt: Annotated[
-        str, typer.Option(metavar="TEXT", help="Text to continue.", show_default="a line break")
-    ] = _NO_PROMPT,
-    tokens: Annotated[
-        int, typer.Option(metavar="COUNT", min=1, max=10_000, help="Number of tokens to generate.")
-    ] = 200,
+    prompt: Annotated[str, option("TEXT", "Text to continue.", show_default="a line break")] = _NO_PROMPT,
+    tokens: Annotated[int, option("COUNT", "Number of tokens to generate.", min=1, max=10_000)] = 200,
     temperature: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER", help="Divide the logits by this number; 0 always chooses the most likely token."
-        ),
+        str | None, option("NUMBER", "Divide the logits by this number; 0 always chooses the most likely token.")
     ] = None,
-    top_k: Annotated[
-        str | None, typer.Option(metavar="COUNT", help="Sample from this many most likely tokens.")
-    ] = None,
+    top_k: Annotated[str | None, option("COUNT", "Sample from this many most likely tokens.")] = None,
     top_p: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Sample from the most likely tokens that together reach this probability."),
+        str | None, option("SHARE", "Sample from the most likely tokens that together reach this probability.")
     ] = None,
     min_p: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Sample from tokens with at least this share of the highest probability."),
+        str | None, option("SHARE", "Sample from tokens with at least this share of the highest probability.")
     ] = None,
-    greedy: Annotated[bool, typer.Option("--greedy", help="The same as --temperature 0.")] = False,
-    seed: Annotated[str | None, typer.Option(metavar="NUMBER", help="Seed of the sampling noise.")] = None,
-    samples: Annotated[int, typer.Option(metavar="COUNT", min=1, max=64, help="Number of texts to generate.")] = 1,
+    greedy: Annotated[bool, flag("--greedy", "The same as --temperature 0.")] = False,
+    seed: Annotated[str | None, option("NUMBER", "Seed of the sampling noise.")] = None,
+    samples: Annotated[int, option("COUNT", "Number of texts to generate.", min=1, max=64)] = 1,
     as_json: Json = False,
 ) -> None:
     """Generate text with a language model."""

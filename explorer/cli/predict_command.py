@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
-import typer
-
 from explorer.catalogue import task_row
-from explorer.cli.common import Json, RunOrRealModel, stored_run
+from explorer.cli.common import Json, RunOrRealModel, argument, stored_run
 from explorer.cli.program import print_json
 from explorer.cli.tables import round_or_none, visible_token
 from explorer.errors import InvalidSetting
@@ -28,9 +26,7 @@ _SHOWN = 10  # most probable tokens of a real model
 
 def predict(
     run: RunOrRealModel,
-    sentence: Annotated[
-        str, typer.Argument(metavar="INPUT", help="A sentence, a sequence of symbols, or a source to translate.")
-    ],
+    sentence: Annotated[str, argument("INPUT", "A sentence, a sequence of symbols, or a source to translate.")],
     as_json: Json = False,
 ) -> None:
     """Print what the model of a run predicts for an input.

@@ -115,6 +115,14 @@ def print_json(message: Mapping[str, Any]) -> None:
     print(line, flush=True)
 
 
+def print_result(as_json: bool, text: str, **message: Any) -> None:
+    """Print what a command has done: a text, or the message as JSON."""
+    if as_json:
+        print_json(message)
+    else:
+        print(text)
+
+
 def _describe(error: LineageError) -> str:
     advice = ["On the command line, give its file with --corpus FILE."] if isinstance(error, NeedsText) else []
     return " ".join((str(error), *getattr(error, "__notes__", ()), *advice))

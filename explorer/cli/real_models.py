@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
-import typer
-
 from explorer.cli import completion
-from explorer.cli.common import Json
+from explorer.cli.common import Json, argument, flag, option
 from explorer.cli.program import print_json, program_name
 from explorer.cli.tables import print_columns, print_wrapped
 from explorer.errors import InvalidSetting
@@ -29,26 +27,17 @@ _CLEAR_LINE = "\r\x1b[K"
 def open_model(
     model: Annotated[
         str,
-        typer.Argument(
-            metavar="MODEL",
-            help="Name of a model of the allow list, or a folder. Without it, the models are listed.",
-            autocompletion=completion.allowed_models,
-            show_default=False,
+        argument(
+            "MODEL",
+            "Name of a model of the allow list, or a folder. Without it, the models are listed.",
+            completion.allowed_models,
         ),
     ] = "",
-    name: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Name of the opened model, if not that of its source.", show_default=False),
-    ] = "",
+    name: Annotated[str, option("NAME", "Name of the opened model, if not that of its source.")] = "",
     revision: Annotated[
-        str,
-        typer.Option(
-            metavar="REVISION",
-            help="Commit, tag or branch to download, if not the one of the allow list.",
-            show_default=False,
-        ),
+        str, option("REVISION", "Commit, tag or branch to download, if not the one of the allow list.")
     ] = "",
-    offline: Annotated[bool, typer.Option("--offline", help="Use only what is on this machine.")] = False,
+    offline: Annotated[bool, flag("--offline", "Use only what is on this machine.")] = False,
     as_json: Json = False,
 ) -> None:
     """Open a real pretrained model, or list the models that are open.
@@ -79,10 +68,7 @@ def open_model(
 
 
 def close_models(
-    names: Annotated[
-        list[str],
-        typer.Argument(metavar="NAME", help="Names of opened models.", autocompletion=completion.opened_models),
-    ],
+    names: Annotated[list[str], argument("NAME", "Names of opened models.", completion.opened_models)],
     as_json: Json = False,
 ) -> None:
     """Close opened real models. Their files stay where they are."""

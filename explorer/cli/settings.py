@@ -5,40 +5,19 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Annotated
 
-import typer
-
 from explorer.catalogue import MODELS, TASKS, models_of
 from explorer.cli import completion
-from explorer.cli.common import Json
+from explorer.cli.common import Json, option
 from explorer.cli.program import print_json, program_name
 from explorer.cli.setting_rows import SettingRow, setting_rows
 from explorer.cli.tables import output_width, print_wrapped
 
 
 def settings(
-    task: Annotated[
-        str,
-        typer.Option(
-            metavar="TASK", help="Task whose settings are listed.", autocompletion=completion.tasks, show_default=False
-        ),
-    ] = "",
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help="Model whose settings are listed.",
-            autocompletion=completion.models,
-            show_default=False,
-        ),
-    ] = "",
+    task: Annotated[str, option("TASK", "Task whose settings are listed.", completion.tasks)] = "",
+    model: Annotated[str, option("MODEL", "Model whose settings are listed.", completion.models)] = "",
     preset: Annotated[
-        str,
-        typer.Option(
-            metavar="PRESET",
-            help="Preset whose values are listed as the defaults.",
-            autocompletion=completion.presets,
-            show_default=False,
-        ),
+        str, option("PRESET", "Preset whose values are listed as the defaults.", completion.presets)
     ] = "",
     as_json: Json = False,
 ) -> None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from explorer.atomic_files import check_new_file, write_new_file
 from explorer.cli import completion, interruption
-from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, check_new_file, split_settings, write_new_file
+from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, flag, option, split_settings
 from explorer.cli.program import INTERRUPTED, SIGNAL_EXIT, print_json, program_name
 from explorer.cli.tables import print_columns, print_wrapped
 from explorer.cli.training import corpus_settings
@@ -38,44 +39,28 @@ def sweep(
     model: TrainedModel = "",
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUES",
-            help="A setting and its values: learning_rate=1e-3,3e-3. For a random search also a range, LOW:HIGH or "
+        option(
+            "KEY=VALUES",
+            "A setting and its values: learning_rate=1e-3,3e-3. For a random search also a range, LOW:HIGH or "
             "LOW:HIGH:log. With a single value, the setting is changed in all trials.",
-            autocompletion=completion.settings,
+            completion.settings,
+            name="--set",
         ),
     ] = None,
-    corpus: Annotated[
-        str, typer.Option(metavar="FILE", help="A corpus, a text file or a CSV file of your own, as for train.")
-    ] = "",
-    seeds: Annotated[int, typer.Option(metavar="COUNT", min=1, help="Seeds of each trial.")] = 3,
-    search: Annotated[
-        str, typer.Option(metavar="KIND", help="grid: every combination; random: as many as --trials says.")
-    ] = "grid",
-    trials: Annotated[int | None, typer.Option(metavar="COUNT", min=1, help="Trials of a random search.")] = None,
-    search_seed: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="Seed of the random numbers of a random search.")
-    ] = 0,
+    corpus: Annotated[str, option("FILE", "A corpus, a text file or a CSV file of your own, as for train.")] = "",
+    seeds: Annotated[int, option("COUNT", "Seeds of each trial.", min=1)] = 3,
+    search: Annotated[str, option("KIND", "grid: every combination; random: as many as --trials says.")] = "grid",
+    trials: Annotated[int | None, option("COUNT", "Trials of a random search.", min=1)] = None,
+    search_seed: Annotated[int, option("NUMBER", "Seed of the random numbers of a random search.", min=0)] = 0,
     halving: Annotated[
         bool,
-        typer.Option(
-            "--halving/--no-halving", help="Give hopeless trials up early (successive halving), or train all of them."
-        ),
+        flag("--halving/--no-halving", "Give hopeless trials up early (successive halving), or train all of them."),
     ] = True,
     finalists: Annotated[
-        int,
-        typer.Option(
-            metavar="COUNT", min=0, help="The best trials are trained again with eight new seeds, which decide."
-        ),
+        int, option("COUNT", "The best trials are trained again with eight new seeds, which decide.", min=0)
     ] = 2,
-    metric: Annotated[
-        str, typer.Option(metavar="NAME", help="What is compared. Default: the loss on data not trained on.")
-    ] = "",
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the whole table as a CSV file.", show_default=False),
-    ] = None,
+    metric: Annotated[str, option("NAME", "What is compared. Default: the loss on data not trained on.")] = "",
+    out: Annotated[Path | None, option("FILE", "Write the whole table as a CSV file.")] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from explorer.cli.common import write_new_file
+from explorer.atomic_files import write_new_file
 from explorer.cli.program import print_json
 from explorer.inspection.attention import head_scores
 from explorer.lazy_libraries import np

@@ -20,8 +20,11 @@ from explorer.cli.common import (
     Json,
     TrainedModel,
     TrainedTask,
+    argument,
     check_same_text,
+    flag,
     keep_text_file,
+    option,
     print_metrics,
     split_settings,
     stored_run,
@@ -49,71 +52,43 @@ def train(
     task: TrainedTask = "",
     model: TrainedModel = "",
     preset: Annotated[
-        str,
-        typer.Option(
-            metavar="PRESET",
-            help="Start from a named configuration, instead of a task and a model.",
-            autocompletion=completion.presets,
-            show_default=False,
-        ),
+        str, option("PRESET", "Start from a named configuration, instead of a task and a model.", completion.presets)
     ] = "",
     corpus: Annotated[
         str | None,
-        typer.Option(
-            metavar="CORPUS",
-            help="Training text: a name, or a file (UTF-8). For negation and sentiment: a CSV file with the columns "
+        option(
+            "CORPUS",
+            "Training text: a name, or a file (UTF-8). For negation and sentiment: a CSV file with the columns "
             "text and label. For pairs: a CSV file with the columns source and target.",
-            autocompletion=completion.corpora,
-            show_default=False,
+            completion.corpora,
         ),
     ] = None,
     tokenizer: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Tokenizer: char, word, bpe or bytes.", autocompletion=completion.tokenizers),
+        str | None, option("NAME", "Tokenizer: char, word, bpe or bytes.", completion.tokenizers)
     ] = None,
-    stop_at: Annotated[
-        str, typer.Option(metavar="val_loss=LOSS", help="Stop when the validation loss reaches this value.")
-    ] = "",
-    keep: Annotated[
-        str | None,
-        typer.Option(metavar="WEIGHTS", help="Weights to end with: last, or best by the validation loss."),
-    ] = None,
+    stop_at: Annotated[str, option("val_loss=LOSS", "Stop when the validation loss reaches this value.")] = "",
+    keep: Annotated[str | None, option("WEIGHTS", "Weights to end with: last, or best by the validation loss.")] = None,
     max_seconds: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS",
-            min=1,
-            max=1_000_000,
-            help="Train for as many steps as are estimated to fit into this time.",
-        ),
+        option("SECONDS", "Train for as many steps as are estimated to fit into this time.", min=1, max=1_000_000),
     ] = None,
-    seed: Annotated[str | None, typer.Option(metavar="NUMBER", help="Seed of the first replica.")] = None,
-    replicas: Annotated[str | None, typer.Option(metavar="COUNT", help="Number of seeds to train together.")] = None,
+    seed: Annotated[str | None, option("NUMBER", "Seed of the first replica.")] = None,
+    replicas: Annotated[str | None, option("COUNT", "Number of seeds to train together.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change a setting, for example p_not=0.5. The command `settings` lists them.",
-            autocompletion=completion.settings,
+        option(
+            "KEY=VALUE",
+            "Change a setting, for example p_not=0.5. The command `settings` lists them.",
+            completion.settings,
+            name="--set",
         ),
     ] = None,
     resume: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN",
-            help="Continue a run that was stopped: its key or its folder.",
-            autocompletion=completion.own_runs,
-        ),
+        str | None, option("RUN", "Continue a run that was stopped: its key or its folder.", completion.own_runs)
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Train although it exceeds a limit of this machine.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder of the run. Default: LINEAGE_HOME/runs/KEY.", show_default=False),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Train again although the run exists, and replace it.")
-    ] = False,
+    yes: Annotated[bool, flag("--yes", "Train although it exceeds a limit of this machine.")] = False,
+    out: Annotated[Path | None, option("FOLDER", "Folder of the run. Default: LINEAGE_HOME/runs/KEY.")] = None,
+    force: Annotated[bool, flag("--force", "Train again although the run exists, and replace it.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train a model and store the run.
@@ -212,17 +187,12 @@ def _resume(name: str, corpus: str | None, as_json: bool) -> None:
 
 def pretrain(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Names of included runs; see `list --included`.",
-            autocompletion=completion.included_runs,
-        ),
+        list[str] | None, argument("NAME", "Names of included runs; see `list --included`.", completion.included_runs)
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Train all included runs.")] = False,
-    missing: Annotated[bool, typer.Option("--missing", help="Train the included runs that are missing.")] = False,
+    everything: Annotated[bool, flag("--all", "Train all included runs.")] = False,
+    missing: Annotated[bool, flag("--missing", "Train the included runs that are missing.")] = False,
     no_training: Annotated[
-        bool, typer.Option("--no-training", help="Keep the stored runs, and trim and compress them again.")
+        bool, flag("--no-training", "Keep the stored runs, and trim and compress them again.")
     ] = False,
     as_json: Json = False,
 ) -> None:
