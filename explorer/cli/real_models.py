@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 from explorer.cli import completion
 from explorer.cli.common import Json, argument, flag, option
 from explorer.cli.program import print_json, program_name
+from explorer.cli.progress import ProgressLines
 from explorer.cli.tables import print_columns, print_wrapped
 from explorer.errors import InvalidSetting
 from explorer.hub import checkpoints, download, opened
@@ -20,8 +20,7 @@ from explorer.number_format import format_bytes, format_count
 from explorer.visible_text import escape_invisible
 
 _SECONDS_OF_A_LINE = 5.0  # between two lines of progress that do not go to a terminal
-_SECONDS_ON_A_TERMINAL = 0.2
-_CLEAR_LINE = "\r\x1b[K"
+_SECONDS_OF_A_LOOK = 0.2  # at the progress
 
 
 def open_model(
@@ -116,18 +115,12 @@ def _card_fields(card: ModelCard) -> dict[str, Any]:
 
 @contextmanager
 def _print_progress(progress: download.Progress) -> Iterator[None]:
-    """Print on standard error what an opening waits for: one line that changes on a terminal, otherwise few lines."""
-    terminal = bool(sys.stderr and sys.stderr.isatty())
-    ended = threading.Event()
+    """Print on standard error what an opening waits for."""
+    lines, ended = ProgressLines(_SECONDS_OF_A_LINE, _SECONDS_OF_A_LINE), threading.Event()
 
     def report() -> None:
-        last, wait = "", _SECONDS_ON_A_TERMINAL if terminal else _SECONDS_OF_A_LINE
-        while not ended.wait(wait):
-            line = progress.describe()
-            if line != last:
-                last = line
-                start, end = (_CLEAR_LINE, "") if terminal else ("", "\n")
-                print(f"{start}{line}", end=end, file=sys.stderr, flush=True)
+        while not ended.wait(min(_SECONDS_OF_A_LOOK, _SECONDS_OF_A_LINE)):
+            lines.show(progress.describe)
 
     thread = threading.Thread(target=report, daemon=True)
     thread.start()
@@ -136,5 +129,4 @@ def _print_progress(progress: download.Progress) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-        if terminal:
-            print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
+        lines.clear()

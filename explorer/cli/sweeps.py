@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +14,7 @@ from explorer.atomic_files import check_new_file, write_new_file
 from explorer.cli import completion, interruption
 from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, flag, option, split_settings
 from explorer.cli.program import INTERRUPTED, SIGNAL_EXIT, print_json, program_name
+from explorer.cli.progress import ProgressLines
 from explorer.cli.tables import print_columns, print_wrapped
 from explorer.cli.training import corpus_settings
 from explorer.csv_files import to_csv_file
@@ -28,7 +27,6 @@ from explorer.training.config import default_config, with_settings
 if TYPE_CHECKING:
     from explorer.sweeps.controller import Plan
 
-_FIRST_LINE_SECONDS, _MOST_LINE_SECONDS = 10.0, 300.0  # between two lines of progress, which become rarer
 _SHOWN = ("state", "step")  # columns of the printed table after the settings
 _SPREAD = ("lowest", "highest", "confirmed")
 
@@ -94,13 +92,17 @@ def sweep(
         print(f"Sweep {definition.key}: {estimate}", flush=True)
     received = 0
     try:
-        with interruption.stop_requests() as stop_signal, _show_progress(definition, as_json) as show:
+        with interruption.stop_requests() as stop_signal, contextlib.ExitStack() as end:
+            lines = ProgressLines()
+            if not as_json:
+                end.callback(lines.clear)
 
             def stop_or_show(plan: Plan) -> None:
                 nonlocal received
                 if received := stop_signal():
                     raise KeyboardInterrupt
-                show(plan)
+                if not as_json:
+                    lines.show(lambda: findings.progress_sentence(definition, plan))
 
             plan = driver.carry_out(definition, on_progress=stop_or_show)
     except KeyboardInterrupt:
@@ -150,29 +152,3 @@ def _format_cell(value: Any) -> str:
 def _or_none(value: Any) -> Any:
     """Return a value as JSON has it: None for a number that is not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-@contextmanager
-def _show_progress(definition: space.Sweep, as_json: bool) -> Iterator[Any]:
-    """Give a function to call with the plan: it shows how many runs have ended, on standard error."""
-    live = not as_json and sys.stderr is not None and sys.stderr.isatty()
-    wait = _FIRST_LINE_SECONDS
-    due = time.monotonic() + (0 if live else wait)
-
-    def show(plan: Plan) -> None:
-        nonlocal wait, due
-        if as_json or time.monotonic() < due:
-            return
-        sentence = findings.progress_sentence(definition, plan)
-        if live:
-            sys.stderr.write(f"\r\033[K{sentence}")
-        else:
-            print(sentence, file=sys.stderr, flush=True)
-            wait = min(2 * wait, _MOST_LINE_SECONDS)
-        due = time.monotonic() + (0.2 if live else wait)
-
-    try:
-        yield show
-    finally:
-        if live:
-            sys.stderr.write("\r\033[K")

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 import explorer
-from explorer.api import catalogue_tables, comparisons, run, stored, sweeps, trainer
+from explorer.api import catalogue_tables, comparisons, inspected_model, run, stored, sweeps, trainer
 from explorer.errors import Diverged, InvalidSetting, LineageError, TextError, UnknownRun, UnknownWords
 from explorer.run_store import store
 from explorer.training.config import default_config, with_settings
@@ -46,7 +46,7 @@ def test_importing_the_package_loads_neither_torch_nor_pandas() -> None:
     assert {"train", "load"} <= set(dir(explorer))
 
 
-@pytest.mark.parametrize("module", [catalogue_tables, comparisons, run, stored, sweeps, trainer])
+@pytest.mark.parametrize("module", [catalogue_tables, comparisons, inspected_model, run, stored, sweeps, trainer])
 def test_the_examples_of_the_docstrings_are_true(module: ModuleType, small: explorer.Run) -> None:
     names = {"explorer": explorer, "run": small}
     found = doctest.testmod(sys.modules[module.__name__], extraglobs=names, optionflags=doctest.NORMALIZE_WHITESPACE)
@@ -314,7 +314,7 @@ def test_a_run_is_exported(small: explorer.Run, tmp_path: Path, stored_first: bo
     one = explorer.load("negation-single-rnn") if stored_first else small
     for ending, beginning in ((".py", b'"""'), (".ipynb", b"{"), (".zip", b"PK"), (".csv", b"\xef\xbb\xbfstep,epoch")):
         assert one.export(tmp_path / f"run{ending}").read_bytes().startswith(beginning)
-    with pytest.raises(InvalidSetting, match="already there"):
+    with pytest.raises(InvalidSetting, match="force=True to overwrite"):
         one.export(tmp_path / "run.py")
     one.export(tmp_path / "run.py", force=True)
     assert (tmp_path / "run.safetensors").exists()
