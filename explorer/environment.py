@@ -29,9 +29,7 @@ _SECRET_NAMES = (
     "LINEAGE_METRICS_TOKEN",
 )
 # Settings that vanished, each with the sentence that the server logs if it is still set:
-_VANISHED = {
-    "LINEAGE_MOST_COPIES": "servers no longer keep copies of the runs in LINEAGE_RUNS.",
-}
+_VANISHED = {"LINEAGE_MOST_COPIES": "servers no longer keep copies of the runs in LINEAGE_RUNS."}
 _MODEL = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?(@[A-Za-z0-9][\w.-]{0,99})?", re.ASCII)
 _EXECUTOR = re.compile(r"here|processes|ray(://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?)?")
 _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]{1,2})?|mps")

@@ -196,7 +196,6 @@ class _State:
 
 
 def _attention_component(attention: Attention, layer: int, head: int, live: bool) -> NotebookComponent:
-    """Return the component of an attention; see `Attention.show`. Raises InvalidSetting."""
     model = attention.model
     given, found = _read_again(attention, attention.step)
     check_head(found.model.layout, layer, head)
@@ -204,7 +203,6 @@ def _attention_component(attention: Attention, layer: int, head: int, live: bool
     snapshots = _snapshots(attention, given)  # without intervention, so no event changes them
 
     def on_event(event: str, value: Any) -> dict[str, object] | None:
-        """Apply an event; return the new data if the model has to answer."""
         if event not in ("asked", "step", "touch"):
             if event in ("open", "scale", "sort", "view"):
                 setattr(state, event, value)

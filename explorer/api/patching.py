@@ -213,7 +213,6 @@ def _check_position(model: Model, found: TextAttention, position: int | None) ->
 
 
 def _find_outcomes(model: Model, found: TextAttention, position: int, *texts: str | None) -> list[int | None]:
-    """Return the most probable outcomes with these texts. Raises InvalidSetting."""
     if all(text is None for text in texts):
         return [None for _ in texts]
     order = answer_logits(found.model, found.ids, position).argsort(descending=True).tolist()

@@ -297,7 +297,6 @@ class Run(InspectedModel):
         )
 
     def _summary(self) -> dict[str, str]:
-        """Return each metric at the end as its mean, with its range over the seeds."""
         found = {}
         for name, values in self.metrics().groupby("metric", sort=False).value:
             known = values.dropna()
@@ -335,7 +334,6 @@ class Run(InspectedModel):
         )
 
     def _exported_files(self, file: Path) -> dict[Path, bytes]:
-        """Return the content of each file of an export."""
         suffix = file.suffix.lower()
         if found := exported_notebook.export_files(self.config, self.source, file):
             return found

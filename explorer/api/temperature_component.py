@@ -50,7 +50,6 @@ def temperature_component(
     nearest = min(range(len(TEMPERATURES)), key=lambda i: abs(TEMPERATURES[i] - sampling.temperature))
 
     def position(of: int, at: int) -> dict[str, object]:
-        """Return a position of a text with the logits and the noise of its token."""
         before = torch.from_numpy(grid.ids[of, :at].astype("int64"))
         found = sampling_inputs(generator, ids, before, sampling)
         text = tokenizer.decode([*given, *before.tolist()]).replace("\n", "↵")
@@ -82,7 +81,6 @@ def temperature_component(
     }
 
     def on_event(event: str, value: Any) -> dict[str, object] | None:
-        """Apply an event; return the new data if the model has to answer."""
         if event == "temperature":
             data["temperature"] = float(value)
             return None

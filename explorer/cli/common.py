@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from explorer import catalogue
-from explorer.atomic_files import describe_file_error
 from explorer.cli import completion
 from explorer.cli.program import program_name
 from explorer.errors import InvalidSetting, shorten
+from explorer.experiments.own_tables import store_text_file
 from explorer.hub.allowed import PREFIX
 from explorer.run_store import store
-from explorer.tasks.text import corpora
 from explorer.training.comparability import describe_tokens, loss_context
 from explorer.training.config import RunConfig
 
@@ -88,24 +86,12 @@ def split_settings(settings: Iterable[str], example: str) -> Iterator[tuple[str,
         yield name, value
 
 
-def keep_text_file(given: str) -> str:
-    """Store the text of a file as a corpus and return its SHA-256, or an empty text if there is no file."""
-    file = Path(given)
-    try:
-        content = file.read_bytes() if file.is_file() else None
-    except (OSError, ValueError) as error:
-        raise InvalidSetting(
-            f"“{shorten(given)}” cannot be read: {describe_file_error(error)}. Give another file."
-        ) from error
-    return "" if content is None else corpora.store_file(content, file.name)
-
-
 def check_same_text(config: RunConfig, given: str) -> None:
     """Store the text of a file. Raises InvalidSetting unless it is the training text of the run, or TextError."""
     learned = config.own_text
     if not learned:
         raise InvalidSetting("This run was not trained on a text of your own. Leave --corpus out.")
-    found = keep_text_file(given)
+    found = store_text_file(given)
     if not found:
         raise InvalidSetting(f"There is no file “{shorten(given)}”. Give the training text of this run.")
     if found != learned:

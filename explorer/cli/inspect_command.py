@@ -92,7 +92,6 @@ def _inspect_text(
 def _inspect_translation(
     model: run_model.RunModel, task: Any, text: str, replica: int, step: int | None
 ) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
-    """Return each token of the translation of a source, and the source token with the highest mean attention weight."""
     module: Any = model.module(replica, step)
     found = alignment.align(module, task, source_ids(task, text))
     source = [source_vocabulary(task)[i] for i in found.source]
@@ -161,7 +160,6 @@ def _print_tokens(rows: list[dict[str, Any]], as_json: bool, width: int) -> None
 
 
 def _check_replica_and_step(model: run_model.RunModel, replica: int, step: int | None) -> None:
-    """Raise InvalidSetting for a seed or a step that a run does not have."""
     replicas, steps = model.config.replicas, model.steps
     if not 0 <= replica < replicas:
         possible = "0: this run has one seed" if replicas == 1 else f"a whole number from 0 to {replicas - 1}"

@@ -59,7 +59,6 @@ def lessons(
 
 
 def _lesson_file(name: str) -> Path | None:
-    """Return the path of a lesson file; None for the name of a lesson. Raises InvalidSetting for a missing file."""
     path = Path(name)
     if not path.suffix and len(path.parts) < 2:
         return None

@@ -66,7 +66,6 @@ def predict(
 
 
 def _outcome_probabilities(found: predictions.Distribution) -> dict[str, float | None]:
-    """Return the probability of each outcome, averaged over the seeds."""
     mean = found.probabilities.mean(axis=0)
     return {name: round_or_none(share) for name, share in zip(found.outcomes, mean, strict=True)}
 
@@ -78,7 +77,6 @@ def _print_bars(probabilities: dict[str, float | None]) -> None:
 
 
 def _print_translation(found: predictions.Translation, seeds: tuple[int, ...], as_json: bool) -> None:
-    """Print what each seed writes, and its probability."""
     answers = [
         {"seed": seed, "target": each.text, "probability": round(each.probability, 6), "finished": each.has_end}
         for seed, each in zip(seeds, found.outputs, strict=True)

@@ -129,7 +129,6 @@ def _describe(error: LineageError) -> str:
 
 
 def _report(message: str, code: int = IMPOSSIBLE) -> int:
-    """Print an error and return its exit code."""
     if "--json" in sys.argv:
         print_json({"kind": "error", "message": message, "code": code})
     print(escape_invisible(message), file=sys.stderr)
@@ -137,7 +136,6 @@ def _report(message: str, code: int = IMPOSSIBLE) -> int:
 
 
 def _report_usage(error: Any) -> int:
-    """Print an error about options or arguments, with the command that explains them."""
     if not error.format_message():  # the help is the whole message
         error.show()
         return int(error.exit_code)
@@ -156,8 +154,6 @@ def _accept_every_character() -> None:
 
 
 class _Sentence(logging.Formatter):
-    """Formats a log record as its message, without a traceback."""
-
     def formatException(self, ei: Any) -> str:
         return ""
 

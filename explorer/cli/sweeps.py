@@ -16,10 +16,9 @@ from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, flag, op
 from explorer.cli.program import INTERRUPTED, SIGNAL_EXIT, print_json, program_name
 from explorer.cli.progress import ProgressLines
 from explorer.cli.tables import print_columns, print_wrapped
-from explorer.cli.training import corpus_settings
 from explorer.csv_files import to_csv_file
 from explorer.errors import InvalidSetting
-from explorer.experiments.own_tables import held_out_settings
+from explorer.experiments.own_tables import corpus_settings, held_out_settings
 from explorer.sweeps import driver, findings, results, space
 from explorer.tasks.text import corpora
 from explorer.training.config import default_config, with_settings
@@ -74,7 +73,7 @@ def sweep(
     fixed, searched = _parse_settings(settings or ())
     base = default_config(task, model)
     if corpus := corpus or str(fixed.pop("corpus", "")):
-        fixed = corpus_settings(corpus, with_settings(base, held_out_settings(fixed))) | fixed
+        fixed = corpus_settings(with_settings(base, held_out_settings(fixed)), corpus, "--corpus") | fixed
     base = with_settings(base, fixed)
     definition = space.make_sweep(
         base,
@@ -127,7 +126,6 @@ def sweep(
 
 
 def _parse_settings(settings: Sequence[str]) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the settings with one value, and those with several. Raises InvalidSetting."""
     fixed: dict[str, object] = {}
     space: dict[str, object] = {}
     for name, values in split_settings(settings, "KEY=VALUES, e.g. learning_rate=1e-3,3e-3"):
@@ -150,5 +148,4 @@ def _format_cell(value: Any) -> str:
 
 
 def _or_none(value: Any) -> Any:
-    """Return a value as JSON has it: None for a number that is not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

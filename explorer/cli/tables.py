@@ -29,11 +29,7 @@ def output_width() -> int:
 def print_wrapped(text: str, indent: str = "") -> None:
     """Print a text in lines that fit the terminal. A path or a word that is longer than a line stays whole."""
     wrapper = textwrap.TextWrapper(
-        output_width(),
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-        break_long_words=False,
+        output_width(), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     )
     for line in wrapper.wrap(text):
         print(line)

@@ -60,10 +60,7 @@ def _small(corpus: str, tokenizer: str, *, n: int, iterations: int, **more: obje
     }
     return TextSetup(
         {"corpus": corpus, "tokenizer": tokenizer, "replicas": 3, "sample": 200, "test": _TEST_SHARE, **more},
-        {
-            **{model: dict(network) for model in models_of("text")},
-            "ngram": {**_NGRAM, "n": n},
-        },
+        {**{model: dict(network) for model in models_of("text")}, "ngram": {**_NGRAM, "n": n}},
     )
 
 

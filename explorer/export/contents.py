@@ -229,7 +229,6 @@ def _fills(config: RunConfig) -> dict[str, int]:
 
 
 def _smallest(value: Tensor) -> Tensor:
-    """Return whole numbers in the smallest type that holds them."""
     if value.dtype != torch.int64 or not value.numel():
         return value
     largest = int(value.max())

@@ -74,13 +74,11 @@ def _code_cells(config: RunConfig, run: StoredRun | Record | None, name: str) ->
 
 
 def _head(config: RunConfig, run: StoredRun | Record | None) -> str:
-    """Return the first cell: which run it is, and the losses to expect."""
     which, text = describe(config)
     return "\n\n".join([f"# {which}", text, _describe_expected_results(config, run)])
 
 
 def _describe_expected_results(config: RunConfig, run: StoredRun | Record | None) -> str:
-    """Say how long the run trains, and which losses to expect."""
     length = f"The last cell trains the seed {config.seed} for {config.steps:,} steps."
     losses = run.curves.losses if run and not run.config.branch else None
     if losses is None or not len(losses):

@@ -112,10 +112,7 @@ def program_parts(config: RunConfig, run: StoredRun | Record | None = None) -> P
     losses, answer = next(kinds, ("translation_losses", "translate"))
     module, _, name = model_for_task(config.model).class_path.partition(":")
     counted = isinstance(config.model, NgramTextConfig)
-    modules = {
-        "explorer.models.layers": f"{_TEMPLATES}layers",
-        "explorer.models.configs": f"{_TEMPLATES}layers",
-    }
+    modules = {"explorer.models.layers": f"{_TEMPLATES}layers", "explorer.models.configs": f"{_TEMPLATES}layers"}
     names = {
         "Network": (module, name),
         "make_optimizers": (f"{_TEMPLATES}optimizers", config.optimiser.method),
@@ -160,7 +157,6 @@ def _conditions(config: RunConfig) -> dict[str, Any]:
 
 
 def _settings(config: RunConfig, run: StoredRun | Record | None) -> str:
-    """Return the constants of a program."""
     objective = objectives.objective_class(config.task)
     vocabulary = objective.parse_tokenizer(run.tokenizer)[1] if run and run.tokenizer else None
     names = ["learning_rate", "schedule", "warmup", "end", "clip", "weight_decay", *_OF_METHOD[config.optimiser.method]]

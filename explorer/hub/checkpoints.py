@@ -80,7 +80,6 @@ def _find_folder(source: str, commit: str) -> Path | None:
 
 
 def _places(source: str) -> tuple[Path, Path]:
-    """Return the folders of a repository in the cache of huggingface_hub and among the downloads."""
     cache = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"models--{source.replace('/', '--')}"
     return cache, download.download_folder(source, "")
 
@@ -100,7 +99,6 @@ def _known_commits(source: str) -> dict[int, str]:
 
 
 def _main_commit(source: str) -> str:
-    """Return the commit of the main branch that the cache knows."""
     return _read_commit(_places(source)[0] / "refs" / "main")
 
 

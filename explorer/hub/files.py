@@ -249,7 +249,6 @@ def count_tensors(tensors: Iterable[tuple[str, Iterable[int]]], precision: objec
 
 
 def _read_tensors(files: Iterable[Path]) -> Tensors:
-    """Return what the headers of safetensors files say. Raises InvalidSetting."""
     numbers: Counter[str] = Counter()
     precision = ""
     for file in files:

@@ -94,7 +94,6 @@ def _find_loaded(key: Key) -> pretrained.PretrainedModule | None:
 
 
 def _drop_least_recently_used(size: int) -> None:
-    """Drop the least recently used models until another one of this size fits."""
     with _lock:
         while _loaded and (
             sum(each for _, each in _loaded.values()) + size > environment().models_memory

@@ -21,15 +21,7 @@ from explorer.atomic_files import describe_disk_error, json_bytes, write_file
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError, shorten
 from explorer.hub import download, files, memory, pretrained, tokenizer
-from explorer.hub.allowed import (
-    COMMIT,
-    NAME,
-    Repository,
-    allowed_models,
-    check_name,
-    find_allowed,
-    suggest_name,
-)
+from explorer.hub.allowed import COMMIT, NAME, Repository, allowed_models, check_name, find_allowed, suggest_name
 from explorer.hub.allowed import PREFIX as PREFIX
 from explorer.hub.card import ModelCard
 from explorer.hub.checkpoints import training_step
@@ -42,8 +34,6 @@ _MOST_PATH = 1_000  # characters
 
 
 class _FoundFiles(NamedTuple):
-    """The files of a model, and where they are from."""
-
     folder: Path
     commit: str = ""
     licence: str = ""
@@ -207,7 +197,6 @@ def _parse_source(given: str) -> tuple[Repository | None, str]:
 
 
 def _check_free(name: str, source: str) -> None:
-    """Raise InvalidSetting if another model is open with this name."""
     try:
         other = find_card(name)
     except InvalidSetting:
@@ -232,7 +221,6 @@ def _one_at_a_time(name: str) -> Iterator[None]:
 
 
 def _find_files(repository: Repository, offline: bool, progress: Progress) -> _FoundFiles:
-    """Return the files of a repository: those on this machine, or a download."""
     commit = _known_commit(repository)
     if commit and (folder := download.find_local(repository, commit)):
         return _found_locally(folder, commit)

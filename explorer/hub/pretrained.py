@@ -118,7 +118,6 @@ class _Block:
 
 
 def _split(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Tensor, tuple[Any, ...], dict[str, Any]]:
-    """Return the hidden states that a block was called with, and its other arguments."""
     if args:
         return args[0], args[1:], dict(kwargs)
     named = dict(kwargs)
@@ -374,8 +373,6 @@ class BlockDesign:
 
 
 class _BlockMeasurement:
-    """Watches one block in one forward pass."""
-
     def __init__(self, block: _Block, calls: Sequence[Call]) -> None:
         self._calls = calls
         self.projection: Any = None

@@ -112,7 +112,6 @@ def _windows(config: Any, layers: int) -> tuple[int, ...]:
 
 
 def _positions(model: Any) -> str:
-    """Return how a model knows the order of its tokens."""
     kinds = {type(each).__name__.lower() for each in model.modules()}
     if any("rotary" in kind for kind in kinds):
         return "rotary"

@@ -146,7 +146,6 @@ def _measure_subject(name: str, title: str, measurement: Measurement, found: Seq
 
 
 def _right_choices(step: Step, rows: tuple[Row, ...]) -> tuple[str, ...]:
-    """Return the names of the choices that the measurement confirms."""
     if step.question.scale is not None:
         return ()
     if step.measurement.which:
@@ -185,11 +184,7 @@ def _placeholders(rows: Sequence[Row], style: NumberStyle) -> dict[str, str]:
 
 def _row_placeholders(row: Row, style: NumberStyle) -> dict[str, str]:
     if row.labels:
-        return {
-            "most": row.most_common,
-            "share": str(row.labels.count(row.most_common)),
-            "seeds": str(row.count),
-        }
+        return {"most": row.most_common, "share": str(row.labels.count(row.most_common)), "seeds": str(row.count)}
     return {
         "value": style.format(row.median),
         "low": style.format(min(row.values)),
@@ -256,7 +251,6 @@ def _is_deterministic(step: Step, row: Row) -> bool:
 
 
 def _describe_guess(step: Step, found: Answer, said: float) -> str:
-    """Return in words how far a predicted number is from the measured one."""
     scale, value = step.question.scale, found.value
     assert scale is not None and value is not None
     guess = scale.format(said)

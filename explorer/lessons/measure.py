@@ -141,7 +141,6 @@ def lesson_measure(name: str, **details: Any) -> Callable[[_Function], _Function
 
 
 def _setting_of(kind: Any, default: object) -> Setting:
-    """Return the setting of a parameter with this type and this default."""
     setting = Setting()
     if get_origin(kind) is Literal:
         kind, setting = str, Setting(choices=get_args(kind))

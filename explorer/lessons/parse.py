@@ -66,7 +66,6 @@ def read_lessons(
 
 
 def _file_order(path: Path) -> tuple[int, str]:
-    """Return the number of a file, then its name; files without a number are last."""
     number = path.name.partition("-")[0]
     return (int(number) if number.isdecimal() else 1_000_000, path.name)
 
@@ -367,7 +366,6 @@ def _with_suggestions(error: LineageError) -> str:
 
 
 def _check_measurement(part: Node, measurement: Measurement, question: Question) -> None:
-    """Raise LessonError unless the measure can answer the question."""
     names, subjects = {each.name for each in question.choices}, {each.name for each in measurement.subjects}
     if measurement.which:
         if names != subjects:

@@ -85,7 +85,6 @@ def run_status(
 
 
 def _may_repeat(job: Job, repeats: Counter[str]) -> bool:
-    """Return whether a run is submitted again because what trained it has crashed too often."""
     return job.waits_after_crashes and repeats[job.key] < _MOST_REPEATS
 
 

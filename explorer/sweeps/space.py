@@ -211,7 +211,10 @@ def make_sweep(
         _whole_number("finalists", finalists, 0),
         metric or default_metric(base),
     )
-    _check_metric(sweep)
+    if sweep.metric not in (recorded := recorded_metrics(base)):
+        raise InvalidSetting(
+            f"Runs of this task do not record “{shorten(sweep.metric)}”. There is {', '.join(recorded)}."
+        )
     _check_number(sweep)
     found = trials(sweep)  # raises for impossible combinations
     if len(found) < 2:
@@ -311,7 +314,7 @@ def _parse_values(base: RunConfig, name: str, given: object) -> tuple[Value, ...
     if isinstance(given, str):
         given = _parse_text(given)
     if isinstance(given, Range):
-        if not _is_number(base, name):
+        if setting_declaration(base, name).metadata["high"] is None:
             raise InvalidSetting(f"`{name}` is no number, so it has no range. Give a list of its values.")
         for number in (given.low, given.high):
             with_settings(base, {name: round(number) if _is_whole(base, name) else number})
@@ -346,11 +349,6 @@ def _parse_text(text: str) -> list[str] | Range:
         ) from None
 
 
-def _is_number(base: RunConfig, name: str) -> bool:
-    declared = setting_declaration(base, name)
-    return declared.metadata["high"] is not None
-
-
 def _is_whole(base: RunConfig, name: str) -> bool:
     return isinstance(setting_value(base, name), int)
 
@@ -379,23 +377,16 @@ def _halving_factor(halving: bool | int) -> int:
     return halving
 
 
-def _check_metric(sweep: Sweep) -> None:
-    recorded = recorded_metrics(sweep.base)
-    if sweep.metric not in recorded:
-        raise InvalidSetting(
-            f"Runs of this task do not record “{shorten(sweep.metric)}”. There is {', '.join(recorded)}."
-        )
-
-
 def _check_number(sweep: Sweep) -> None:
-    most = environment().most_trials
+    most, count = environment().most_trials, sweep.number
     if sweep.search == "grid":
-        if any(isinstance(values, Range) for _, values in sweep.space):
-            name = next(name for name, values in sweep.space if isinstance(values, Range))
-            raise InvalidSetting(f"A grid needs a list of values for `{name}`, not a range. Or take a random search.")
-        count = math.prod(len(values) for _, values in sweep.space if not isinstance(values, Range))
-    else:
-        count = sweep.number
+        count = 1
+        for name, values in sweep.space:
+            if isinstance(values, Range):
+                raise InvalidSetting(
+                    f"A grid needs a list of values for `{name}`, not a range. Or take a random search."
+                )
+            count *= len(values)
     if count > most:
         raise InvalidSetting(
             f"This sweep has {count:,} trials; {most:,} are possible. Give fewer values."
@@ -403,7 +394,6 @@ def _check_number(sweep: Sweep) -> None:
 
 
 def _make_trial(sweep: Sweep, number: int, values: Iterable[Value]) -> Trial:
-    """Return a trial. Raises InvalidSetting if its values are not possible together."""
     config = with_settings(sweep.base, dict(zip(sweep.names, values, strict=True)))
     return Trial(number, tuple((name, setting_value(config, name)) for name in sweep.names), config)
 
