@@ -14,6 +14,7 @@ from explorer.models.configs import ModelConfig
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.sentiment.config import SentimentConfig
+from explorer.tasks.seq2seq.config import TranslationConfig
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
@@ -35,10 +36,7 @@ TaskConfig: TypeAlias = (
     | TextConfig
     | RecallConfig
     | StringConfig
-    | ReverseConfig
-    | CopyConfig
-    | DatesConfig
-    | PairsConfig
+    | TranslationConfig
     | RandomSymbolsConfig
     | GrammarTextConfig
     | DelayedCopyConfig

@@ -179,7 +179,7 @@ def _alignment(
 
 @dataclass
 class _State:
-    """The choices of the user in the component; the fields have the names of its events."""
+    """The choices of the user in the component; the fields have the names of its events and of its data."""
 
     open: list[int]
     step: int
@@ -242,14 +242,8 @@ def _component_data(attention: Attention, state: _State, snapshots: Mapping[str,
         "causal": causal,
         "masked": np.flatnonzero(np.isnan(ablated.weights).all(axis=(0, 1, 2))).tolist(),
         "address": arrays_address({"weights": pack_weights(ablated.weights, causal)}),
-        "open": state.open,
-        "asked": state.asked,
-        "scale": state.scale,
-        "sort": state.sort,
-        "view": state.view,
+        **vars(state),
         "snapshots": snapshots,
-        "step": state.step,
-        "touch": state.touch,
         "can": {"mask": layout.causal, "positions": layout.positions},
         "worth": None,
         "worth_error": None,

@@ -12,7 +12,7 @@ from explorer.api.run import Run
 from explorer.atomic_files import describe_file_error
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.own_tables import corpus_settings, held_out_settings, settings_of_table, table_columns
-from explorer.experiments.presets import preset as named_preset
+from explorer.experiments.presets import preset_config
 from explorer.lazy_libraries import pd
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, default_config, with_settings
@@ -76,10 +76,7 @@ def base_config(task: str, model: str, preset: str) -> RunConfig:
     for what, name in (("task", task), ("model", model), ("preset", preset)):
         require_text(name, f"The name of a {what}")
     if preset:
-        chosen = named_preset(preset)
-        if task not in ("", chosen.task) or model not in ("", chosen.model):
-            raise InvalidSetting(f"Preset {preset} trains {chosen.model} on {chosen.task}. Leave these two out.")
-        return chosen.config()
+        return preset_config(preset, task, model)
     if not task or not model:
         raise InvalidSetting('Give a task and a model, as in train("negation", "transformer"), or a preset.')
     return default_config(task, model)

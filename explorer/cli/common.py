@@ -13,6 +13,8 @@ from explorer.cli.program import program_name
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.own_tables import store_text_file
 from explorer.hub.allowed import PREFIX
+from explorer.model import real_model, run_model
+from explorer.model.model import Model
 from explorer.run_store import store
 from explorer.training.comparability import describe_tokens, loss_context
 from explorer.training.config import RunConfig
@@ -50,10 +52,13 @@ RunOrRealModel = Annotated[
 ]
 
 
-def stored_run(run: str, task: str = "") -> store.StoredRun:
-    """Return the run with this key, shipped name or folder.
+def find_model(run: str) -> Model:
+    """Return a run, or an open real model by its name with a prefix. Raises LineageError."""
+    return real_model.find_real_model(run) if run.startswith(PREFIX) else run_model.RunModel(stored_run(run))
 
-    task: if given, the run has to be one of this task
+
+def stored_run(run: str, task: str = "") -> store.StoredRun:
+    """Return the run with this key, included name or folder; with `task`, it has to be one of this task.
 
     Raises UnknownRun, DamagedRun, or InvalidSetting for a run of another task.
     """
@@ -73,12 +78,7 @@ def stored_run(run: str, task: str = "") -> store.StoredRun:
 
 
 def split_settings(settings: Iterable[str], example: str) -> Iterator[tuple[str, str]]:
-    """Return the key and the value of every --set.
-
-    example: how to write one, for the message
-
-    Raises InvalidSetting.
-    """
+    """Return the key and the value of every --set. Raises InvalidSetting with an example of how to write one."""
     for text in settings:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals:

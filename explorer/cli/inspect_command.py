@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from explorer.atomic_files import check_new_file
-from explorer.cli.common import Force, Json, RunOrRealModel, argument, option, stored_run
+from explorer.cli.common import Force, Json, RunOrRealModel, argument, find_model, option
 from explorer.cli.program import print_json
 from explorer.cli.tables import head_rows, print_rows, round_or_none, visible_token, write_arrays
 from explorer.errors import InvalidSetting
@@ -43,12 +43,10 @@ def inspect(
     """
     if out is not None:
         check_new_file(out, force)
-    if run.startswith(PREFIX):
-        if replica:
-            raise InvalidSetting(f"replica = {replica} is not possible: a real model has one state. Leave it out.")
-        rows, arrays = _inspect_text(real_model.find_real_model(run), text, 0, step, with_arrays=out is not None)
-    else:
-        model = run_model.RunModel(stored_run(run))
+    model = find_model(run)
+    if isinstance(model, real_model.RealModel) and replica:
+        raise InvalidSetting(f"replica = {replica} is not possible: a real model has one state. Leave it out.")
+    if isinstance(model, run_model.RunModel):
         task = model.config.task
         if not isinstance(task, (LabellingConfig, *TRANSLATION_CONFIGS)):
             attend.check_attention(model.config)
@@ -59,6 +57,8 @@ def inspect(
             rows, arrays = _inspect_translation(model, task, text, replica, step)
         else:
             rows, arrays = _inspect_text(model, text, replica, step, with_arrays=out is not None)
+    else:
+        rows, arrays = _inspect_text(model, text, 0, step, with_arrays=out is not None)
     if out is not None:
         write_arrays(out, arrays, force)
     if rows[0]["kind"] == "token":

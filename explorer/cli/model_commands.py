@@ -7,15 +7,23 @@ import sys
 from dataclasses import asdict
 from typing import Annotated
 
-from explorer.cli.common import Json, Run, RunOrRealModel, check_same_text, flag, option, print_metrics, stored_run
+from explorer.cli.common import (
+    Json,
+    Run,
+    RunOrRealModel,
+    check_same_text,
+    find_model,
+    flag,
+    option,
+    print_metrics,
+    stored_run,
+)
 from explorer.cli.program import print_json
 from explorer.experiments import trimming
 from explorer.generation import generate as generate_texts
 from explorer.generation import sampling
-from explorer.hub.allowed import PREFIX
 from explorer.inspection import evaluate as evaluation
-from explorer.model import model as models
-from explorer.model import real_model, run_model
+from explorer.model import run_model
 from explorer.run_store import store
 from explorer.tasks.string import StringConfig
 from explorer.training.config import validate
@@ -28,9 +36,8 @@ def evaluate(
 ) -> None:
     """Evaluate a run again and compare the metrics with its card."""
     stored = stored_run(run)
-    tolerance = (
-        trimming.allowed_change(stored.config) if stored.shipped else 1e-6
-    )  # of rounded weights, or of another machine
+    # Included runs have rounded weights; others may have been trained on another machine.
+    tolerance = trimming.allowed_change(stored.config) if stored.shipped else 1e-6
     if corpus:
         check_same_text(stored.config, corpus)
     card = stored.card.model_copy(update={"metrics": evaluation.evaluate(stored)})
@@ -48,10 +55,9 @@ def _is_close(one: store.Metric | None, other: store.Metric, tolerance: float) -
     """Return whether two metrics are equal for each seed up to the tolerance, relative where they are above 1."""
     if one is None or len(one.values) != len(other.values):
         return False
-    pairs = zip(one.values, other.values, strict=True)
     return all(
         a == b or (a is not None and b is not None and math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance))
-        for a, b in pairs
+        for a, b in zip(one.values, other.values, strict=True)
     )
 
 
@@ -86,9 +92,7 @@ def generate(
         "seed": seed,
     }
     settings = validate(sampling.Sampling, {name: value for name, value in given.items() if value is not None})
-    model: models.Model = (
-        real_model.find_real_model(run) if run.startswith(PREFIX) else run_model.RunModel(stored_run(run))
-    )
+    model = find_model(run)
     if isinstance(model, run_model.RunModel) and not isinstance(model.config.task, StringConfig):
         stored_run(run, "text")  # refuses a run of another task
     generator, tokenizer = model.text_generator(), model.tokenizer

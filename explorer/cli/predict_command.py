@@ -6,11 +6,10 @@ import sys
 from typing import Annotated, Any
 
 from explorer.catalogue import task_row
-from explorer.cli.common import Json, RunOrRealModel, argument, stored_run
+from explorer.cli.common import Json, RunOrRealModel, argument, find_model
 from explorer.cli.program import print_json
 from explorer.cli.tables import round_or_none, visible_token
 from explorer.errors import InvalidSetting
-from explorer.hub.allowed import PREFIX
 from explorer.inspection.words import labelling
 from explorer.lazy_libraries import np
 from explorer.model import predictions, real_model, run_model
@@ -35,9 +34,10 @@ def predict(
     position. These are averaged over the seeds. Translation: the output of each seed. Real model: the most probable
     tokens that follow the text, or at each [MASK] of an encoder.
     """
-    if run.startswith(PREFIX):
-        return _predict_with_real_model(run, sentence, as_json)
-    model = run_model.RunModel(stored_run(run))
+    model = find_model(run)
+    if isinstance(model, real_model.RealModel):
+        return _predict_with_real_model(model, sentence, as_json)
+    assert isinstance(model, run_model.RunModel), "every other model is a run"
     task = model.config.task
     if isinstance(task, TextConfig | StringConfig | WordVectorsConfig):
         instead = f"generate {run} --prompt TEXT"
@@ -116,9 +116,8 @@ def _describe_correctness(each: labelling.PositionAnswer) -> str:
     return "right" if each.is_correct else f"wrong: it is {visible_token(each.target or '')}"
 
 
-def _predict_with_real_model(name: str, text: str, as_json: bool) -> None:
+def _predict_with_real_model(model: real_model.RealModel, text: str, as_json: bool) -> None:
     """Print the most probable next tokens of a decoder, those at each mask of an encoder, or a translation."""
-    model = real_model.find_real_model(name)
     found = predictions.predict_with_real_model(model, text, model.check_step(None))
     if unread := model.tokenize(text).unread:
         print(escape_invisible(unread), file=sys.stderr)

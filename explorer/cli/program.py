@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 import typer
@@ -48,27 +48,26 @@ def program_name() -> str:
     return "python -m explorer" if os.path.basename(sys.argv[0]) == "__main__.py" else "lineage"
 
 
-class Command(TyperCommand):
+class _NamesProgram:
     """A command whose examples begin with the name of the program."""
 
+    epilog: str | None
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        _format_epilog(self, super().format_epilog, ctx, formatter)
+        epilog = self.epilog
+        try:
+            self.epilog = epilog and re.sub(r"^  lineage\b", f"  {ctx.find_root().info_name}", epilog, flags=re.M)
+            super().format_epilog(ctx, formatter)  # type: ignore[misc]  # of the class beside this one
+        finally:
+            self.epilog = epilog
 
 
-class Group(TyperGroup):
+class Command(_NamesProgram, TyperCommand):
+    """A command of the program."""
+
+
+class Group(_NamesProgram, TyperGroup):
     """The commands of the program."""
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        _format_epilog(self, super().format_epilog, ctx, formatter)
-
-
-def _format_epilog(command: Any, write: Callable[[Any, Any], None], ctx: Any, formatter: Any) -> None:
-    epilog = command.epilog
-    try:
-        command.epilog = epilog and re.sub(r"^  lineage\b", f"  {ctx.find_root().info_name}", epilog, flags=re.M)
-        write(ctx, formatter)
-    finally:
-        command.epilog = epilog
 
 
 def format_examples(examples: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from explorer.catalogue import MODELS, TASKS, models_of
 from explorer.errors import InvalidSetting
-from explorer.experiments.presets import preset as find_preset
+from explorer.experiments.presets import preset_config
 from explorer.training.config import Optimiser, RunConfig, default_config
 
 
@@ -105,11 +105,3 @@ def check_names(task: str, model: str) -> None:
         default_config(task, next(iter(MODELS)))
     if model and model not in MODELS:
         default_config(next(iter(TASKS)), model)
-
-
-def preset_config(preset: str, task: str, model: str) -> RunConfig:
-    """Return the configuration of a preset. Raises InvalidSetting if another task or another model is given."""
-    chosen = find_preset(preset)
-    if task not in ("", chosen.task) or model not in ("", chosen.model):
-        raise InvalidSetting(f"Preset {preset} is for --task {chosen.task} --model {chosen.model}. Leave these out.")
-    return chosen.config()

@@ -29,10 +29,10 @@ from explorer.cli.common import (
 )
 from explorer.cli.program import SIGNAL_EXIT, print_json, print_result, program_name
 from explorer.cli.progress import show_progress
-from explorer.cli.setting_rows import preset_config
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.experiments import pretraining, trimming
 from explorer.experiments.own_tables import corpus_settings, held_out_settings
+from explorer.experiments.presets import preset_config
 from explorer.inspection import evaluate
 from explorer.jobs import disk_space, limits
 from explorer.jobs.limits import fit_to_seconds
@@ -382,7 +382,7 @@ def _print_result(run: store.StoredRun, as_json: bool, existing: bool = False) -
     config, notes = run.config, _notes(run)
     if as_json:
         metrics = {name: metric.model_dump() for name, metric in run.card.metrics.items()}
-        more = {"notes": notes} if notes else {}
+        more: dict[str, Any] = {"notes": notes} if notes else {}
         if context := loss_context(config):
             more = {"loss_tokens": describe_tokens(config), "loss_context": context, **more}
         if existing:

@@ -250,3 +250,13 @@ def preset(name: str) -> Preset:
     if name not in PRESETS:
         raise InvalidSetting(f"There is no preset “{shorten(name)}”. There is {', '.join(PRESETS)}.")
     return PRESETS[name]
+
+
+def preset_config(name: str, task: str, model: str) -> RunConfig:
+    """Return the configuration of a preset. Raises InvalidSetting if another task or another model is given."""
+    chosen = preset(name)
+    if task not in ("", chosen.task) or model not in ("", chosen.model):
+        raise InvalidSetting(
+            f"Preset {name} is for the task {chosen.task} and the model {chosen.model}. Leave these out."
+        )
+    return chosen.config()

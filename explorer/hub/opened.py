@@ -170,13 +170,18 @@ def open_model(
 
 def _later_card(card: ModelCard) -> ModelCard | None:
     """Return the card of the same model, open with the same name, if it has the weights of a later training step."""
-    try:
-        other = find_card(card.name)
-    except InvalidSetting:
+    other = _find_open(card.name)
+    if other is None or other.source != card.source:
         return None
     step, other_step = training_step(card), training_step(other)
-    is_later = step is not None and other_step is not None and step < other_step
-    return other if is_later and other.source == card.source else None
+    return other if step is not None and other_step is not None and step < other_step else None
+
+
+def _find_open(name: str) -> ModelCard | None:
+    try:
+        return find_card(name)
+    except InvalidSetting:
+        return None
 
 
 def _parse_source(given: str) -> tuple[Repository | None, str]:
@@ -197,11 +202,7 @@ def _parse_source(given: str) -> tuple[Repository | None, str]:
 
 
 def _check_free(name: str, source: str) -> None:
-    try:
-        other = find_card(name)
-    except InvalidSetting:
-        return
-    if other.source != source:
+    if (other := _find_open(name)) and other.source != source:
         raise InvalidSetting(
             f"A model from {shorten(other.source, 80)} is open as {name}. Close it (“lineage close {name}”), or give "
             "another name."
