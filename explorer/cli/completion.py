@@ -133,8 +133,9 @@ def settings(ctx: Any, incomplete: str) -> list[str]:
     except LineageError:
         return []
     key, equals, _ = incomplete.partition("=")
-    chosen = [row for row in rows if (row.key == key if equals else row.key.startswith(key))]
-    proposals = [f"{row.key}=" for row in chosen]
+    chosen = {row["key"]: row.get("options", (row["default"],)) for row in rows}
+    chosen = {name: values for name, values in chosen.items() if (name == key if equals else name.startswith(key))}
+    proposals = [f"{name}=" for name in chosen]
     if len(chosen) == 1:
-        proposals += [f"{row.key}={value}" for row in chosen for value in row.options or (row.default,)]
+        proposals += [f"{name}={value}" for name, values in chosen.items() for value in values]
     return _matching(proposals, incomplete)

@@ -271,7 +271,7 @@ def _request(remote: RemoteModel, name: str, byte_range: str = "") -> Iterator[A
         headers["Range"] = byte_range
     url = huggingface_hub.hf_hub_url(remote.id, name, revision=remote.commit, endpoint=_endpoint())
     if is_offline():
-        raise InvalidSetting(_OFFLINE)
+        raise offline_error()
     with huggingface_hub.get_session().stream(
         "GET", url, headers=headers, timeout=httpx2.Timeout(_SECONDS)
     ) as response:
@@ -338,15 +338,12 @@ def _has_checksum(file: Path, wanted: RemoteFile) -> bool:
     )
 
 
-_OFFLINE = (
-    "This model is not on this machine, and requests to the hub are switched off (--offline, or HF_HUB_OFFLINE). Allow "
-    "them, or open a folder with the model."
-)
-
-
 def offline_error() -> InvalidSetting:
     """Return the error for a model that is not on this machine while requests to the hub are switched off."""
-    return InvalidSetting(_OFFLINE)
+    return InvalidSetting(
+        "This model is not on this machine, and requests to the hub are switched off (--offline, or HF_HUB_OFFLINE). "
+        "Allow them, or open a folder with the model."
+    )
 
 
 def _endpoint() -> str | None:

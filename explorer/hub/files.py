@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -241,10 +242,7 @@ def count_tensors(tensors: Iterable[tuple[str, Iterable[int]]], precision: objec
     """Return how many numbers of each type there are; `tensors` are types and shapes."""
     numbers: Counter[str] = Counter()
     for dtype, shape in tensors:
-        count = 1
-        for size in shape:
-            count *= size
-        numbers[str(dtype)] += count
+        numbers[str(dtype)] += math.prod(shape)
     return Tensors(numbers, shorten(precision, 60) if isinstance(precision, str) else "")
 
 

@@ -172,14 +172,13 @@ def _undistinguished_from_best(rows: tuple[Row, ...], higher: bool) -> tuple[str
 
 
 def _placeholders(rows: Sequence[Row], style: NumberStyle) -> dict[str, str]:
-    """Return the values of the placeholders in an explanation: those of the first subject, and of each subject by
-    name.
-    """
-    found = _row_placeholders(rows[0], style)
-    for row in rows:
-        if row.name:
-            found |= {f"{row.name}_{kind}": text for kind, text in _row_placeholders(row, style).items()}
-    return found
+    """Return the placeholders of an explanation: those of the first subject, and of each subject by its name."""
+    named = [(f"{row.name}_", row) for row in rows if row.name]
+    return {
+        f"{prefix}{kind}": text
+        for prefix, row in [("", rows[0]), *named]
+        for kind, text in _row_placeholders(row, style).items()
+    }
 
 
 def _row_placeholders(row: Row, style: NumberStyle) -> dict[str, str]:

@@ -21,13 +21,7 @@ from explorer.training.config import key
 
 
 def results_table(sweep: Sweep, plan: Plan) -> pd.DataFrame:
-    """Return a row for each trial, the best first: those that went furthest, then by the mean of the metric.
-
-    The columns are trial (its number), one for each searched setting, state, step (at which the values were measured),
-    the metric (mean over the seeds), lowest, highest and sd (its spread over the seeds: extremes and standard
-    deviation), parameters, seconds (of training), confirmed (for a finalist: the mean over the new seeds), run (the key
-    of the run), and confirmation (the key of the run with the new seeds).
-    """
+    """Return a row for each trial, in the order of `ranked`, with the columns of `explorer.SweepResults.table`."""
     confirmed = {status.trial.number: status for status in plan.finalists}
     rows = [_row(sweep, status, confirmed.get(status.trial.number)) for status in ranked(sweep, plan)]
     return pd.DataFrame(rows)

@@ -45,6 +45,7 @@ _CONFIRMATION_OFFSET = 1_000  # of the seeds of the confirmation, so that they a
 _ROUNDED_TO = 3  # digits of a number that is drawn from a range
 _MOST_DRAWS = 50  # of a random search for each trial: combinations may repeat or be impossible
 _MOST_NAMED = 3  # impossible combinations that a message names
+_PLAIN_FIELDS = ("search", "number", "search_seed", "halving", "finalists", "metric")  # of a definition
 _OTHERWISE_GIVEN = {
     "seed": "The seeds of a sweep are those of its base configuration; change `seed` there",
     "replicas": "The number of seeds is the same for all trials: give `seeds`",
@@ -268,12 +269,7 @@ def sweep_to_json(sweep: Sweep) -> dict[str, Any]:
             [name, {"low": v.low, "high": v.high, "log": v.log} if isinstance(v, Range) else list(v)]
             for name, v in sweep.space
         ],
-        "search": sweep.search,
-        "number": sweep.number,
-        "search_seed": sweep.search_seed,
-        "halving": sweep.halving,
-        "finalists": sweep.finalists,
-        "metric": sweep.metric,
+        **{name: getattr(sweep, name) for name in _PLAIN_FIELDS},
     }
 
 
@@ -285,12 +281,8 @@ def parse_sweep(data: Mapping[str, Any]) -> Sweep:
             base,
             {name: Range(**given) if isinstance(given, dict) else given for name, given in data["space"]},
             seeds=base.replicas,
-            search=data["search"],
-            number=data["number"] or None,
-            search_seed=data["search_seed"],
-            halving=data["halving"] or False,
-            finalists=data["finalists"],
-            metric=data["metric"],
+            **{name: data[name] for name in _PLAIN_FIELDS}
+            | {"number": data["number"] or None, "halving": data["halving"] or False},
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidSetting("This is not the definition of a sweep.") from error
