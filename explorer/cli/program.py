@@ -12,7 +12,7 @@ import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import IO, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -88,7 +88,8 @@ def run_program(app: typer.Typer, arguments: Sequence[str]) -> int:
             # Only an early exit gives a number here; no command returns anything.
             code = int(app(list(arguments), prog_name=program_name(), standalone_mode=False) or SUCCESS)
         except LineageError as error:
-            code = _report(_describe(error))
+            advice = ["On the command line, give its file with --corpus FILE."] if isinstance(error, NeedsText) else []
+            code = _report(" ".join((str(error), *getattr(error, "__notes__", ()), *advice)))
         except typer.Abort:
             code = INTERRUPTED
         except Exception as error:
@@ -120,11 +121,6 @@ def print_result(as_json: bool, text: str, **message: Any) -> None:
         print_json(message)
     else:
         print(text)
-
-
-def _describe(error: LineageError) -> str:
-    advice = ["On the command line, give its file with --corpus FILE."] if isinstance(error, NeedsText) else []
-    return " ".join((str(error), *getattr(error, "__notes__", ()), *advice))
 
 
 def _report(message: str, code: int = IMPOSSIBLE) -> int:
@@ -181,7 +177,8 @@ def _end_without_output(error: OSError) -> int:
     """
     if error.errno != errno.EPIPE:
         what = "The output" if error.filename is None else f"“{escape_invisible(str(error.filename))}”"
-        _print_if_possible(f"{what} cannot be used: {error.strerror}.", sys.stderr)
+        with contextlib.suppress(OSError):
+            print(f"{what} cannot be used: {error.strerror}.", file=sys.stderr, flush=True)
     for stream in (sys.stdout, sys.stderr):
         try:
             nothing = os.open(os.devnull, os.O_WRONLY)
@@ -190,8 +187,3 @@ def _end_without_output(error: OSError) -> int:
         except (OSError, ValueError, AttributeError):  # no stream, or one of a test without a file
             continue
     return UNWRITABLE
-
-
-def _print_if_possible(message: str, stream: IO[str]) -> None:
-    with contextlib.suppress(OSError):
-        print(message, file=stream, flush=True)

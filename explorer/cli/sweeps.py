@@ -114,7 +114,8 @@ def sweep(
         write_new_file(out, to_csv_file(table), force)
     if as_json:
         for row in table.to_dict("records"):
-            print_json({"kind": "trial", **{name: _or_none(value) for name, value in row.items()}})
+            infinite = [name for name, value in row.items() if isinstance(value, float) and not math.isfinite(value)]
+            print_json({"kind": "trial", **row, **dict.fromkeys(infinite)})
         print_json({"kind": "swept", "sweep": definition.key, "finding": findings.result_finding(definition, plan)})
         return
     _print_table(definition, table)
@@ -145,7 +146,3 @@ def _format_cell(value: Any) -> str:
     if isinstance(value, float):
         return "–" if value != value else f"{value:.4g}"
     return str(value)
-
-
-def _or_none(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -39,7 +39,9 @@ def as_notebook(config: RunConfig, run: StoredRun | Record | None = None, name: 
     name: the name of both files without their endings.
     """
     config = dataclasses.replace(config, branch=None)
-    cells = [_markdown_cell(_head(config, run)), *_code_cells(config, run, name)]
+    which, text = describe(config)
+    head = "\n\n".join([f"# {which}", text, _describe_expected_results(config, run)])
+    cells = [_markdown_cell(head), *_code_cells(config, run, name)]
     book = {
         "cells": [{"id": f"cell-{i}", **cell} for i, cell in enumerate(cells, start=1)],
         "metadata": {
@@ -71,11 +73,6 @@ def _code_cells(config: RunConfig, run: StoredRun | Record | None, name: str) ->
         yield _code_cell(f"main({[command, text, *options]!r})")
     yield _markdown_cell("## Train it again")
     yield _code_cell(_TRAIN)
-
-
-def _head(config: RunConfig, run: StoredRun | Record | None) -> str:
-    which, text = describe(config)
-    return "\n\n".join([f"# {which}", text, _describe_expected_results(config, run)])
 
 
 def _describe_expected_results(config: RunConfig, run: StoredRun | Record | None) -> str:

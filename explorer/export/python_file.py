@@ -91,7 +91,9 @@ def as_python(config: RunConfig, run: StoredRun | Record | None = None) -> Files
     """
     config = dataclasses.replace(config, branch=None)
     parts = program_parts(config, run)
-    blocks = [f"{_section_rule(title)}\n{code}" if title else code for title, code in parts.sections.items()]
+    blocks = [
+        f"{f'# ---- {title} '.ljust(119, '-')}\n{code}" if title else code for title, code in parts.sections.items()
+    ]
     body = "\n\n\n".join([*blocks, 'if __name__ == "__main__":\n    main()\n'])
     text = f'"""{parts.docstring}\n"""\n\n{parts.imports}\n\n{body}'
     return Files(text, contents.stored_tensors(config, run))
@@ -210,7 +212,3 @@ def _docstring(config: RunConfig, run: StoredRun | Record | None) -> str:
     other = " ".join([command, f'"{text_to_try}"', *options])
     commands = "    python FILE train\n" + (f"    python FILE {other}\n" if run else "")
     return f"{which}.\n\n{commands}\n{textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)}"
-
-
-def _section_rule(title: str) -> str:
-    return f"# ---- {title} ".ljust(119, "-")

@@ -33,7 +33,11 @@ def training_step(card: ModelCard) -> int | None:
     found = next((step for step, commit in commits.items() if commit == card.revision), None)
     if found is not None:
         return found
-    return FINAL_STEP if card.revision in (pinned_revision(card.source), _main_commit(card.source)) else None
+    return (
+        FINAL_STEP
+        if card.revision in (pinned_revision(card.source), _read_commit(_places(card.source)[0] / "refs" / "main"))
+        else None
+    )
 
 
 def checkpoint_steps(card: ModelCard) -> tuple[int, ...]:
@@ -96,10 +100,6 @@ def _known_commits(source: str) -> dict[int, str]:
         if match := _STEP.fullmatch(about.get("revision", "")):
             found[int(match[1])] = about.get("commit", "")
     return {step: commit for step, commit in found.items() if COMMIT.fullmatch(commit)}
-
-
-def _main_commit(source: str) -> str:
-    return _read_commit(_places(source)[0] / "refs" / "main")
 
 
 def _read_commit(file: Path) -> str:

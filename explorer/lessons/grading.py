@@ -61,11 +61,9 @@ class NumberStyle:
             return format_significant(value)
         text = f"{value:z,.{self.decimals}f}".replace("-", "−")
         if not value or text.strip("−0.,"):
-            return f">{text[:-1].replace('100.', '99.')}9" if self._is_almost_all(value, text) else text
+            is_almost_all = self.unit == "%" and text == "100.0" and value < 100 - _ROUNDING
+            return ">99.9" if is_almost_all else text
         return f"<{10**-self.decimals:.{self.decimals}f}" if self.unit == "%" else format_scientific(value)
-
-    def _is_almost_all(self, value: float, text: str) -> bool:
-        return self.unit == "%" and self.decimals == 1 and text == "100.0" and value < 100 - _ROUNDING
 
     def with_unit(self, value: float) -> str:
         """Return a number with its unit: 1 seed, 2 seeds, 50 %."""

@@ -263,19 +263,21 @@ def _choice(name: str, part: Node) -> Choice:
         return Choice(name, part.text())
     except LessonError:
         choice = Choice(name, **_read(part, file_format.CHOICE)[0])
-    if choice.low is not None and choice.high is not None and choice.low >= choice.high:
-        raise part.error(f"the range from {choice.low:g} to below {choice.high:g} is empty.")
+    _check_range(part, choice.low, choice.high)
     return choice
+
+
+def _check_range(part: Node, low: float | None, high: float | None) -> None:
+    if low is not None and high is not None and not low < high:
+        raise part.error(f"the range from {low:g} to below {high:g} is empty.")
 
 
 def _scale(part: Node) -> Scale:
     values, nodes = _read(part, file_format.NUMBER)
     scale = Scale(**values)
-    between = f"between {scale.low:g} and {scale.high:g}"
-    if not scale.low < scale.high:
-        raise part.error(f"the range {between} is empty.")
+    _check_range(part, scale.low, scale.high)
     if not 0 < scale.step <= scale.high - scale.low:
-        raise nodes["step"].error(f"step = {scale.step:g} is not possible {between}.")
+        raise nodes["step"].error(f"step = {scale.step:g} is not possible between {scale.low:g} and {scale.high:g}.")
     return scale
 
 
@@ -323,8 +325,7 @@ def _measure(name: Node) -> Measure:
 
 def _axis(part: Node) -> Axis:
     axis = Axis(**_read(part, file_format.AXIS)[0])
-    if axis.low is not None and axis.high is not None and not axis.low < axis.high:
-        raise part.error(f"the range between {axis.low:g} and {axis.high:g} is empty.")
+    _check_range(part, axis.low, axis.high)
     if axis.powers and (axis.low is None or axis.high is None or axis.low <= 0):
         raise part.error("an axis by powers of ten needs “low” and “high”, both above 0.")
     return axis

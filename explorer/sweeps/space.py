@@ -134,7 +134,7 @@ class Sweep:
     @property
     def lower_is_better(self) -> bool:
         """Whether small values of the metric are good."""
-        return is_lower_better(self.metric)
+        return any(part in self.metric for part in ("loss", "perplexity", "bits", "error"))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -241,11 +241,6 @@ def recorded_metrics(config: RunConfig) -> tuple[str, ...]:
     return objective.objective_class(config.task).layout(config).metrics
 
 
-def is_lower_better(metric: str) -> bool:
-    """Return whether small values of a metric are good, as those of a loss or an error."""
-    return any(part in metric for part in ("loss", "perplexity", "bits", "error"))
-
-
 @lru_cache(maxsize=64)
 def trials(sweep: Sweep) -> tuple[Trial, ...]:
     """Return the trials of a sweep, always the same ones in the same order.
@@ -302,7 +297,10 @@ def _parse_values(base: RunConfig, name: str, given: object) -> tuple[Value, ...
     last = name.rpartition(".")[2]
     if last in _OTHERWISE_GIVEN and "." not in name:
         raise InvalidSetting(f"`{name}` cannot be searched. {_OTHERWISE_GIVEN[last]}.")
-    with_settings(base, {name: _first_value(base, name)})  # raises for an unknown name
+    try:
+        setting_value(base, name)
+    except KeyError:
+        with_settings(base, {name: None})  # raises with the nearest names
     if isinstance(given, str):
         given = _parse_text(given)
     if isinstance(given, Range):
@@ -317,13 +315,6 @@ def _parse_values(base: RunConfig, name: str, given: object) -> tuple[Value, ...
             return tuple(dict.fromkeys(found))
         raise InvalidSetting(f"`{name}` has no values. Give a list of values, or a range.")
     raise InvalidSetting(f"`{name}` = {shorten(given)} is not possible. Give a list of values, or a range.")
-
-
-def _first_value(base: RunConfig, name: str) -> object:
-    try:
-        return setting_value(base, name)
-    except KeyError:
-        return None  # `with_settings` then raises with the nearest names
 
 
 def _parse_text(text: str) -> list[str] | Range:
