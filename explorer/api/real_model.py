@@ -9,7 +9,6 @@ from explorer.api.arguments import require_text
 from explorer.api.inspected_model import InspectedModel, format_facts
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub import opened
-from explorer.hub.card import ModelCard
 from explorer.model import real_model
 
 if TYPE_CHECKING:
@@ -21,13 +20,31 @@ class RealModel(InspectedModel):
 
     `explorer.load("hub:NAME")` returns one that is open on this machine, and `explorer.load("hub:FOLDER")` the model in
     a folder. It has no training, so there are no curves. A `step` is that of a published checkpoint, one of `steps`.
+
+    card: what is known about the model
+    name: its name on this machine; `hub:NAME` in URLs and commands
+    kind: “decoder”, “encoder” or “encoder-decoder”
+    parameters, layers, heads: how many; the layers of an encoder–decoder are those of the encoder, the heads those of a
+        layer
+    revision: the commit of its repository; empty for a local folder
+    licence: the licence as its authors name it; empty if they name none
+    precision: the precision of the stored weights, as "32-bit weights"
+    parts: the kinds of attention of an encoder–decoder: encoder, decoder, cross; empty for other models
     """
 
     _generated_tokens = 50
     _slider_tokens = 20
 
     def __init__(self, model: real_model.RealModel) -> None:
-        self._real_model = model
+        self._real_model, self.card, self.parts = model, model.card, model.parts
+        card = model.card
+        self.name, self.kind, self.parameters, self.layers = card.name, card.kind, card.parameters, card.layers
+        self.heads, self.revision, self.licence, self.precision = (
+            card.heads,
+            card.revision,
+            card.licence,
+            card.precision,
+        )
 
     @property
     def _model(self) -> real_model.RealModel:
@@ -39,61 +56,9 @@ class RealModel(InspectedModel):
         return 0, self._model.check_step(step)
 
     @property
-    def card(self) -> ModelCard:
-        """What is known about the model."""
-        return self._model.card
-
-    # ---- Description ----
-
-    @property
-    def name(self) -> str:  # type: ignore[override]  # read only
-        """Its name on this machine; `hub:NAME` in URLs and commands."""
-        return self.card.name
-
-    @property
-    def kind(self) -> str:
-        """“decoder”, “encoder” or “encoder-decoder”."""
-        return self.card.kind
-
-    @property
-    def parameters(self) -> int:
-        """The number of parameters."""
-        return self.card.parameters
-
-    @property
-    def layers(self) -> int:
-        """The number of layers; of an encoder–decoder those of the encoder."""
-        return self.card.layers
-
-    @property
-    def heads(self) -> int:
-        """The number of attention heads in each layer."""
-        return self.card.heads
-
-    @property
-    def revision(self) -> str:
-        """The commit of its repository; empty for a local folder."""
-        return self.card.revision
-
-    @property
-    def licence(self) -> str:
-        """The licence as its authors name it; empty if they name none."""
-        return self.card.licence
-
-    @property
-    def precision(self) -> str:
-        """The precision of the stored weights, as "32-bit weights"."""
-        return self.card.precision
-
-    @property
     def steps(self) -> list[int]:
         """The training steps of its published checkpoints on this machine, in order; empty if there are none."""
         return list(self._model.steps)
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The kinds of attention of an encoder–decoder: encoder, decoder, cross. Empty for other models."""
-        return self._model.parts
 
     def model(self, *, step: int | None = None) -> nn.Module:
         """Return the torch module with its taps; `.model` is that of the transformers library. Do not change it.

@@ -62,16 +62,10 @@ def runs() -> pd.DataFrame:
     rows = [
         {
             "name": entry.folder if entry.shipped else entry.name,
-            "key": entry.key,
-            "task": entry.task,
-            "model": entry.model,
-            "title": entry.title,
-            "state": entry.state,
+            **{name: getattr(entry, name) for name in ("key", "task", "model", "title", "state")},
             "seeds": entry.replicas,
             "steps": entry.step,
-            "parameters": entry.parameters,
-            "seconds": entry.seconds,
-            "created": entry.created,
+            **{name: getattr(entry, name) for name in ("parameters", "seconds", "created")},
             "included": entry.shipped,
             **{name: metric["mean"] for name, metric in entry.metrics.items()},
         }

@@ -158,12 +158,12 @@ def open_model(
         card = _make_card(name, source, found, facts, module)
         progress.check()
         if later := _later_card(card):
-            progress.stage = "open"
-            return later
-        try:
-            write_file(environment().opened_models / name / _CARD, json_bytes(card.model_dump(mode="json")))
-        except OSError as error:
-            raise StoreError(f"The card of the model could not be written: {describe_disk_error(error)}") from error
+            card = later
+        else:
+            try:
+                write_file(environment().opened_models / name / _CARD, json_bytes(card.model_dump(mode="json")))
+            except OSError as error:
+                raise StoreError(f"The card of the model could not be written: {describe_disk_error(error)}") from error
     progress.stage = "open"
     return card
 
