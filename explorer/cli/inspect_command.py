@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from explorer.atomic_files import check_new_file
+from explorer.atomic_files import check_new_file, write_new_file
 from explorer.cli.common import Force, Json, RunOrRealModel, argument, find_model, option
 from explorer.cli.program import print_json
-from explorer.cli.tables import head_rows, print_rows, round_or_none, visible_token, write_arrays
+from explorer.cli.tables import head_rows, print_rows, round_or_none, visible_token
 from explorer.errors import InvalidSetting
 from explorer.generation import generate
 from explorer.hub.allowed import PREFIX
@@ -60,7 +61,9 @@ def inspect(
     else:
         rows, arrays = _inspect_text(model, text, 0, step, with_arrays=out is not None)
     if out is not None:
-        write_arrays(out, arrays, force)
+        file = io.BytesIO()
+        np.savez(file, **arrays)  # no tap is called "file", the only reserved name
+        write_new_file(out, file.getvalue(), force)
     if rows[0]["kind"] == "token":
         _print_tokens(rows, as_json, width=12 if run.startswith(PREFIX) else 5)
     else:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from explorer.atomic_files import write_new_file
 from explorer.cli.program import print_json
 from explorer.inspection.attention import head_scores
-from explorer.lazy_libraries import np
 
 _WIDTH = 80  # of output that goes to a file or to another program
 _FIRST_COLUMN = 30  # characters
@@ -47,13 +43,6 @@ def print_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         line = "  ".join(f"{cell:{size}}" for cell, size in zip(row, sizes, strict=True)).rstrip()
         room = max(output_width(), len(row[0]) + 2) if fits else len(line)
         print(line if len(line) <= room else line[: room - 1] + "…")
-
-
-def write_arrays(out: Path, arrays: Mapping[str, Any], force: bool) -> None:
-    """Write named arrays to one npz file. Raises InvalidSetting if the file exists or cannot be written."""
-    file = io.BytesIO()
-    np.savez(file, **arrays)  # no tap is called "file", the only reserved name
-    write_new_file(out, file.getvalue(), force)
 
 
 def head_rows(found: head_scores.HeadScores) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from explorer.errors import InvalidSetting, shorten
 
 Kind: TypeAlias = Literal["decoder", "encoder", "encoder-decoder"]
+Part: TypeAlias = Literal["", "encoder", "decoder", "cross"]  # of the attention of an encoder–decoder
 
 _BY_KIND: dict[Kind, tuple[str, ...]] = {  # each was compared with the eager attention of transformers
     "decoder": ("gemma3_text", "gpt2", "gpt_neox", "llama", "mistral", "opt", "phi3", "qwen2", "qwen3"),

@@ -19,20 +19,19 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from explorer.errors import InvalidSetting
-from explorer.hub.architectures import Kind
+from explorer.hub.architectures import Kind, Part
 from explorer.hub.attention import AttentionTaps, Call, attach_taps, recorded_calls, value_inside
 from explorer.models.context_window import window_start
 from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Intervention, Tap, record
 
-Part: TypeAlias = Literal["", "encoder", "decoder", "cross"]
 PARTS: tuple[Part, ...] = ("encoder", "decoder", "cross")  # of a model with an encoder and a decoder
 _BLOCK = re.compile(r"^(.*?\.)(\d+)(\.|$)")  # the outermost list in the name of a module, and the index in it
 _EMBEDDED = {"blocks": "embedded", "encoder": "embedded_source", "decoder": "embedded_target"}  # taps, by stack

@@ -170,13 +170,7 @@ def make_sweep(
     base: the configuration whose settings are changed
     space: for each setting by its name a list of values, or for a random search a `Range`. A text is also possible:
         "1e-3,3e-3", or "1e-4:1e-1" and "1e-4:1e-1:log" for a range.
-    seeds: trained side by side in each trial, from the seed of the base configuration on
-    search: "grid" or "random"
-    number: the trials of a random search
-    search_seed: of the random numbers of a random search
-    halving: whether hopeless trials are given up early; a number is the factor, of which the default is 3
-    finalists: how many of the best trials are trained again with eight new seeds; 0 or at least 2
-    metric: what is compared; by default the loss on data that were not trained on
+    number: the trials of a random search; the other arguments are those of `explorer.sweep`
 
     Raises InvalidSetting with the setting, combination or argument that is not possible.
     """
