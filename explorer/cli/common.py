@@ -13,8 +13,7 @@ from explorer.cli.program import program_name
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.own_tables import store_text_file
 from explorer.hub.allowed import PREFIX
-from explorer.model import real_model, run_model
-from explorer.model.model import Model
+from explorer.model import model, real_model, run_model
 from explorer.run_store import store
 from explorer.training.comparability import describe_tokens, loss_context
 from explorer.training.config import RunConfig
@@ -52,7 +51,7 @@ RunOrRealModel = Annotated[
 ]
 
 
-def find_model(run: str) -> Model:
+def find_model(run: str) -> model.Model:
     """Return a run, or an open real model by its name with a prefix. Raises LineageError."""
     return real_model.find_real_model(run) if run.startswith(PREFIX) else run_model.RunModel(stored_run(run))
 
