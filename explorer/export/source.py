@@ -288,8 +288,6 @@ class _Simplifier(ast.NodeTransformer):
 def _with_short_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     """Return the statements of a definition; of its docstring only the first paragraph."""
     match body:
-        case [ast.Expr(value=ast.Constant(value=str(text)))]:
-            return [ast.Expr(ast.Constant(text.split("\n\n")[0].strip()))]
         case [ast.Expr(value=ast.Constant(value=str(text))), *rest]:
             return [ast.Expr(ast.Constant(text.split("\n\n")[0].strip())), *rest]
     return body or [ast.Pass()]

@@ -91,15 +91,11 @@ def _places(source: str) -> tuple[Path, Path]:
 def _known_commits(source: str) -> dict[int, str]:
     """Return the commits of the checkpoints that the cache and the downloads know, by step."""
     cache, downloads = _places(source)
-    found = {}
-    for file in cache.glob("refs/step*"):
-        if match := _STEP.fullmatch(file.name):
-            found[int(match[1])] = _read_commit(file)
-    for file in downloads.glob(f"*/{download.SOURCE}"):
-        about = download.read_source(file.parent)
-        if match := _STEP.fullmatch(about.get("revision", "")):
-            found[int(match[1])] = about.get("commit", "")
-    return {step: commit for step, commit in found.items() if COMMIT.fullmatch(commit)}
+    named = [(file.name, _read_commit(file)) for file in cache.glob("refs/step*")]
+    downloaded = [download.read_source(file.parent) for file in downloads.glob(f"*/{download.SOURCE}")]
+    named += [(about.get("revision", ""), about.get("commit", "")) for about in downloaded]
+    matches = ((_STEP.fullmatch(name), commit) for name, commit in named)
+    return {int(match[1]): commit for match, commit in matches if match and COMMIT.fullmatch(commit)}
 
 
 def _read_commit(file: Path) -> str:

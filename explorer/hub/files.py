@@ -24,12 +24,8 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.hub.architectures import Kind, check
 from explorer.number_format import format_bytes
 
-CONFIG, WEIGHTS, INDEX, TOKENIZER_CONFIG = (
-    "config.json",
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "tokenizer_config.json",
-)
+CONFIG, TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 README = "README.md"
 TEXT_FILES = (  # all that is read besides the weights; never Python, pickles or templates
     CONFIG,

@@ -269,7 +269,7 @@ def _choice(name: str, part: Node) -> Choice:
 
 def _check_range(part: Node, low: float | None, high: float | None) -> None:
     if low is not None and high is not None and not low < high:
-        raise part.error(f"the range from {low:g} to below {high:g} is empty.")
+        raise part.error(f"the range between {low:g} and {high:g} is empty.")
 
 
 def _scale(part: Node) -> Scale:

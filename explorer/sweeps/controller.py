@@ -130,10 +130,7 @@ def next_actions(sweep: Sweep, find_run: Callable[[RunConfig], RunStatus]) -> Pl
 
 def survivors(sweep: Sweep, rung: int) -> int:
     """Return how many trials go on after a rung (counted from 0)."""
-    count = len(trials(sweep))
-    for _ in range(rung + 1):
-        count = math.ceil(count / sweep.halving)
-    return max(count, sweep.finalists, 1)
+    return max(math.ceil(len(trials(sweep)) / sweep.halving ** (rung + 1)), sweep.finalists, 1)
 
 
 def best_trials(sweep: Sweep, statuses: Sequence[TrialStatus], count: int) -> list[Trial]:

@@ -193,7 +193,7 @@ REFUSED: list[tuple[Callable[[Any], object], str]] = [
     (lambda run: explorer.train("negation", "transformer", epoch=3), "Nearest: epochs"),
     (lambda run: explorer.train("negation", "transformer", seeds=99), "from 1 to 32"),
     (lambda run: explorer.train("negation", "transformer", seeds=2, replicas=2), "the same setting"),
-    (lambda run: explorer.train("text", "rnn", preset="assignment"), "trains transformer on text"),
+    (lambda run: explorer.train("text", "rnn", preset="assignment"), "for the task text and the model transformer"),
     (lambda run: explorer.train("text", "rnn", corpus="missing.txt"), "no corpus and no file"),
     (
         lambda run: explorer.train("negation", "rnn", corpus="mine.csv"),
