@@ -36,7 +36,7 @@ class InspectedModel(ABC):
         """What the pages and the command line use, too."""
 
     @abstractmethod
-    def _at(self, seed: int | str | None, step: int | None) -> tuple[int, int | None]:
+    def _find_replica_and_step(self, seed: int | str | None, step: int | None) -> tuple[int, int | None]:
         """Return the position of a seed and a step; None: the first one, the last one. Raises InvalidSetting."""
 
     def predict(
@@ -70,7 +70,7 @@ class InspectedModel(ABC):
         ['label', 'probability']
         """
         every = list(range(len(self._model.seeds)))
-        one, at = self._at(None if seed == "all" else seed, step)
+        one, at = self._find_replica_and_step(None if seed == "all" else seed, step)
         groups = [every] if seed is None else [[each] for each in every] if seed == "all" else [[one]]
         tables = []
         for each in outputs.require_texts_to_predict(text):
@@ -100,7 +100,7 @@ class InspectedModel(ABC):
         if part and part not in (parts := self._model.parts):
             possible = f"Give one of {', '.join(parts)}." if parts else "It has one kind only. Leave it out."
             raise InvalidSetting(f"{self.name} has no attention of the kind {shorten(part)}. {possible}")
-        return attention.attention(self._model, require_text(text), *self._at(seed, step), part)
+        return attention.attention(self._model, require_text(text), *self._find_replica_and_step(seed, step), part)
 
     def patching(
         self,
@@ -132,7 +132,7 @@ class InspectedModel(ABC):
         (5, 5)
         """
         self._check_reads_one_text()
-        at = self._at(seed, step)
+        at = self._find_replica_and_step(seed, step)
         first, other = (attention.read_text(self._model, text, *at) for text in (clean, changed))
         return patching.patch(self._model, first, other, position, answer, contrast)
 
@@ -160,7 +160,7 @@ class InspectedModel(ABC):
         ['part', 'added']
         """
         self._check_reads_one_text()
-        read = attention.read_text(self._model, text, *self._at(seed, step))
+        read = attention.read_text(self._model, text, *self._find_replica_and_step(seed, step))
         return patching.attribute(self._model, read, position, outcome, contrast)
 
     def _check_reads_one_text(self) -> None:
@@ -199,7 +199,9 @@ class InspectedModel(ABC):
         self._model.check_generates_text()  # the error of a run of another task comes first
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
         count = self._generated_tokens if tokens is None else tokens
-        return outputs.generate_text(self._model, require_text(prompt), count, sampling, *self._at(seed, step))
+        return outputs.generate_text(
+            self._model, require_text(prompt), count, sampling, *self._find_replica_and_step(seed, step)
+        )
 
     def temperature(
         self,
@@ -228,7 +230,7 @@ class InspectedModel(ABC):
         """
         sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
         count, live = self._slider_tokens if tokens is None else tokens, require_flag("live", live)
-        prompt, at = require_text(prompt), self._at(seed, step)
+        prompt, at = require_text(prompt), self._find_replica_and_step(seed, step)
         return temperature_component.temperature_component(self._model, *at, prompt, count, sampling, live)
 
     def surprisal(self, text: str, *, step: int | None = None, seed: int | None = None) -> pd.DataFrame:
@@ -244,7 +246,7 @@ class InspectedModel(ABC):
         >>> explorer.load("text-toy-rnn").surprisal("abca abca").token.tolist()[:3]
         ['b', 'c', 'a']
         """
-        one, at = self._at(seed, step)
+        one, at = self._find_replica_and_step(seed, step)
         replicas = range(len(self._model.seeds)) if seed is None else [one]
         return outputs.surprisal_table(self._model, require_text(text), at, replicas)
 
@@ -270,7 +272,7 @@ class InspectedModel(ABC):
         >>> trace["blocks.0.attention.weights"].shape
         (1, 6, 6)
         """
-        at = self._at(seed, step)
+        at = self._find_replica_and_step(seed, step)
         tokens, inputs = traces.model_inputs(self._model, require_text(text), *at)
         return traces.trace(self._model.module(*at), tokens, inputs, replace)
 

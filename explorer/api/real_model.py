@@ -50,7 +50,7 @@ class RealModel(InspectedModel):
     def _model(self) -> real_model.RealModel:
         return self._real_model
 
-    def _at(self, seed: int | str | None, step: int | None) -> tuple[int, int | None]:
+    def _find_replica_and_step(self, seed: int | str | None, step: int | None) -> tuple[int, int | None]:
         if seed not in (None, 0):
             raise InvalidSetting(f"There is no seed {shorten(seed)}: a real model has one state. Leave the seed out.")
         return 0, self._model.check_step(step)

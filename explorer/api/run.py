@@ -200,7 +200,7 @@ class Run(InspectedModel):
 
         step, seed: by default the last step and the first seed. The module is a copy: changing it changes nothing else.
         """
-        replica, step = self._at(seed, step)
+        replica, step = self._find_replica_and_step(seed, step)
         return self._model.load_replicas(step).single_replica(replica)
 
     def weights(self, step: int | None = None) -> dict[str, ndarray]:
@@ -315,7 +315,7 @@ class Run(InspectedModel):
     def _check_step(self, step: int | None) -> int:
         return self.step if step is None else _one_of("weights of step", step, self.steps)
 
-    def _at(self, seed: int | str | None, step: int | None) -> tuple[int, int]:
+    def _find_replica_and_step(self, seed: int | str | None, step: int | None) -> tuple[int, int]:
         replica = 0 if seed is None else self.seeds.index(_one_of("seed", seed, self.seeds))
         return replica, self._check_step(step)
 

@@ -102,7 +102,7 @@ def next_actions(sweep: Sweep, find_run: Callable[[RunConfig], RunStatus]) -> Pl
     runs = {trial.number: find_run(trial.config) for trial in every}
     competing, statuses = list(every), dict[int, TrialStatus]()
 
-    def in_order() -> tuple[TrialStatus, ...]:
+    def list_statuses() -> tuple[TrialStatus, ...]:
         return tuple(statuses[trial.number] for trial in every)
 
     for rung, until in enumerate((*sweep.rungs, 0)):
@@ -111,7 +111,7 @@ def next_actions(sweep: Sweep, find_run: Callable[[RunConfig], RunStatus]) -> Pl
         pending = [trial for trial in competing if found[trial.number].state in ("waiting", "running")]
         if pending:
             submit = tuple(Submission(t.config, until) for t in pending if not _is_submitted(runs[t.number]))
-            return Plan(submit, in_order(), (), False)
+            return Plan(submit, list_statuses(), (), False)
         if until:
             kept = best_trials(sweep, list(found.values()), survivors(sweep, rung))
             for trial in competing:
@@ -120,12 +120,12 @@ def next_actions(sweep: Sweep, find_run: Callable[[RunConfig], RunStatus]) -> Pl
             competing = [trial for trial in competing if trial in kept]
     finalists = best_trials(sweep, [statuses[trial.number] for trial in competing], sweep.finalists)
     if len(finalists) < 2:
-        return Plan((), in_order(), (), True)
+        return Plan((), list_statuses(), (), True)
     confirmed = [replace(trial, config=sweep.confirmation(trial)) for trial in finalists]
     confirmations = [_status_at(sweep, trial, find_run(trial.config), 0) for trial in confirmed]
     pending_runs = [c for c in confirmations if c.state in ("waiting", "running")]
     submit = tuple(Submission(c.trial.config, 0) for c in pending_runs if not _is_submitted(c.run))
-    return Plan(submit, in_order(), tuple(confirmations), not pending_runs)
+    return Plan(submit, list_statuses(), tuple(confirmations), not pending_runs)
 
 
 def survivors(sweep: Sweep, rung: int) -> int:
@@ -170,12 +170,12 @@ def _status_at(sweep: Sweep, trial: Trial, run: RunStatus, until: int) -> TrialS
     """Return the status of a trial that trains up to a rung, or (0) to its end; "finished": it has got there."""
     last = int(run.curves.evaluated[-1]) if run.curves is not None and len(run.curves.evaluated) else 0
 
-    def measured(step: int) -> ndarray | None:
+    def find_values(step: int) -> ndarray | None:
         return None if run.curves is None else values_at(run.curves, sweep.metric, step)
 
     # A run that ended early by itself has its values at its last evaluation.
     for step in (until or trial.config.steps, *([last] if run.state == "finished" else [])):
-        values = measured(step)
+        values = find_values(step)
         if values is not None and (until or run.state == "finished"):
             return TrialStatus(trial, "finished", step, values, run)
     if run.state in ("diverged", "finished"):  # finished without a finite value
@@ -183,7 +183,7 @@ def _status_at(sweep: Sweep, trial: Trial, run: RunStatus, until: int) -> TrialS
         return TrialStatus(trial, "diverged", run.step, worst, run)
     if run.state == "failed" or (run.state == "stopped" and run.problem):  # what stopped it would stop it again
         return TrialStatus(trial, "failed", 0, np.zeros(0), run)
-    known = measured(last)
+    known = find_values(last)
     at, known = (0, np.zeros(0)) if known is None else (last, known)
     return TrialStatus(trial, "running" if run.state == "running" else "waiting", at, known, run)
 
