@@ -130,7 +130,8 @@ def next_actions(sweep: Sweep, find_run: Callable[[RunConfig], RunStatus]) -> Pl
 
 def survivors(sweep: Sweep, rung: int) -> int:
     """Return how many trials go on after a rung (counted from 0)."""
-    return max(math.ceil(len(trials(sweep)) / sweep.halving ** (rung + 1)), sweep.finalists, 1)
+    left: int = math.ceil(len(trials(sweep)) / sweep.halving ** (rung + 1))
+    return max(left, sweep.finalists, 1)
 
 
 def best_trials(sweep: Sweep, statuses: Sequence[TrialStatus], count: int) -> list[Trial]:
