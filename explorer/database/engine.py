@@ -7,6 +7,7 @@ created again. Every function may be called from any thread.
 from __future__ import annotations
 
 import datetime
+import json
 import logging
 import math
 import sqlite3
@@ -64,6 +65,8 @@ _CONNECTION = {
     "options": "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=2 "
     "-c tcp_user_timeout=20000 -c idle_in_transaction_session_timeout=10000",
 }
+# JSON is decoded once, because a list of thousands of runs is read again and again. What is read must not be changed.
+_OPTIONS: dict[str, Any] = {"hide_parameters": True, "json_deserializer": lru_cache(maxsize=10_000)(json.loads)}
 _UNREACHABLE = (
     "The list of runs cannot be read now: the database does not answer. "
     "The runs themselves are safe; try again in a moment."
@@ -92,9 +95,12 @@ class UtcDateTime(TypeDecorator[datetime.datetime]):
         return value and to_utc(value)
 
 
+TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # sorted as SQLite does
+
+
 class Base(DeclarativeBase):
     type_annotation_map = {  # noqa: RUF012  # the name is SQLAlchemy's
-        str: Text().with_variant(Text(collation="C"), "postgresql"),  # sorted as SQLite does
+        str: TEXT,
         datetime.datetime: UtcDateTime,
         dict[str, Any]: JSON,
         dict[str, dict[str, Any]]: JSON,
@@ -119,10 +125,7 @@ class Database:
             self.idle.close()
 
 
-class _DamagedDatabase(Exception):
-    """The database file is damaged."""
-
-
+_FAILURES = (SQLAlchemyError, CommandError)  # of alembic: an unknown revision, or a damaged file
 lock = threading.RLock()
 _opened: dict[tuple[str, Path], Database] = {}  # by LINEAGE_DATABASE_URL and LINEAGE_HOME
 
@@ -253,46 +256,43 @@ def _open_in_memory(home: Path) -> Database:
 
 def _is_unwritable(error: BaseException | None) -> bool:
     """Return whether an error means a full disk or a place that cannot be written or read."""
-    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
-    return isinstance(error, OSError) or code in (8, 10, 13, 14)  # SQLITE_READONLY, _IOERR, _FULL, _CANTOPEN
+    return isinstance(error, OSError) or _sqlite_code(error) in (8, 10, 13, 14)  # _READONLY, _IOERR, _FULL, _CANTOPEN
+
+
+def _sqlite_code(error: BaseException | None) -> int:
+    """Return the primary result code of SQLite, without the prefix SQLITE; 0 for another error."""
+    return getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
 
 
 def _open_stored(given: str, home: Path) -> Database:
     """Open the database of an address, or the file in the home folder. Raises StoreError or InvalidSetting."""
     file = home / "index.db"
     url = _validated_url(given) if given else URL.create("sqlite", database=str(file))
-    engine = _engine(url)
+    engine, is_file = _engine(url), url.get_backend_name() == "sqlite"
     try:
         if not given:
             home.mkdir(parents=True, exist_ok=True)
-        with _file_lock(Path(url.database)) if url.get_backend_name() == "sqlite" and url.database else nullcontext():
+        with _file_lock(Path(str(url.database))) if is_file else nullcontext():
             try:
                 _prepare(engine)
-            except (SQLAlchemyError, CommandError, _DamagedDatabase) as error:
+            except _FAILURES as error:
                 if not _is_damage(error):
                     raise
                 if given:
                     raise StoreError(_INCOMPATIBLE) from error
                 _move_aside(file)
                 _prepare(engine)
-    except (SQLAlchemyError, CommandError, _DamagedDatabase, OSError) as error:
+    except (*_FAILURES, OSError, StoreError) as error:
         engine.dispose()
-        raise StoreError(_UNREACHABLE) from error
-    except StoreError:
-        engine.dispose()
-        raise
+        raise error if isinstance(error, StoreError) else StoreError(_UNREACHABLE) from error
     if not given:
         with suppress(OSError):
             file.chmod(0o600)  # the key that signs cookies is in it
-    return Database(engine, _idle_connection(url.database) if url.get_backend_name() == "sqlite" else None)
-
-
-def _idle_connection(file: str | None) -> sqlite3.Connection:
-    """Return a connection that has read from an SQLite file and holds no lock."""
-    assert file
-    connection = sqlite3.connect(file, check_same_thread=False)
-    connection.execute("SELECT * FROM alembic_version").fetchall()
-    return connection
+    idle = None
+    if is_file:
+        idle = sqlite3.connect(str(url.database), check_same_thread=False)
+        idle.execute("SELECT * FROM alembic_version").fetchall()  # it has read, and holds no lock
+    return Database(engine, idle)
 
 
 @lru_cache(maxsize=8)
@@ -318,11 +318,10 @@ def _validated_url(given: str) -> URL:
 
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
-        if url.database:  # opening a file is quick, and the file may be replaced
-            engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
-        else:  # in memory: what one connection has is lost with it
-            options: dict[str, Any] = {"pool_size": 1, "max_overflow": 0, "connect_args": {"check_same_thread": False}}
-            engine = create_engine(url, poolclass=QueuePool, hide_parameters=True, **options)
+        # Opening a file is quick, and the file may be replaced; in memory, what one connection has is lost with it.
+        in_memory = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0}
+        options = {"poolclass": NullPool} if url.database else in_memory
+        engine = create_engine(url, connect_args={"check_same_thread": False}, **options, **_OPTIONS)
 
         @event.listens_for(engine, "connect")
         def connected(connection: Any, _: object) -> None:
@@ -337,9 +336,7 @@ def _engine(url: URL) -> Engine:
             writes = connection.get_execution_options().get("write_lock")
             connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     else:
-        engine = create_engine(
-            url.update_query_dict(_CONNECTION | dict(url.query)), pool_pre_ping=True, hide_parameters=True
-        )
+        engine = create_engine(url.update_query_dict(_CONNECTION | dict(url.query)), pool_pre_ping=True, **_OPTIONS)
 
         @event.listens_for(engine, "begin")
         def begin_transaction(connection: Connection) -> None:
@@ -358,7 +355,7 @@ def _prepare(engine: Engine) -> None:
     with engine.connect().execution_options(write_lock="tables") as connection, connection.begin():
         sqlite = engine.dialect.name == "sqlite"
         if sqlite and connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
-            raise _DamagedDatabase
+            raise CommandError("the file is damaged")
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
         for table in Base.metadata.sorted_tables:
@@ -367,17 +364,17 @@ def _prepare(engine: Engine) -> None:
 
 def _is_damage(error: Exception) -> bool:
     """Return whether an error means a damaged database, not a locked or unreachable one."""
-    if isinstance(error, (_DamagedDatabase, CommandError)):  # alembic: an unknown revision
-        return True
-    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
-    return isinstance(error, ProgrammingError) or code in (1, 11, 26)  # SQLITE_ERROR, _CORRUPT, _NOTADB
+    return isinstance(error, CommandError | ProgrammingError) or _sqlite_code(error) in (
+        1,
+        11,
+        26,
+    )  # _ERROR, _CORRUPT, _NOTADB
 
 
 def is_busy(error: BaseException | None) -> bool:
     """Return whether an error means that another transaction held a lock for too long: trying again may help."""
-    cause = getattr(error, "orig", None)
-    sqlite_code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-    return sqlite_code in (5, 6) or getattr(cause, "sqlstate", "") in ("55P03", "40P01")  # lock timeout, deadlock
+    sqlstate = getattr(getattr(error, "orig", None), "sqlstate", "")
+    return _sqlite_code(error) in (5, 6) or sqlstate in ("55P03", "40P01")  # lock timeout, deadlock
 
 
 def _move_aside(file: Path) -> None:

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -454,14 +453,3 @@ def locked_database(database: str) -> Iterator[None]:
             yield
             connection.rollback()
         engine.dispose()
-
-
-def test_a_search_reads_each_row_once_and_again_after_a_change(monkeypatch: Patch) -> None:
-    runs = [store_run(name=f"run {i}", seed=i) for i in range(3)]
-    monkeypatch.setattr(index, "_as_entry", read := Mock(side_effect=index._as_entry))
-    index._known_entries.clear()
-    assert search(Query(shipped=False)) == search(Query(shipped=False)) and read.call_count == 3
-    index.add_run(edit_card(runs[0].folder, name="another name"))
-    assert sorted(search_names(shipped=False)) == ["another name", "run 1", "run 2"] and read.call_count == 4
-    index.remove_run(runs[1].key)
-    assert sorted(search_names(shipped=False)) == ["another name", "run 2"] and read.call_count == 4
