@@ -26,7 +26,7 @@ import json
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -330,35 +330,37 @@ def load(folder: RunFolder) -> StoredRun:
 
 @lru_cache(maxsize=512)  # more than the shipped runs, which some pages list in full
 def _load(folder: RunFolder, changed: tuple[int, int] | None) -> StoredRun:
-    damaged = f"The run in {folder.name} cannot be read"
     config, card = read_config_and_card(folder)
-    try:
+    with _reporting_damage(folder):
         curves = from_table(read_table(folder / "events.parquet", config), config).up_to(card.step)
         tokenizer = folder / "tokenizer.json"
         cut = tokenizer.read_text("utf-8") if tokenizer.is_file() else ""
         within = config.first_step <= card.step <= config.steps
         if not within or (curves.first, curves.step) != (config.first_step, card.step):
             raise DamagedRun(f"its curves do not reach step {card.step:,}. Train it again.")
-    except (InvalidSetting, RunError) as error:
-        raise DamagedRun(f"{damaged}: {error}") from error
-    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError, pa.ArrowException) as error:
-        raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
     return StoredRun(folder, config, card, curves, cut)
 
 
 def read_config_and_card(folder: RunFolder) -> tuple[RunConfig, Card]:
     """Read the configuration and the card of a run, without its curves. Raises DamagedRun."""
-    damaged = f"The run in {folder.name} cannot be read"
-    try:
+    with _reporting_damage(folder):
         config = parse_config(json.loads((folder / "config.json").read_text("utf-8")))
         card = _read_card(folder)
+        if card.key != key(config):
+            raise DamagedRun("its card has the key of another run. Train it again.")
+    return config, card
+
+
+@contextlib.contextmanager
+def _reporting_damage(folder: RunFolder) -> Iterator[None]:
+    """Raise DamagedRun for whatever a damaged file of this folder causes."""
+    damaged = f"The run in {folder.name} cannot be read"
+    try:
+        yield
     except (InvalidSetting, RunError) as error:
         raise DamagedRun(f"{damaged}: {error}") from error
-    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, pa.ArrowException) as error:
         raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
-    if card.key != key(config):
-        raise DamagedRun(f"{damaged}: its card has the key of another run. Train it again.")
-    return config, card
 
 
 def _read_card(folder: RunFolder) -> Card:
