@@ -37,28 +37,13 @@ _LOOK_SECONDS = 10.0  # for which a server counts as looking at curves after it 
 _GIVE_UP_SECONDS = 10.0  # without an answer of a training that shall stop
 _ATTEMPTS = 3  # to start an actor
 MOST_KNOWN = 5_000  # jobs; more than can wait and be remembered
-# What servers show of a view.
-_SHOWN = (
-    "state",
-    "step",
-    "seconds",
-    "left",
-    "loss",
-    "parameters",
-    "curves",
-    "repeated",
-    "difference",
-    "saved",
-    "problem",
-)
+_OF_JOB = ("config", "starter", "number")  # fields of a view that are those of the job here
 
 
 def publish_view(job: Job, view: JobView) -> None:
     """Let a job show what the view of the same job in another process shows; curves that are missing there stay."""
-    changes = {name: getattr(view, name) for name in _SHOWN}
-    if view.curves is None:
-        del changes["curves"]
-    job.publish(**changes)
+    missing = ("curves",) if view.curves is None else ()
+    job.publish(**{name: value for name, value in vars(view).items() if name not in (*_OF_JOB, *missing)})
 
 
 class _ActorScheduler(LocalScheduler):

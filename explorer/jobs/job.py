@@ -195,13 +195,8 @@ class Job:
         if self._view.private:
             return
         try:
-            data = {
-                "config": to_json(self._view.config),
-                "starter": self.starter,
-                "asked": sorted(self.requesters),
-                "crashes": 0 if self._reached_checkpoint else self.crashes + running,
-                "until": self.until,
-            }
+            data = {"config": to_json(self._view.config), "starter": self.starter, "asked": sorted(self.requesters)}
+            data |= {"crashes": 0 if self._reached_checkpoint else self.crashes + running, "until": self.until}
             store.write_file(self.folder / "job.json", store.json_bytes(data))
             self.keep_folder()
         except (OSError, StoreError) as error:
@@ -220,11 +215,8 @@ class Job:
 
     def wait_for_space(self, error: OSError | StoreError) -> None:
         """Wait for room in the store for the complete run in the folder of this job."""
-        run = store.load(self.folder)
-        self.unstored = True
-        self.publish(
-            state=run.card.state, step=run.card.step, seconds=run.card.seconds, problem=_describe_unstored(error)
-        )
+        card, self.unstored = store.load(self.folder).card, True
+        self.publish(state=card.state, step=card.step, seconds=card.seconds, problem=_describe_unstored(error))
 
     def store_again(self) -> None:
         """Store a run that has ended and could not be stored, if this is possible now."""
@@ -354,14 +346,14 @@ class Job:
 
     def _make_order(self) -> Order:
         """Return the order for the executor. Raises LineageError if the parent of a branch or the text is missing."""
-        config, record = self._view.config, self.resume_record
+        config, step, snapshot = self._view.config, 0, None
         text = corpora.load_text(TextConfig(corpus="own", text=config.own_text)) if config.own_text else ""
-        if record:
-            return Order(config, record.curves.step, record.snapshots[record.curves.step], text)
-        if config.branch:
-            snapshot = store.find(config.branch.parent).checkpoint(config.branch.step)
-            return Order(config, config.branch.step, snapshot, text)
-        return Order(config, text=text)
+        if record := self.resume_record:
+            step, snapshot = record.curves.step, record.snapshots[record.curves.step]
+        elif config.branch:
+            step = config.branch.step
+            snapshot = store.find(config.branch.parent).checkpoint(step)
+        return Order(config, step, snapshot, text)
 
     def _branch_origin(self) -> tuple[float, float]:
         """Return the tokens and seconds of its parent at the step where a branch starts."""
@@ -422,12 +414,8 @@ class Job:
             self.publish(state="stopped", left=None, problem=problem)
             return
         self._publish_record(record)
-        self.publish(
-            state="stopped" if record.state == "running" else record.state,
-            left=None,
-            saved=saved,
-            problem=problem or record.problem or unstored,
-        )
+        state = "stopped" if record.state == "running" else record.state
+        self.publish(state=state, left=None, saved=saved, problem=problem or record.problem or unstored)
 
     def _store_run(self, record: Record | None) -> tuple[bool, str]:
         """Move the run into the store, and return whether it is there and, if not, why.
@@ -479,14 +467,6 @@ def is_complete(folder: Path) -> bool:
         return store.load(folder).card.state != "running"
     except LineageError:
         return False
-
-
-def store_finished_job(folder: Path) -> bool:
-    """Move the run of a job that had already ended into the store; return False if the job had not ended."""
-    if not is_complete(folder):
-        return False
-    move_into_store(folder)
-    return True
 
 
 def read_job_file(folder: Path) -> Job:

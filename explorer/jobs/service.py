@@ -1,18 +1,8 @@
 """The job service: the trainings of this process, whichever page started them.
 
-    submit ──> waiting ──> running ──> finished    the last step is reached, or early stopping ends it
-                  ^           │
-                  │           ├──────> diverged    a loss is not finite; the run up to the last checkpoint is stored
-                  │           ├──────> stopped     `stop`, no memory, or what trained it has crashed twice; the run up
-                  │           │                    to the last checkpoint is stored
-                  │           ├──────> failed      an exception; nothing is stored
-                  └─ pause ───┘                    the slot goes to another job
-
-    A waiting job that is stopped goes to `stopped` at once. `submit` and `resume` continue a stopped run as a new job.
-    `close` pauses all jobs and shows them as `stopped`; the next process enqueues them again in `restore`.
-
-A scheduler (`scheduler.py`) decides which job trains. A job during whose training this process or a worker has crashed
-twice waits for its owner, or for the sweep that it belongs to.
+CONTRIBUTING.md shows the states of a job. `close` pauses all jobs and shows them as `stopped`; the next process enqueues
+them again in `restore`. A scheduler (`scheduler.py`) decides which job trains. A job during whose training this process
+or a worker has crashed twice waits for its owner, or for the sweep that it belongs to.
 
 A job publishes an immutable view by one assignment, so pages read it without a lock. Submitting a configuration that is
 already being trained joins that job. Checkpoints go to `LINEAGE_HOME/jobs/KEY`, so a job survives the process. Every
@@ -32,7 +22,16 @@ from pathlib import Path
 from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
 from explorer.jobs import limits
-from explorer.jobs.job import MAX_CRASHES, Job, JobState, JobView, later_step, read_job_file, store_finished_job
+from explorer.jobs.job import (
+    MAX_CRASHES,
+    Job,
+    JobState,
+    JobView,
+    is_complete,
+    later_step,
+    move_into_store,
+    read_job_file,
+)
 from explorer.jobs.remembered_jobs import RememberedJobs
 from explorer.jobs.scheduler import Scheduler, make_scheduler
 from explorer.run_store import operations, store
@@ -219,12 +218,13 @@ class JobService:
 
     def _restore_job(self, job: Job, scheduler: Scheduler) -> None:
         """Store the run of a job that had ended, leave one that has crashed too often to its owner, enqueue others."""
-        try:
-            if store_finished_job(job.folder):
+        if is_complete(job.folder):
+            try:
+                move_into_store(job.folder)
                 return
-        except (OSError, StoreError) as error:  # no room for a complete run: it stays in its folder
-            log.warning("the run in %s is not stored yet: %s", job.folder, error)
-            job.wait_for_space(error)
+            except (OSError, StoreError) as error:  # no room for a complete run: it stays in its folder
+                log.warning("the run in %s is not stored yet: %s", job.folder, error)
+                job.wait_for_space(error)
         else:
             problem = limits.describe_excess(job.view().config)
             if job.crashes < MAX_CRASHES and not problem:

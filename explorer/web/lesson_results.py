@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from concurrent.futures import Future
+from dataclasses import asdict
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from explorer.byte_cache import cached
 from explorer.catalogue import model_row, task_row
@@ -22,9 +26,9 @@ from explorer.lessons.grading import (
     describe_unexpected_answer,
     grade_step,
 )
-from explorer.lessons.lesson import MAX_SENTENCE, Axis, Lesson, Question, Step, Task
+from explorer.lessons.lesson import MAX_SENTENCE, Lesson, Question, Step, Task
 from explorer.run_store import store
-from explorer.web.background import Pool
+from explorer.web.background import Pool, submit
 
 
 @cached()
@@ -77,6 +81,12 @@ def result_pool(name: str, number: int) -> Pool:
     return "patient" if find_step(name, number)[1].real_model else "quick"
 
 
+def submit_step(name: str, number: int) -> Future[Answer]:
+    """Return the future of the measured answer of a step; measure it unless that is done or under way."""
+    make = partial(measure_step, name, number)
+    return submit(result_key(name, number), make, result_pool(name, number))
+
+
 def task_key(task: Task, name: str, settings: Mapping[str, str]) -> tuple[Hashable, ...]:
     """Return the key of the result of a lesson's task; it contains the real models that may be measured."""
     need = task.measure.real_model
@@ -127,11 +137,10 @@ def measure_task(name: str, state: Mapping[str, str]) -> TaskResult:
 
 def question_data(question: Question) -> dict[str, object]:
     """Return a question as the data that the browser shows."""
-    scale = question.scale
     return {
         "text": question.text,
         "choices": [{"name": each.name, "text": each.text} for each in question.choices],
-        "scale": {"low": scale.low, "high": scale.high, "step": scale.step, "unit": scale.unit} if scale else None,
+        "scale": asdict(question.scale) if question.scale else None,
         "collects": MAX_SENTENCE if question.collects else 0,
     }
 
@@ -150,15 +159,10 @@ def result_data(
         "right": list(answer.right),
         "value": answer.value,
         "over": step.measurement.measure.over,
-        "axis": axis_data(answer.axis),
+        "axis": asdict(answer.axis),
         "rows": [_row_data(row, answer.style) for row in answer.rows],
         "runs": list(answer.runs),
     }
-
-
-def axis_data(axis: Axis) -> dict[str, object]:
-    """Return the axis of an answer as the data that the browser shows."""
-    return {"low": axis.low, "high": axis.high, "unit": axis.unit, "powers": axis.powers}
 
 
 def _row_data(row: Row, style: NumberStyle) -> dict[str, object]:
@@ -171,7 +175,7 @@ def _row_data(row: Row, style: NumberStyle) -> dict[str, object]:
     }
 
 
-def setup_data(step: Step) -> dict[str, object]:
+def setup_data(step: Step) -> dict[str, Any]:
     """Return what a step shows before the prediction: tokens, the networks, and the axis of the answer without data."""
     axis = answer_axis(step)
     is_drawn = not step.measurement.measure.labels and axis.low is not None and axis.high is not None
@@ -180,23 +184,23 @@ def setup_data(step: Step) -> dict[str, object]:
         "tokens": list(step.setup.tokens),
         "marked": list(step.setup.marked),
         "note": step.setup.note,
-        "networks": list(dict.fromkeys(_describe_networks(step))),
-        "axis": axis_data(axis) if is_drawn and not step.measurement.which else None,
+        "networks": describe_networks(step),
+        "axis": asdict(axis) if is_drawn and not step.measurement.which else None,
         "edges": sorted(edges),
     }
 
 
-def _describe_networks(step: Step) -> list[str]:
+def describe_networks(step: Step) -> list[str]:
     """Return a line for each network that the question is about."""
     subjects = step.measurement.subjects if step.measurement.which else step.measurement.subjects[:1]
     if step.real_model:
         return [f"{card.name}, a real {step.real_model}" for card in suitable_models(step.real_model)[:1]]
     names = [str(each.settings["run"]) for each in subjects if "run" in each.settings]
-    return [describe_network(name) for name in names]
+    return list(dict.fromkeys(map(_describe_network, names)))
 
 
 @cached()
-def describe_network(name: str) -> str:
+def _describe_network(name: str) -> str:
     """Return the model, its size, its task and the number of seeds of an included run."""
     run = store.find(name)
     if run.config.model_name == "ngram":

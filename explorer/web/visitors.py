@@ -132,18 +132,17 @@ class VisitorMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = HTTPConnection(scope) if scope["type"] == "http" else None
-        is_page = connection is not None and "text/html" in connection.headers.get(
-            "accept", ""
-        )  # scripts are requested in parallel and would each get their own cookie
-        if connection is None or not is_page or _signed_token(connection.cookies.get(COOKIE, "")):
+        value = ""
+        # Scripts are requested in parallel and would each get their own cookie.
+        if connection and "text/html" in connection.headers.get("accept", ""):
+            before = connection.cookies.get(COOKIE, "")
+            with contextlib.suppress(TooManyRequests):
+                if not _signed_token(before):
+                    rate_limits.check(rate_limits.NEW_VISITORS, client_address(scope))
+                    value = issue_cookie(await run_in_threadpool(_unsigned_owner, before))
+        if not value:
             await self.app(scope, receive, send)
             return
-        try:
-            rate_limits.check(rate_limits.NEW_VISITORS, client_address(scope))
-        except TooManyRequests:
-            await self.app(scope, receive, send)
-            return
-        value = issue_cookie(await run_in_threadpool(_unsigned_owner, connection.cookies.get(COOKIE, "")))
 
         async def greeting(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -237,11 +236,6 @@ def _end_session(cookie: str) -> None:
         log.warning("the operator has signed out at this server only: %s", error)
 
 
-def format_session_end(end: datetime.datetime) -> str:
-    """Return the end of a session as text, in UTC."""
-    return f"{end:%H:%M} UTC"
-
-
 async def operator_endpoint(request: Request) -> Response:
     """GET or POST /operator: the operator signs in, sees the server (`operator_endpoints`), and signs out.
 
@@ -262,7 +256,7 @@ async def operator_endpoint(request: Request) -> Response:
     if request.method != "POST":
         message = "The operator may stop every training, end every class and delete every run."
         if end:
-            page = _PAGE.format(words=f"{message} You are signed in until {format_session_end(end)}.")
+            page = _PAGE.format(words=f"{message} You are signed in until {end:%H:%M} UTC.")
         else:
             page = _SIGN_IN.format(words=message, form=_FORM)
         return HTMLResponse(page, headers={"Cache-Control": "no-store"})

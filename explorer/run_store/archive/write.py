@@ -81,11 +81,7 @@ def model_card(run: StoredRun) -> str:
         f"Run `{card.key}` of Lineage, {card.state} at step {card.step:,} of {config.steps:,}: "
         f"{card.parameters:,} parameters, {config.replicas} seed(s) trained side by side in {card.seconds:.2f} s.",
         *(["What ended it:", _code_block([card.problem])] if card.problem else []),
-        *(
-            ["## Name, tags and notes", _code_block([*said, *[""] * bool(said), card.note])]
-            if said or card.note
-            else []
-        ),
+        *(["## Name, tags and notes", _code_block(said)] if said else []),
         "## What it was trained on",
         f"The {task.name} task (version {task.version}), by these settings:",
         _code_block(settings),

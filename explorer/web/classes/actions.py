@@ -1,20 +1,21 @@
 """What the teacher and the students of a class do: questions, answers, votes, the reveal and the end.
 
-All functions may be called from any thread, and raise StoreError while the database does not answer. Each of them
-changes the class in one transaction (`store.change_class`).
+All functions may be called from any thread. They raise UnknownClassroom if there is no such class, StoreError while the
+database does not answer, and those with a Visitor NotAllowed for anyone but the teacher. Each of them changes the class
+in one transaction (`store.change_class`). A request with the number of an earlier question than the one shown changes
+nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import partial
 
 from sqlalchemy import String, cast, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from explorer.database.engine import read_clock
 from explorer.errors import InvalidSetting, NotAllowed, shorten
 from explorer.lessons.lesson import MAX_SENTENCE
 from explorer.tasks.text import corpora
@@ -26,6 +27,7 @@ from explorer.web.classes.store import (
     CODE_LENGTH,
     CODE_LETTERS,
     MAX_CLASSROOMS,
+    Change,
     change_class,
     check_teacher,
     copy_of_class,
@@ -42,10 +44,9 @@ from explorer.web.classes.tables import (
     QuestionRow,
     TextRow,
     drop_oldest_question,
-    end_classes,
+    end_unused_classes,
     find_code_of_teacher,
     kept_answers,
-    oldest_use,
     question_to_json,
     shown_to_json,
 )
@@ -63,7 +64,7 @@ MAX_RECORDS = 200_000  # answers to earlier questions in all classes; the least 
 
 
 def show_question(owner: str, shown: ClassroomQuestion) -> Classroom:
-    """Show a question to the visitor's class; start a classroom if the visitor has none. Raises StoreError."""
+    """Show a question to the visitor's class; start a classroom if the visitor has none."""
     code = transaction(partial(find_code_of_teacher, owner=owner))
     if not code:
         code, is_new = transaction(partial(_insert_class, owner=owner, shown=shown), lock="classes")
@@ -87,17 +88,14 @@ def _insert_class(session: Session, owner: str, shown: ClassroomQuestion) -> tup
     """Return the code of the visitor's class, and whether it is a new one."""
     if code := find_code_of_teacher(session, owner):
         return code, False
-    now = read_clock(session)
-    end_classes(session, select(ClassRow.code).where(ClassRow.used <= oldest_use(now)))
+    now = end_unused_classes(session)
     above = (session.scalar(select(func.count()).select_from(ClassRow)) or 0) + 1 - MAX_CLASSROOMS
-    end_classes(session, select(ClassRow.code).order_by(ClassRow.used).limit(max(0, above)))
+    least_used = select(ClassRow.code).order_by(ClassRow.used).limit(max(0, above))
+    session.execute(delete(ClassRow).where(ClassRow.code.in_(least_used)))
     while session.get(ClassRow, code := "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))):
         pass
-    session.add(
-        ClassRow(
-            code=code, owner=owner, version=1, started=now, used=now, number=1, shown=shown_to_json(shown), shown_at=now
-        )
-    )
+    columns = {"code": code, "owner": owner, "version": 1, "number": 1, "shown": shown_to_json(shown)}
+    session.add(ClassRow(**columns, started=now, used=now, shown_at=now))
     return code, True
 
 
@@ -124,8 +122,8 @@ def _keep_answers(session: Session, row: ClassRow, before: Classroom) -> None:
 def record_answer(code: str, visitor: str, number: int, answer: object, vote: int = 1) -> Classroom:
     """Store a visitor's answer to the question `number` in its first or second vote.
 
-    An answer in the first vote is final; one in the second vote can change until the reveal.
-    Raises UnknownClassroom, NotAllowed, InvalidSetting or StoreError.
+    An answer in the first vote is final; one in the second vote can change until the reveal. Raises NotAllowed if it
+    comes too late, and InvalidSetting if it is none.
     """
     answer = clean_line(answer) if isinstance(answer, str) else answer
 
@@ -193,20 +191,19 @@ def _student_number(session: Session, code: str, visitor: str) -> int:
 
 
 def show_votes(code: str, visitor: Visitor, number: int, shown: bool) -> Classroom:
-    """Show the answers to the teacher before the reveal, or hide them. Raises as `_change_as_teacher`."""
+    """Show the answers to the teacher before the reveal, or hide them."""
     return _set_as_teacher(code, visitor, number, votes_shown=shown)
 
 
 def show_explanation(code: str, visitor: Visitor, number: int, shown: bool) -> Classroom:
-    """Show the explanation on the wall, or the votes again. Raises as `_change_as_teacher`."""
+    """Show the explanation on the wall, or the votes again."""
     return _set_as_teacher(code, visitor, number, explained=shown)
 
 
 def start_second_vote(code: str, visitor: Visitor, number: int) -> Classroom:
     """End the first vote and start the second one, whose answers are hidden at first.
 
-    Raises UnknownClassroom, StoreError, or NotAllowed for anyone but the teacher, after the reveal, and without an
-    answer.
+    Raises NotAllowed after the reveal, and without an answer.
     """
 
     def start_vote(session: Session, row: ClassRow, before: Classroom) -> bool:
@@ -221,10 +218,7 @@ def start_second_vote(code: str, visitor: Visitor, number: int) -> Classroom:
 
 
 def reveal_answer(code: str, visitor: Visitor, number: int) -> Classroom:
-    """Show the result to the class; answers are final from now on, and students find theirs again in the lesson.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
+    """Show the result to the class; answers are final from now on, and students find theirs again in the lesson."""
 
     def reveal(session: Session, row: ClassRow, before: Classroom) -> bool:
         if before.revealed:
@@ -239,24 +233,18 @@ def reveal_answer(code: str, visitor: Visitor, number: int) -> Classroom:
 
 
 def remove_answers(code: str, visitor: Visitor, number: int, arrivals: Collection[int]) -> Classroom:
-    """Remove answers by the numbers of their arrival; their visitors cannot answer this question again.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
+    """Remove answers by the numbers of their arrival; their visitors cannot answer this question again."""
 
     def remove(session: Session, row: ClassRow, before: Classroom) -> None:
         selected = [each.arrival for each in before.given.values() if each.arrival in arrivals]
-        session.execute(
-            update(AnswerRow)
-            .where(AnswerRow.code == row.code, AnswerRow.number == number, AnswerRow.arrival.in_(selected))
-            .values(first=None, second=None, removed=True, version=row.version + 1)
-        )
+        chosen = update(AnswerRow).filter_by(code=row.code, number=number).where(AnswerRow.arrival.in_(selected))
+        session.execute(chosen.values(first=None, second=None, removed=True, version=row.version + 1))
 
     return _change_as_teacher(code, visitor, remove, number)
 
 
 def set_closed(code: str, visitor: Visitor, closed: bool) -> Classroom:
-    """Close a class to visitors who have not joined yet, or open it again. Raises as `_change_as_teacher`."""
+    """Close a class to visitors who have not joined yet, or open it again."""
     return _set_as_teacher(code, visitor, closed=closed)
 
 
@@ -265,8 +253,6 @@ def create_control_code(code: str, visitor: Visitor, lasts: bool) -> str:
 
     It is valid for CONTROL_SECONDS or, with `lasts`, until the class ends; an earlier one of the same kind is not any
     more. The database has the SHA-256 of each code, and when it ends.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
     """
     control = "".join(secrets.choice(CODE_LETTERS) for _ in range(CONTROL_LENGTH))
 
@@ -279,9 +265,9 @@ def create_control_code(code: str, visitor: Visitor, lasts: bool) -> str:
 
 
 def take_control(control: str, visitor: Visitor, address: str = "") -> Classroom:
-    """Let a visitor control the class for which this code was created, from now on together with the others.
+    """Let any visitor control the class for which this code was created, from now on together with the others.
 
-    Raises UnknownClassroom, StoreError, or TooManyRequests at an address (see `store.limit_guesses`).
+    Raises TooManyRequests at an address (see `store.limit_guesses`).
     """
     key = _hash_control(control)
 
@@ -307,7 +293,7 @@ def _hash_control(control: str) -> str:
 
 
 def keep_control(code: str, visitor: Visitor) -> Classroom:
-    """Let only this browser and the one that started the class control it. Raises as `_change_as_teacher`."""
+    """Let only this browser and the one that started the class control it."""
     is_further = visitor.id in find_classroom(code).teachers[1:]
     return _set_as_teacher(code, visitor, keys={}, teachers=visitor.id if is_further else "")
 
@@ -315,10 +301,8 @@ def keep_control(code: str, visitor: Visitor) -> Classroom:
 def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
     """Let the students of a class read a text, given by its SHA-256; with an empty one, no longer.
 
-    Until then, or until the class ends, the text is in the database, where all servers find it.
-
-    Raises UnknownClassroom, StoreError, or NotAllowed for anyone but the teacher, and for a text that is not the
-    teacher's.
+    Until then, or until the class ends, the text is in the database, where all servers find it. Raises NotAllowed for a
+    text that is not the teacher's.
     """
     check_teacher(find_classroom(code).teachers, visitor)
     content = ""
@@ -338,15 +322,13 @@ def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
 
 
 def end_classroom(code: str, visitor: Visitor) -> None:
-    """Delete a classroom with all its answers. Raises UnknownClassroom, NotAllowed or StoreError."""
+    """Delete a classroom with all its answers."""
     classroom = find_classroom(code)
     check_teacher(classroom.teachers, visitor)
     end_class(classroom.code)
 
 
 def _set_as_teacher(code: str, visitor: Visitor, number: int | None = None, **values: object) -> Classroom:
-    """Set columns of a class as its teacher; see `_change_as_teacher`."""
-
     def set_columns(session: Session, row: ClassRow, before: Classroom) -> None:
         for name, value in values.items():
             setattr(row, name, value)
@@ -354,16 +336,8 @@ def _set_as_teacher(code: str, visitor: Visitor, number: int | None = None, **va
     return _change_as_teacher(code, visitor, set_columns, number)
 
 
-def _change_as_teacher(
-    code: str,
-    visitor: Visitor,
-    change: Callable[[Session, ClassRow, Classroom], bool | None],
-    number: int | None = None,
-) -> Classroom:
-    """Change a class as its teacher, unless the request is for an earlier question than the one shown.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
+def _change_as_teacher(code: str, visitor: Visitor, change: Change, number: int | None = None) -> Classroom:
+    """Change a class as its teacher, unless the request is for an earlier question than the one shown."""
     check_teacher(find_classroom(code).teachers, visitor)  # before the class is locked, which nobody else may do
 
     def change_if_current(session: Session, row: ClassRow, before: Classroom) -> bool | None:

@@ -17,7 +17,6 @@ from starlette.routing import Route
 
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError, TooManyRequests
 from explorer.web import lesson_results, rate_limits
-from explorer.web.background import submit
 from explorer.web.classes import actions, answers_csv, store, waiting
 from explorer.web.classes.classroom import Classroom, UnknownClassroom
 from explorer.web.client_address import client_address
@@ -37,11 +36,7 @@ def _classroom_data(classroom: Classroom, visitor: Visitor) -> dict[str, object]
     shown = classroom.shown
     if not shown.lesson:
         return data
-    result = submit(
-        lesson_results.result_key(shown.lesson, shown.step),
-        lambda: lesson_results.measure_step(shown.lesson, shown.step),
-        lesson_results.result_pool(shown.lesson, shown.step),
-    )
+    result = lesson_results.submit_step(shown.lesson, shown.step)
     if data["revealed"] and result.done() and not result.cancelled():
         try:
             step = lesson_results.find_step(shown.lesson, shown.step)[1]

@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import TypeAlias
 from urllib.parse import unquote
 
 from cachetools import LRUCache, TTLCache
@@ -47,7 +48,7 @@ from explorer.web.classes.tables import (
     ClassRow,
     MemberRow,
     TextRow,
-    end_classes,
+    end_unused_classes,
     find_code_of_teacher,
     find_code_of_visitor,
     find_row,
@@ -69,6 +70,7 @@ POLL_SECONDS = 0.4  # seconds between two times at which the versions of the cla
 _SEEN_SECONDS = 5.0  # seconds after which the row of a member who is still there is written again
 _WRITE_SECONDS = 1.0  # seconds between two times at which members are written
 _TIDY_SECONDS = 600.0  # seconds between two times at which what has ended is deleted
+Change: TypeAlias = Callable[[Session, ClassRow, Classroom], bool | None]  # see `change_class`
 _CLASS_OWNER = "a class"  # owns the texts that this process has from the database; no visitor has this id
 
 
@@ -317,7 +319,7 @@ def check_teacher(teachers: Iterable[str], visitor: Visitor) -> None:
         raise NotAllowed("Only the browser that started this class, or was given control of it, controls it.")
 
 
-def change_class(code: str, change: Callable[[Session, ClassRow, Classroom], bool | None]) -> Classroom:
+def change_class(code: str, change: Change) -> Classroom:
     """Change a class in one transaction, before which it has been read completely; return it as it is then.
 
     change: gets the row, whose time of use is now, and the class before the change; returns False if nothing changes
@@ -347,9 +349,9 @@ def change_class(code: str, change: Callable[[Session, ClassRow, Classroom], boo
 def end_class(code: str) -> None:
     """Delete a class. Raises StoreError."""
     copy = copy_of_class(code)
+    ended = delete(ClassRow).filter_by(code=copy.code)
     with copy.lock:
-        named = select(ClassRow.code).where(ClassRow.code == copy.code)
-        transaction(lambda session: end_classes(session, named), lock=f"class {copy.code}")
+        transaction(lambda session: session.execute(ended), lock=f"class {copy.code}")
         copy.replace(None)
 
 
@@ -357,16 +359,13 @@ def end_class(code: str) -> None:
 
 
 def record_presence(classroom: Classroom, visitor: str) -> None:
-    """Record that a visitor's browser has requested the state of the classroom. Raises NotAllowed if it is closed.
-
-    The database gets it within a second or so, together with the others.
-    """
+    """Record that a visitor's browser has requested the state of the classroom. Raises NotAllowed if it is closed."""
     classroom.check_open(visitor)
     see_member(classroom, visitor)
 
 
 def see_member(classroom: Classroom, visitor: str) -> None:
-    """Record that a visitor, who takes part, is there."""
+    """Record that a visitor, who takes part, is there; the database gets it within a second or so."""
     classroom.members.see(visitor)
     remember_class(visitor, classroom.code)
     with _lock:
@@ -383,13 +382,8 @@ def write_presence() -> None:
         now = read_clock(session)
         codes = {code for code, _ in rows}
         # The rows of the classes come first, as in every other transaction; they are locked until the members are in.
-        used = session.scalars(
-            update(ClassRow)
-            .where(ClassRow.code.in_(codes), ClassRow.used > oldest_use(now))
-            .values(used=now)
-            .returning(ClassRow.code)
-        )
-        living = set(used)
+        lasting = update(ClassRow).where(ClassRow.code.in_(codes), ClassRow.used > oldest_use(now))
+        living = set(session.scalars(lasting.values(used=now).returning(ClassRow.code)))
         if members := [{"code": code, "visitor": each, "seen": now} for code, each in rows if code in living]:
             upsert(session, MemberRow, members, ("seen",))
 
@@ -424,12 +418,12 @@ def tidy() -> None:
     """
 
     def delete_ended(session: Session) -> None:
-        end_classes(session, select(ClassRow.code).where(ClassRow.used <= oldest_use(read_clock(session))))
+        end_unused_classes(session)
         counts = select(MemberRow.code).group_by(MemberRow.code).having(func.count() > MAX_MEMBERS)
         for code in session.scalars(counts).all():
-            newest = select(MemberRow.seen).where(MemberRow.code == code).order_by(MemberRow.seen.desc())
+            newest = select(MemberRow.seen).filter_by(code=code).order_by(MemberRow.seen.desc())
             last = session.scalars(newest.offset(MAX_MEMBERS).limit(1)).one()
-            session.execute(delete(MemberRow).where(MemberRow.code == code, MemberRow.seen <= last))
+            session.execute(delete(MemberRow).filter_by(code=code).where(MemberRow.seen <= last))
         predictions.delete_old(session)
 
     transaction(delete_ended, lock="classes")
