@@ -1,8 +1,8 @@
 """The job service: the trainings of this process, whichever page started them.
 
-CONTRIBUTING.md shows the states of a job. `close` pauses all jobs and shows them as `stopped`; the next process enqueues
-them again in `restore`. A scheduler (`scheduler.py`) decides which job trains. A job during whose training this process
-or a worker has crashed twice waits for its owner, or for the sweep that it belongs to.
+CONTRIBUTING.md shows the states of a job. `close` pauses all jobs and shows them as `stopped`; the next process
+enqueues them again in `restore`. A scheduler (`scheduler.py`) decides which job trains. A job during whose training
+this process or a worker has crashed twice waits for its owner, or for the sweep that it belongs to.
 
 A job publishes an immutable view by one assignment, so pages read it without a lock. Submitting a configuration that is
 already being trained joins that job. Checkpoints go to `LINEAGE_HOME/jobs/KEY`, so a job survives the process. Every
