@@ -102,26 +102,16 @@ class _ActorScheduler(LocalScheduler):
             await asyncio.sleep(_POLL_SECONDS)
 
     def _request(self, job: Job) -> Request:
-        return Request(
-            self._submission(job),
-            job.requested_action,
-            job.pauses_at_checkpoint,
-            job.until,
-            frozenset(job.requesters),
-            with_curves=job.key in self.looked_at,
-        )
+        wanted = job.requested_action, job.pauses_at_checkpoint, job.until, frozenset(job.requesters)
+        return Request(self._submission(job), *wanted, with_curves=job.key in self.looked_at)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What has become of one job since a server last asked.
+    """What has become of one job since a server last asked."""
 
-    identity: of the job; another one if the run is trained again
-    mark: of its view
-    """
-
-    identity: tuple[str, int]
-    mark: int
+    identity: tuple[str, int]  # of the job; another one if the run is trained again
+    mark: int  # of its view
     view: JobView
     starter: str
     requesters: frozenset[str]

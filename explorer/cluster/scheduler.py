@@ -130,7 +130,6 @@ class ClusterScheduler:
         return self._controller
 
     def _send(self, ray: ModuleType, controller: Any, job: Job) -> None:
-        """Tell the controller what is wanted of a job."""
         if job.requested_action != "stop" or job.key not in self._identities:
             submission = to_json(job.view().config), [job.starter, *job.requesters], job.until
             answer = ray.get(controller.submit.remote(*submission), timeout=_ANSWER_SECONDS)
@@ -147,7 +146,6 @@ class ClusterScheduler:
                 del self._unsent[job.key]
 
     def _show(self, change: Change, with_curves: bool) -> None:
-        """Show a job of the controller here."""
         run_key = change.view.key
         with self._jobs.lock:
             if run_key in self._unsent:

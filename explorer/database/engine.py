@@ -27,12 +27,10 @@ from sqlalchemy import (
     JSON,
     URL,
     Connection,
-    DateTime,
     Dialect,
     Engine,
     NullPool,
     QueuePool,
-    Text,
     TypeDecorator,
     create_engine,
     event,
@@ -45,6 +43,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, ProgrammingError, SQLAlche
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session
 
+from explorer.database.columns import TEXT, TIME
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError, shorten
 
@@ -85,7 +84,7 @@ def to_utc(moment: datetime.datetime) -> datetime.datetime:
 class UtcDateTime(TypeDecorator[datetime.datetime]):
     """A time in UTC on every database: SQLite does not store the time zone."""
 
-    impl = DateTime(timezone=True)
+    impl = TIME
     cache_ok = True
 
     def process_bind_param(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
@@ -93,9 +92,6 @@ class UtcDateTime(TypeDecorator[datetime.datetime]):
 
     def process_result_value(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
         return value and to_utc(value)
-
-
-TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # sorted as SQLite does
 
 
 class Base(DeclarativeBase):

@@ -64,7 +64,6 @@ def use_reserved(folder: Path, config: RunConfig | None = None) -> Iterator[None
 
 
 def _expected_bytes(config: RunConfig) -> int:
-    """Return about how many bytes the run of a configuration takes on disk."""
     weights = 4 * cost.estimate_cost(config).parameters * config.replicas
     curves = 16 * (config.steps - config.first_step) * (1 + config.replicas)
     return 4 * weights * (len(config.snapshot_steps) + 1) + curves + 100_000

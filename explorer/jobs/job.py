@@ -405,7 +405,6 @@ class Job:
         self.publish(state="waiting", left=None)
 
     def _end(self, record: Record | None, problem: str = "") -> None:
-        """Store the result of a training, and publish that it has ended."""
         if self._view.private:
             self.record, saved, unstored = record, False, ""
         else:

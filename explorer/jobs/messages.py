@@ -37,18 +37,13 @@ def send(channel: socket.socket, content: bytes) -> None:
 
 
 def receive(channel: socket.socket) -> bytes:
-    """Wait for one message and return it. Raises OSError if the other side has ended."""
-    return _receive_exactly(channel, int.from_bytes(_receive_exactly(channel, LENGTH_BYTES), "little"))
-
-
-def _receive_exactly(channel: socket.socket, size: int) -> bytes:
-    content = bytearray()
-    while len(content) < size:
-        part = channel.recv(min(size - len(content), 1 << 20))
-        if not part:
-            raise ConnectionError("the other side has ended")
-        content += part
-    return bytes(content)
+    """Wait for one message and return it; nothing may follow. Raises OSError if the other side has ended."""
+    with channel.makefile("rb") as file:
+        size = int.from_bytes(file.read(LENGTH_BYTES), "little")
+        content = file.read(size)
+    if not size or len(content) < size:
+        raise ConnectionError("the other side has ended")
+    return content
 
 
 def encode_message(kind: str, **fields: object) -> bytes:

@@ -165,7 +165,6 @@ class LocalScheduler:
         return lambda job: (self._jobs.is_abandoned(job), held[job.starter])
 
     def _held_slots(self) -> Counter[str]:
-        """Return how many slots each visitor holds."""
         return Counter(job.starter for job in self._running)
 
     def _fits_memory(self, job: Job) -> bool:
@@ -188,7 +187,6 @@ class LocalScheduler:
                 job.pauses_at_checkpoint = now - job.started_at > _TURN_SECONDS
 
     def _start_job(self, job: Job) -> None:
-        """Give a slot to a waiting job."""
         self._waiting.remove(job)
         job.started_at = time.monotonic()
         task = asyncio.get_running_loop().create_task(self.run(job))

@@ -113,7 +113,6 @@ class JobService:
         return job
 
     def _check_numbers(self, visitor: str) -> None:
-        """Raise StoreError or NotAllowed if there are too many jobs to take another one."""
         jobs = self.jobs.all()
         unstored = [job.view().problem for job in jobs if job.unstored]
         if len(unstored) >= _MOST_UNSTORED:

@@ -32,7 +32,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from explorer.database import shared_values
-from explorer.database.engine import TEXT, Base, UtcDateTime, database, is_shared, run_transaction, to_utc
+from explorer.database.columns import TEXT, keys
+from explorer.database.engine import Base, UtcDateTime, database, is_shared, run_transaction, to_utc
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, RunError, StoreError, shorten
 from explorer.run_store import storage, store
@@ -125,10 +126,8 @@ _run = _runs.c
 _tags = sa.Table(
     "tags",
     Base.metadata,
-    *(
-        sa.Column(name, sa.Boolean if name == "shipped" else TEXT, primary_key=True)
-        for name in ("key", "shipped", "tag")
-    ),
+    *keys("key", "tag"),
+    sa.Column("shipped", sa.Boolean, primary_key=True),
     sa.ForeignKeyConstraint(["key", "shipped"], ["runs.key", "runs.shipped"], ondelete="CASCADE"),
 )
 _ORDERS: dict[str, sa.ColumnElement[Any]] = {

@@ -90,15 +90,13 @@ def edit_card(
 
     Raises NotAllowed, InvalidSetting, RunError or StoreError.
     """
-    words: dict[str, Any] = {}
-    if name is not None:
-        words["name"] = _clean_text("name", " ".join(name.split()), MAX_NAME_LENGTH)
-    if tags is not None:
-        words["tags"] = _clean_tags(tags)
-    if note is not None:
-        words["note"] = _clean_text("note", note, environment().most_text)
-    if pinned is not None:
-        words["pinned"] = pinned
+    words: dict[str, Any] = {
+        "name": None if name is None else _clean_text("name", " ".join(name.split()), MAX_NAME_LENGTH),
+        "tags": None if tags is None else _clean_tags(tags),
+        "note": None if note is None else _clean_text("note", note, environment().most_text),
+        "pinned": pinned,
+    }
+    words = {what: value for what, value in words.items() if value is not None}
     with changing_runs(), _report_disk_errors("The card of the run could not be written"):
         _check_may_change(key, visitor, operator)
         run = store.load(storage.current().folder(key))

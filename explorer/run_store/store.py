@@ -465,6 +465,5 @@ def _steps_in(files: Iterable[PurePath], last: int) -> list[int]:
 
 
 def _write_once(file: Path, make: Callable[[], bytes]) -> None:
-    """Write a file with constant content if it does not exist yet."""
     if not file.is_file():
         write_file(file, make())

@@ -201,7 +201,6 @@ def describe_networks(step: Step) -> list[str]:
 
 @cached()
 def _describe_network(name: str) -> str:
-    """Return the model, its size, its task and the number of seeds of an included run."""
     run = store.find(name)
     if run.config.model_name == "ngram":
         return f"{model_row(run.config.model).title}, counted on “{task_row(run.config.task).title}”"

@@ -109,7 +109,6 @@ def _step(lesson: Lesson, number: int, for_teacher: bool) -> str:
 
 
 def _axis(axis: dict[str, Any], edges: list[float]) -> str:
-    """Return the axis of the answer without data, as SVG."""
     if axis["powers"]:
         return ""
     low, high, unit = axis["low"], axis["high"], axis["unit"]

@@ -30,6 +30,7 @@ from starlette.responses import Response, StreamingResponse
 from explorer.errors import LineageError
 from explorer.generation import streaming
 from explorer.lazy_libraries import torch
+from explorer.web.results import Answer
 from explorer.web.visitors import visitor_from_cookies
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ _FAILED_MESSAGE = "Something went wrong on the server while this text was genera
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy must not buffer the events
 
 
-class StreamAnswer:
+class StreamAnswer(Answer):
     """A stream at one address (see `results`); only its last request is answered, an earlier one ends.
 
     `make` is called on another thread, outside a page script, at every request; it may raise LineageError, also while

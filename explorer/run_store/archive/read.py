@@ -291,7 +291,6 @@ def _expected_counts(config: RunConfig, card: Card, tokenizer: str, weight_bytes
 
 
 def _steps(files: Mapping[str, bytes], config: RunConfig, card: Card) -> list[int]:
-    """Return the steps that have weights. Raises DamagedRun."""
     found: dict[str, set[int]] = {"snapshots": set(), "optimiser": set()}
     for name in files:
         if match := STEP_FILE.fullmatch(name):
@@ -325,7 +324,6 @@ def _tensors(
 
 
 def _load_tensors(name: str, content: bytes) -> dict[str, ndarray]:
-    """Return the tensors of a safetensors file. Raises DamagedRun."""
     header_bytes = int.from_bytes(content[:8], "little")
     if header_bytes > min(len(content), MAX_HEADER_BYTES):
         raise refusal(f"“{name}” is not a safetensors file.")
@@ -343,7 +341,6 @@ def _check_shapes(name: str, tensors: Mapping[str, ndarray], expected: Shapes, w
 
 
 def _first_difference(tensors: Mapping[str, ndarray], expected: Shapes) -> str:
-    """Describe the first tensor that differs from the expected ones."""
     for name in expected:
         if name not in tensors:
             return f"{name} is missing"

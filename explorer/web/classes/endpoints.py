@@ -123,7 +123,6 @@ async def command_endpoint(request: Request) -> Response:
 
 
 def _obey_command(request: Request, body: dict[str, object]) -> Response:
-    """Do what a request asks for; return the state of the class. Raises LineageError."""
     visitor, code = visitor_from_cookies(request.cookies), request.path_params["code"]
     number = body.get("number")
     if not isinstance(number, int) or isinstance(number, bool):
@@ -189,7 +188,6 @@ async def _read_body(request: Request) -> dict[str, object]:
 
 
 def _read_numbers(given: object) -> set[int]:
-    """Return the whole numbers of a list. Raises InvalidSetting."""
     if not isinstance(given, list) or not all(isinstance(each, int) for each in given):
         raise InvalidSetting("The answers to remove are missing: a list of their numbers is needed.")
     return set(given)

@@ -303,12 +303,11 @@ def _read_with_members(session: Session, copy: _Copy) -> Classroom | None:
         row = find_row(session, copy.code, now)
     except UnknownClassroom:
         return None
-    present = now - datetime.timedelta(seconds=PRESENCE_SECONDS)
     members = select(MemberRow.visitor, MemberRow.seen).where(MemberRow.code == copy.code)
     if copy.members_read:
         members = members.where(MemberRow.seen > copy.members_read - datetime.timedelta(seconds=PRESENCE_SECONDS))
-    seen = {visitor: moment for visitor, moment in session.execute(members)}
-    copy.members.set_stored(set(seen), frozenset(visitor for visitor, moment in seen.items() if moment > present))
+    for visitor, seen in session.execute(members):
+        copy.members.see(visitor, (now - seen).total_seconds())
     copy.members_read = now
     return read_classroom(session, row, copy.classroom, copy.members)
 

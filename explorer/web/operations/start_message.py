@@ -26,12 +26,8 @@ def url_of_server(address: str | None, port: int, path: str, encrypted: bool) ->
 
 
 def describe_start(address: str | None, port: int, path: str, encrypted: bool, stored: str) -> str:
-    """Return the message for a server that has started.
+    """Return the message for a server that has started; see `url_of_server`.
 
-    address: on which it listens; None means every address of this computer.
-    port: of the server.
-    path: prefix of all its URLs; empty without one.
-    encrypted: whether the server uses HTTPS.
     stored: where the runs are stored, or that nothing is.
     """
     lines = [f"Lineage is open at {url_of_server(address, port, path, encrypted)}"]
