@@ -195,7 +195,11 @@ class Job:
         if self._view.private:
             return
         try:
-            data = {"config": to_json(self._view.config), "starter": self.starter, "asked": sorted(self.requesters)}
+            data: dict[str, object] = {
+                "config": to_json(self._view.config),
+                "starter": self.starter,
+                "asked": sorted(self.requesters),
+            }
             data |= {"crashes": 0 if self._reached_checkpoint else self.crashes + running, "until": self.until}
             store.write_file(self.folder / "job.json", store.json_bytes(data))
             self.keep_folder()

@@ -98,7 +98,7 @@ class Query:
 
 # The columns are the fields of Entry and `words`, all searchable texts in small letters. A change of them needs a new
 # migration in database/migrations/versions/.
-_TYPES = {
+_TYPES: dict[str, Any] = {
     "str": TEXT,
     "bool": sa.Boolean,
     "int": sa.BigInteger,
@@ -166,7 +166,7 @@ def search(query: Query = Query()) -> list[Entry]:
         for each in session.execute(sa.select(_tags)):
             tags[each.key, each.shipped].append(each.tag)
         rows = session.execute(found)
-        return [Entry(*row, tags=_sort_tags(tags.get((row.key, row.shipped), ()))) for row in rows]
+        return [Entry(*row, _sort_tags(tags.get((row.key, row.shipped), ()))) for row in rows]
 
     return _read_refreshed(read)
 
