@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
-import platform
 import random
 import time
 from collections import Counter
@@ -32,11 +30,11 @@ import numpy as np
 import typer
 from websockets.exceptions import WebSocketException
 
-from benchmarks.class_link import read_class_code
 from benchmarks.classroom import serve_app
 from benchmarks.load.gestures import wander
-from benchmarks.load.load_generator import open_negation_page, open_page
+from benchmarks.load.load_generator import open_negation_page, open_page, read_class_code
 from benchmarks.load.server_state import ServerState, read_log, read_state
+from benchmarks.machine import describe_machine
 from explorer.catalogue import PAGES
 from tests.serving import Server
 
@@ -257,7 +255,7 @@ def main(
     every: Annotated[float, typer.Option(help="Seconds between two lines.")] = 60,
 ) -> None:
     """Soak a server; the exit code is 1 if something went wrong or grew."""
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
+    print(describe_machine())
     if not minutes:
         with serve_app() as server:
             holds, sentence = asyncio.run(wander_everywhere(server, gestures, rest))
