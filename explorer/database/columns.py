@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
@@ -14,6 +16,6 @@ def keys(*names: str) -> list[sa.Column[str]]:
     return [sa.Column(name, TEXT, primary_key=True) for name in names]
 
 
-def required(kind: TypeEngine[object] | type[TypeEngine[object]], *names: str) -> list[sa.Column[object]]:
+def required(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> list[sa.Column[Any]]:
     """Return columns of one kind that have a value in each row."""
     return [sa.Column(name, kind, nullable=False) for name in names]

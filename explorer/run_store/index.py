@@ -165,7 +165,7 @@ def search(query: Query = Query()) -> list[Entry]:
         tags = defaultdict(list)
         for each in session.execute(sa.select(_tags)):
             tags[each.key, each.shipped].append(each.tag)
-        rows = session.execute(found)
+        rows: Iterable[Any] = session.execute(found)
         return [Entry(*row, _sort_tags(tags.get((row.key, row.shipped), ()))) for row in rows]
 
     return _read_refreshed(read)

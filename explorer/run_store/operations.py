@@ -152,9 +152,7 @@ def empty_trash() -> None:
 
 
 def may_change(run: StoredRun | index.Entry, visitor: str, operator: bool) -> bool:
-    """Return whether a visitor may change, pin and delete a run: its owner and the operator may, except shipped
-    runs.
-    """
+    """Return whether a visitor may change and delete a run: its owner and the operator may, except shipped runs."""
     owner = run.owner if isinstance(run, index.Entry) else run.card.owner
     return not run.shipped and (operator or (visitor != "" and visitor == owner))
 

@@ -274,9 +274,7 @@ def pack_run(run: StoredRun, snapshots: Mapping[int, Mapping[str, ndarray]]) -> 
 
 
 def install_run(folder: Path, place: Path) -> StoredRun:
-    """Move a complete run folder to its place. It replaces an older run there, but keeps what users entered on its
-    card.
-    """
+    """Move a complete run folder to its place, where it replaces an older run but keeps what users entered."""
     place.parent.mkdir(parents=True, exist_ok=True)
     keep_entered_on(folder, place)
     replace_folder(folder, place)

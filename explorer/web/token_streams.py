@@ -100,11 +100,13 @@ class TokenStream:
             if self._chunks is None:
                 self._chunks = self._make()
             chunk = next(self._chunks, None)
-        except LineageError as error:
-            return self._problem_event(str(error))
-        except Exception:  # an unexpected error ends this stream only: log it and send a message
-            log.exception("a text failed")
-            return self._problem_event(_FAILED_MESSAGE)
+        except Exception as error:  # an unexpected error ends this stream only: log it and send a message
+            self.finished = True
+            if not isinstance(error, LineageError):
+                log.exception("a text failed")
+            return sse_event(
+                {"sentence": str(error) if isinstance(error, LineageError) else _FAILED_MESSAGE}, "problem"
+            )
         if chunk is None:
             self.finished = True
             return self.end_event(stopped=False)
@@ -115,10 +117,6 @@ class TokenStream:
     def end_event(self, stopped: bool) -> bytes:
         seconds = round(time.perf_counter() - self._begun, 4)
         return sse_event({"tokens": self._tokens, "seconds": seconds, "stopped": stopped}, "end")
-
-    def _problem_event(self, sentence: str) -> bytes:
-        self.finished = True
-        return sse_event({"sentence": sentence}, "problem")
 
 
 def sse_event(data: object, kind: str = "", event_id: int | None = None) -> bytes:

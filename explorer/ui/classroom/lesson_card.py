@@ -152,7 +152,7 @@ def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: objec
         pool=lesson_results.result_pool(lesson.name, number),  # not behind the slower work of the page below
     )
     _start_measuring(lesson, number + 1)
-    _draw_navigation(lesson, number, partial(predictions.delete_prediction, visitor_id, lesson.name, number))
+    _draw_navigation(lesson, number, partial(predictions.store_prediction, visitor_id, lesson.name, number, None))
 
 
 def _draw_navigation(lesson: Lesson, number: int, predict_again: Callable[[], None] | None = None) -> None:

@@ -47,8 +47,7 @@ from explorer.web.classes.tables import (
     end_unused_classes,
     find_code_of_teacher,
     kept_answers,
-    question_to_json,
-    shown_to_json,
+    to_json,
 )
 from explorer.web.transactions import transaction
 from explorer.web.visitors import Visitor
@@ -75,7 +74,7 @@ def show_question(owner: str, shown: ClassroomQuestion) -> Classroom:
 
     def show(session: Session, row: ClassRow, before: Classroom) -> None:
         _keep_answers(session, row, before)
-        row.shown, row.number, row.shown_at = shown_to_json(shown), row.number + 1, row.used
+        row.shown, row.number, row.shown_at = to_json(shown), row.number + 1, row.used
         row.vote, row.votes_shown, row.revealed, row.explained, row.sizes, row.arrivals = 1, False, False, False, [], 0
 
     try:
@@ -94,7 +93,7 @@ def _insert_class(session: Session, owner: str, shown: ClassroomQuestion) -> tup
     session.execute(delete(ClassRow).where(ClassRow.code.in_(least_used)))
     while session.get(ClassRow, code := "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))):
         pass
-    columns = {"code": code, "owner": owner, "version": 1, "number": 1, "shown": shown_to_json(shown)}
+    columns = {"code": code, "owner": owner, "version": 1, "number": 1, "shown": to_json(shown)}
     session.add(ClassRow(**columns, started=now, used=now, shown_at=now))
     return code, True
 
@@ -105,9 +104,7 @@ def _keep_answers(session: Session, row: ClassRow, before: Classroom) -> None:
     session.execute(delete(AnswerRow).where(AnswerRow.code == row.code, AnswerRow.removed))
     if before.shown.question is None or not number:
         return
-    session.add(
-        QuestionRow(code=row.code, number=row.number, question=question_to_json(before.shown.question), answers=number)
-    )
+    session.add(QuestionRow(code=row.code, number=row.number, question=to_json(before.shown.question), answers=number))
     session.flush()
     while kept_answers(session, row.code) > max(number, MAX_CLASS_RECORDS):
         drop_oldest_question(session, row.code)

@@ -141,13 +141,9 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def shown_to_json(shown: ClassroomQuestion) -> dict[str, Any]:
-    """Return a question with its page as JSON data, complete, so that a class does not depend on files of lessons."""
-    return dict(_adapter(ClassroomQuestion).dump_python(shown, mode="json"))
-
-
-def question_to_json(question: Question) -> dict[str, Any]:
-    return dict(_adapter(Question).dump_python(question, mode="json"))
+def to_json(shown: ClassroomQuestion | Question) -> dict[str, Any]:
+    """Return a question as JSON data, complete, so that a class does not depend on files of lessons."""
+    return dict(_adapter(type(shown)).dump_python(shown, mode="json"))
 
 
 def read_classroom(session: Session, row: ClassRow, known: Classroom | None, members: Members) -> Classroom:

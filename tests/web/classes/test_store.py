@@ -140,8 +140,8 @@ def test_a_class_survives_a_restart() -> None:
 
 def test_a_stored_question_is_read_also_without_the_fields_that_are_newer() -> None:
     read = tables._adapter(Question).validate_python
-    assert read(tables.question_to_json(SENTENCE_QUESTION)) == SENTENCE_QUESTION
-    old = tables.question_to_json(NUMBER_QUESTION)
+    assert read(tables.to_json(SENTENCE_QUESTION)) == SENTENCE_QUESTION
+    old = tables.to_json(NUMBER_QUESTION)
     del old["collects"]
     assert read(old) == NUMBER_QUESTION
 
