@@ -19,25 +19,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 from filelock import FileLock
-from sqlalchemy import (
-    JSON,
-    URL,
-    Connection,
-    Dialect,
-    Engine,
-    NullPool,
-    QueuePool,
-    TypeDecorator,
-    create_engine,
-    event,
-    func,
-    make_url,
-    select,
-)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -81,16 +67,16 @@ def to_utc(moment: datetime.datetime) -> datetime.datetime:
     return moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment.astimezone(datetime.UTC)
 
 
-class UtcDateTime(TypeDecorator[datetime.datetime]):
+class UtcDateTime(sa.TypeDecorator[datetime.datetime]):
     """A time in UTC on every database: SQLite does not store the time zone."""
 
     impl = TIME
     cache_ok = True
 
-    def process_bind_param(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
+    def process_bind_param(self, value: datetime.datetime | None, dialect: sa.Dialect) -> datetime.datetime | None:
         return value and to_utc(value)
 
-    def process_result_value(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
+    def process_result_value(self, value: datetime.datetime | None, dialect: sa.Dialect) -> datetime.datetime | None:
         return value and to_utc(value)
 
 
@@ -98,8 +84,8 @@ class Base(DeclarativeBase):
     type_annotation_map = {  # noqa: RUF012  # the name is SQLAlchemy's
         str: TEXT,
         datetime.datetime: UtcDateTime,
-        dict[str, Any]: JSON,
-        dict[str, dict[str, Any]]: JSON,
+        dict[str, Any]: sa.JSON,
+        dict[str, dict[str, Any]]: sa.JSON,
     }
 
 
@@ -107,7 +93,7 @@ class Base(DeclarativeBase):
 class Database:
     """An open database, and what this process remembers about it."""
 
-    engine: Engine
+    engine: sa.Engine
     # An idle connection to an SQLite file: whoever closes the last one waits until everything is on the disk.
     idle: sqlite3.Connection | None = None
     refreshed_at: float = -math.inf
@@ -194,7 +180,7 @@ def read_clock(session: Session) -> datetime.datetime:
     """Return the time of the database, which is the same for all servers."""
     if session.get_bind().dialect.name == "sqlite":
         return datetime.datetime.now(datetime.UTC)
-    return to_utc(session.execute(select(func.clock_timestamp())).scalar_one())
+    return to_utc(session.execute(sa.select(sa.func.clock_timestamp())).scalar_one())
 
 
 def close_database() -> None:
@@ -245,7 +231,7 @@ def _use_memory(home: Path) -> None:
 def _open_in_memory(home: Path) -> Database:
     """Open an empty database without a file, so that stored and included runs can still be listed."""
     log.warning("%s cannot be written: the stored and the included runs can be read, and nothing is stored.", home)
-    engine = _engine(URL.create("sqlite"))
+    engine = _engine(sa.URL.create("sqlite"))
     _prepare(engine)
     return Database(engine)
 
@@ -263,7 +249,7 @@ def _sqlite_code(error: BaseException | None) -> int:
 def _open_stored(given: str, home: Path) -> Database:
     """Open the database of an address, or the file in the home folder. Raises StoreError or InvalidSetting."""
     file = home / "index.db"
-    url = _validated_url(given) if given else URL.create("sqlite", database=str(file))
+    url = _validated_url(given) if given else sa.URL.create("sqlite", database=str(file))
     engine, is_file = _engine(url), url.get_backend_name() == "sqlite"
     try:
         if not given:
@@ -292,11 +278,11 @@ def _open_stored(given: str, home: Path) -> Database:
 
 
 @lru_cache(maxsize=8)
-def _validated_url(given: str) -> URL:
+def _validated_url(given: str) -> sa.URL:
     """Parse the database URL of an operator; messages never repeat its password. Raises InvalidSetting."""
     possible = "Give postgresql+psycopg://USER:PASSWORD@HOST/NAME or sqlite:////PATH/TO/FILE, or unset it."
     try:
-        url = make_url(given)
+        url = sa.make_url(given)
     except (ArgumentError, ValueError):
         raise InvalidSetting(f"LINEAGE_DATABASE_URL is not the URL of a database. {possible}") from None
     shown = shorten(url.set(query={}).render_as_string(hide_password=True), 100)
@@ -312,14 +298,14 @@ def _validated_url(given: str) -> URL:
     return url
 
 
-def _engine(url: URL) -> Engine:
+def _engine(url: sa.URL) -> sa.Engine:
     if url.get_backend_name() == "sqlite":
         # Opening a file is quick, and the file may be replaced; in memory, what one connection has is lost with it.
-        in_memory = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0}
-        options = {"poolclass": NullPool} if url.database else in_memory
-        engine = create_engine(url, connect_args={"check_same_thread": False}, **options, **_OPTIONS)
+        in_memory = {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": 0}
+        options = {"poolclass": sa.NullPool} if url.database else in_memory
+        engine = sa.create_engine(url, connect_args={"check_same_thread": False}, **options, **_OPTIONS)
 
-        @event.listens_for(engine, "connect")
+        @sa.event.listens_for(engine, "connect")
         def connected(connection: Any, _: object) -> None:
             connection.isolation_level = None  # the listener below begins transactions, not the driver
             connection.execute(f"PRAGMA busy_timeout = {round(_LOCK_TIMEOUT * 1000)}")
@@ -327,15 +313,15 @@ def _engine(url: URL) -> Engine:
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
 
-        @event.listens_for(engine, "begin")
-        def begin_transaction(connection: Connection) -> None:
+        @sa.event.listens_for(engine, "begin")
+        def begin_transaction(connection: sa.Connection) -> None:
             writes = connection.get_execution_options().get("write_lock")
             connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     else:
-        engine = create_engine(url.update_query_dict(_CONNECTION | dict(url.query)), pool_pre_ping=True, **_OPTIONS)
+        engine = sa.create_engine(url.update_query_dict(_CONNECTION | dict(url.query)), pool_pre_ping=True, **_OPTIONS)
 
-        @event.listens_for(engine, "begin")
-        def begin_transaction(connection: Connection) -> None:
+        @sa.event.listens_for(engine, "begin")
+        def begin_transaction(connection: sa.Connection) -> None:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = {round(_LOCK_TIMEOUT * 1000)}")
             if name := connection.get_execution_options().get("write_lock"):
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_WRITE_LOCK_ID, name))
@@ -343,7 +329,7 @@ def _engine(url: URL) -> Engine:
     return engine
 
 
-def _prepare(engine: Engine) -> None:
+def _prepare(engine: sa.Engine) -> None:
     """Migrate a database to this version. A second process waits and then finds nothing to do."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))

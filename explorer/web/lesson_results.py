@@ -13,19 +13,8 @@ from explorer.byte_cache import cached
 from explorer.catalogue import model_row, task_row
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub.suitable import Need, how_to_get, suitable_models
-from explorer.lessons import measures, parse
-from explorer.lessons.grading import (
-    Answer,
-    NumberStyle,
-    Row,
-    TaskResult,
-    answer_axis,
-    check_task,
-    describe_measurement,
-    describe_result,
-    describe_unexpected_answer,
-    grade_step,
-)
+from explorer.lessons import grading, measures, parse
+from explorer.lessons.grading import Answer
 from explorer.lessons.lesson import MAX_SENTENCE, Lesson, Question, Step, Task
 from explorer.run_store import store
 from explorer.web.background import Pool, submit
@@ -125,14 +114,14 @@ def describe_real_models(lesson: Lesson) -> str:
 
 def measure_step(name: str, number: int) -> Answer:
     """Measure and return the answer of a step; slow, so call it through `background.submit`. Raises LineageError."""
-    return grade_step(find_step(name, number)[1], measures.measure)
+    return grading.grade_step(find_step(name, number)[1], measures.measure)
 
 
-def measure_task(name: str, state: Mapping[str, str]) -> TaskResult:
+def measure_task(name: str, state: Mapping[str, str]) -> grading.TaskResult:
     """Measure the task of a lesson with the state of its page; slow, as `measure_step` is. Raises LineageError."""
     task = all_lessons()[name].task
     assert task is not None, "only a lesson with a task has the part that measures it"
-    return check_task(task, state, measures.measure)
+    return grading.check_task(task, state, measures.measure)
 
 
 def question_data(question: Question) -> dict[str, object]:
@@ -152,9 +141,14 @@ def result_data(
 
     Without `with_prediction` (for a teacher) the text describes the measurement only.
     """
+    verdict = grading.describe_measurement(step, answer)
+    if with_prediction:
+        verdict = grading.describe_result(step, answer, prediction)
     return {
-        "verdict": describe_result(step, answer, prediction) if with_prediction else describe_measurement(step, answer),
-        "opinion": describe_unexpected_answer(step, answer),
+        "verdict": grading.describe_result(step, answer, prediction)
+        if with_prediction
+        else grading.describe_measurement(step, answer),
+        "opinion": grading.describe_unexpected_answer(step, answer),
         "why": answer.why,
         "right": list(answer.right),
         "value": answer.value,
@@ -165,7 +159,7 @@ def result_data(
     }
 
 
-def _row_data(row: Row, style: NumberStyle) -> dict[str, object]:
+def _row_data(row: grading.Row, style: grading.NumberStyle) -> dict[str, object]:
     return {
         "title": row.title,
         "values": list(row.values),
@@ -177,7 +171,7 @@ def _row_data(row: Row, style: NumberStyle) -> dict[str, object]:
 
 def setup_data(step: Step) -> dict[str, Any]:
     """Return what a step shows before the prediction: tokens, the networks, and the axis of the answer without data."""
-    axis = answer_axis(step)
+    axis = grading.answer_axis(step)
     is_drawn = not step.measurement.measure.labels and axis.low is not None and axis.high is not None
     edges = {edge for each in step.question.choices for edge in (each.low, each.high) if edge is not None}
     return {

@@ -33,19 +33,10 @@ from explorer.environment import environment
 from explorer.errors import LineageError, RunError, StoreError, shorten
 from explorer.models.configs import NgramTextConfig
 from explorer.run_store import operations, store
+from explorer.run_store.archive import zip_reader
 from explorer.run_store.archive.curves_tensors import expected_shapes, from_tensors, to_tensors
 from explorer.run_store.archive.parquet_process import decode_parquet
-from explorer.run_store.archive.zip_reader import (
-    CURVES,
-    MAX_HEADER_BYTES,
-    NOTHING_IMPORTED,
-    PARQUET_CURVES,
-    STEP_FILE,
-    read_files,
-    refusal,
-    refuse_size,
-    step_file,
-)
+from explorer.run_store.archive.zip_reader import CURVES, NOTHING_IMPORTED, PARQUET_CURVES, refusal, step_file
 from explorer.run_store.curves_table import from_table, to_table
 from explorer.run_store.store import Card, StoredRun
 from explorer.tasks.negation import NegationConfig
@@ -104,7 +95,7 @@ def unpack(
     if place.exists():
         raise FileExistsError(place)
     try:
-        record, said = _validated_run(read_files(content), check_limits)
+        record, said = _validated_run(zip_reader.read_files(content), check_limits)
     except LineageError:
         raise
     except MemoryError as error:
@@ -293,7 +284,7 @@ def _expected_counts(config: RunConfig, card: Card, tokenizer: str, weight_bytes
 def _steps(files: Mapping[str, bytes], config: RunConfig, card: Card) -> list[int]:
     found: dict[str, set[int]] = {"snapshots": set(), "optimiser": set()}
     for name in files:
-        if match := STEP_FILE.fullmatch(name):
+        if match := zip_reader.STEP_FILE.fullmatch(name):
             found[match[1]].add(int(match[2]))
     for step in sorted(found["snapshots"]):
         if not config.first_step <= step <= card.step:
@@ -325,7 +316,7 @@ def _tensors(
 
 def _load_tensors(name: str, content: bytes) -> dict[str, ndarray]:
     header_bytes = int.from_bytes(content[:8], "little")
-    if header_bytes > min(len(content), MAX_HEADER_BYTES):
+    if header_bytes > min(len(content), zip_reader.MAX_HEADER_BYTES):
         raise refusal(f"“{name}” is not a safetensors file.")
     try:
         tensors: dict[str, ndarray] = safetensors.numpy.load(content)
@@ -412,7 +403,7 @@ def _parquet_tensors(content: bytes, config: RunConfig, layout: RecordLayout) ->
     try:  # for the file, its pages, its texts and the decoded numbers
         table = decode_parquet(content, 4 * environment().most_upload + 8 * most_rows * columns)
     except MemoryError as error:
-        raise refuse_size() from error
+        raise zip_reader.refuse_size() from error
     if len(table) > most_rows:
         raise refusal(f"its events have {len(table):,} rows, more than its configuration allows.")
     if any(column.null_count for column in table.columns):

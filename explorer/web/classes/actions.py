@@ -22,33 +22,9 @@ from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.visible_text import clean_line
 from explorer.web import predictions
+from explorer.web.classes import store, tables
 from explorer.web.classes.classroom import MAX_VISITORS, Classroom, ClassroomQuestion, UnknownClassroom
-from explorer.web.classes.store import (
-    CODE_LENGTH,
-    CODE_LETTERS,
-    MAX_CLASSROOMS,
-    Change,
-    change_class,
-    check_teacher,
-    copy_of_class,
-    end_class,
-    find_classroom,
-    limit_guesses,
-    read_code,
-    remember_class,
-    see_member,
-)
-from explorer.web.classes.tables import (
-    AnswerRow,
-    ClassRow,
-    QuestionRow,
-    TextRow,
-    drop_oldest_question,
-    end_unused_classes,
-    find_code_of_teacher,
-    kept_answers,
-    to_json,
-)
+from explorer.web.classes.tables import AnswerRow, ClassRow, QuestionRow
 from explorer.web.transactions import transaction
 from explorer.web.visitors import Visitor
 
@@ -64,36 +40,36 @@ MAX_RECORDS = 200_000  # answers to earlier questions in all classes; the least 
 
 def show_question(owner: str, shown: ClassroomQuestion) -> Classroom:
     """Show a question to the visitor's class; start a classroom if the visitor has none."""
-    code = transaction(partial(find_code_of_teacher, owner=owner))
+    code = transaction(partial(tables.find_code_of_teacher, owner=owner))
     if not code:
         code, is_new = transaction(partial(_insert_class, owner=owner, shown=shown), lock="classes")
         if is_new:
-            remember_class(owner, code)
-            copy_of_class(code).due = 0.0  # somebody may have guessed the code before
-            return find_classroom(code)
+            store.remember_class(owner, code)
+            store.copy_of_class(code).due = 0.0  # somebody may have guessed the code before
+            return store.find_classroom(code)
 
     def show(session: Session, row: ClassRow, before: Classroom) -> None:
         _keep_answers(session, row, before)
-        row.shown, row.number, row.shown_at = to_json(shown), row.number + 1, row.used
+        row.shown, row.number, row.shown_at = tables.to_json(shown), row.number + 1, row.used
         row.vote, row.votes_shown, row.revealed, row.explained, row.sizes, row.arrivals = 1, False, False, False, [], 0
 
     try:
-        return change_class(code, show)
+        return store.change_class(code, show)
     except UnknownClassroom:  # it has ended meanwhile
         return show_question(owner, shown)
 
 
 def _insert_class(session: Session, owner: str, shown: ClassroomQuestion) -> tuple[str, bool]:
     """Return the code of the visitor's class, and whether it is a new one."""
-    if code := find_code_of_teacher(session, owner):
+    if code := tables.find_code_of_teacher(session, owner):
         return code, False
-    now = end_unused_classes(session)
-    above = (session.scalar(select(func.count()).select_from(ClassRow)) or 0) + 1 - MAX_CLASSROOMS
+    now = tables.end_unused_classes(session)
+    above = (session.scalar(select(func.count()).select_from(ClassRow)) or 0) + 1 - store.MAX_CLASSROOMS
     least_used = select(ClassRow.code).order_by(ClassRow.used).limit(max(0, above))
     session.execute(delete(ClassRow).where(ClassRow.code.in_(least_used)))
-    while session.get(ClassRow, code := "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))):
+    while session.get(ClassRow, code := "".join(secrets.choice(store.CODE_LETTERS) for _ in range(store.CODE_LENGTH))):
         pass
-    columns = {"code": code, "owner": owner, "version": 1, "number": 1, "shown": to_json(shown)}
+    columns = {"code": code, "owner": owner, "version": 1, "number": 1, "shown": tables.to_json(shown)}
     session.add(ClassRow(**columns, started=now, used=now, shown_at=now))
     return code, True
 
@@ -104,16 +80,20 @@ def _keep_answers(session: Session, row: ClassRow, before: Classroom) -> None:
     session.execute(delete(AnswerRow).where(AnswerRow.code == row.code, AnswerRow.removed))
     if before.shown.question is None or not number:
         return
-    session.add(QuestionRow(code=row.code, number=row.number, question=to_json(before.shown.question), answers=number))
+    session.add(
+        QuestionRow(code=row.code, number=row.number, question=tables.to_json(before.shown.question), answers=number)
+    )
     session.flush()
-    while kept_answers(session, row.code) > max(number, MAX_CLASS_RECORDS):
-        drop_oldest_question(session, row.code)
-    above = kept_answers(session) - MAX_RECORDS
+    while tables.kept_answers(session, row.code) > max(number, MAX_CLASS_RECORDS):
+        tables.drop_oldest_question(session, row.code)
+    above = tables.kept_answers(session) - MAX_RECORDS
     while above > 0:
         least_used = select(QuestionRow.code).join(ClassRow, ClassRow.code == QuestionRow.code)
-        above -= drop_oldest_question(session, session.scalars(least_used.order_by(ClassRow.used).limit(1)).one())
+        above -= tables.drop_oldest_question(
+            session, session.scalars(least_used.order_by(ClassRow.used).limit(1)).one()
+        )
     session.refresh(row)
-    row.kept = kept_answers(session, row.code)  # another class may have dropped some at the same time
+    row.kept = tables.kept_answers(session, row.code)  # another class may have dropped some at the same time
 
 
 def record_answer(code: str, visitor: str, number: int, answer: object, vote: int = 1) -> Classroom:
@@ -149,8 +129,8 @@ def record_answer(code: str, visitor: str, number: int, answer: object, vote: in
             stored.second = answer
         return True
 
-    classroom = change_class(code, record)
-    see_member(classroom, visitor)
+    classroom = store.change_class(code, record)
+    store.see_member(classroom, visitor)
     return classroom
 
 
@@ -251,7 +231,7 @@ def create_control_code(code: str, visitor: Visitor, lasts: bool) -> str:
     It is valid for CONTROL_SECONDS or, with `lasts`, until the class ends; an earlier one of the same kind is not any
     more. The database has the SHA-256 of each code, and when it ends.
     """
-    control = "".join(secrets.choice(CODE_LETTERS) for _ in range(CONTROL_LENGTH))
+    control = "".join(secrets.choice(store.CODE_LETTERS) for _ in range(CONTROL_LENGTH))
 
     def add(session: Session, row: ClassRow, before: Classroom) -> None:
         others = {key: until for key, until in row.keys.items() if (until is None) != lasts}
@@ -276,22 +256,22 @@ def take_control(control: str, visitor: Visitor, address: str = "") -> Classroom
         if visitor.id not in row.list_teachers():
             row.teachers = f"{row.teachers} {visitor.id}"
 
-    with limit_guesses(address, key):
+    with store.limit_guesses(address, key):
         named = select(ClassRow.code).where(cast(ClassRow.keys, String).contains(key))
         if not (code := transaction(lambda session: session.scalar(named))):
             raise UnknownClassroom(_UNKNOWN_CONTROL)
-        classroom = change_class(code, take)
-    remember_class(visitor.id, code)
+        classroom = store.change_class(code, take)
+    store.remember_class(visitor.id, code)
     return classroom
 
 
 def _hash_control(control: str) -> str:
-    return hashlib.sha256(read_code(control).encode()).hexdigest()
+    return hashlib.sha256(store.read_code(control).encode()).hexdigest()
 
 
 def keep_control(code: str, visitor: Visitor) -> Classroom:
     """Let only this browser and the one that started the class control it."""
-    is_further = visitor.id in find_classroom(code).teachers[1:]
+    is_further = visitor.id in store.find_classroom(code).teachers[1:]
     return _set_as_teacher(code, visitor, keys={}, teachers=visitor.id if is_further else "")
 
 
@@ -301,7 +281,7 @@ def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
     Until then, or until the class ends, the text is in the database, where all servers find it. Raises NotAllowed for a
     text that is not the teacher's.
     """
-    check_teacher(find_classroom(code).teachers, visitor)
+    store.check_teacher(store.find_classroom(code).teachers, visitor)
     content = ""
     if text:
         if not corpora.may_read(text, visitor.id):
@@ -310,9 +290,9 @@ def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
             content = corpora.load_text(TextConfig(corpus="own", text=text))
 
     def share(session: Session, row: ClassRow, before: Classroom) -> None:
-        session.execute(delete(TextRow).where(TextRow.code == row.code))
+        session.execute(delete(tables.TextRow).where(tables.TextRow.code == row.code))
         if content:
-            session.add(TextRow(code=row.code, content=content))
+            session.add(tables.TextRow(code=row.code, content=content))
         row.text = text
 
     return _change_as_teacher(code, visitor, share)
@@ -320,9 +300,9 @@ def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
 
 def end_classroom(code: str, visitor: Visitor) -> None:
     """Delete a classroom with all its answers."""
-    classroom = find_classroom(code)
-    check_teacher(classroom.teachers, visitor)
-    end_class(classroom.code)
+    classroom = store.find_classroom(code)
+    store.check_teacher(classroom.teachers, visitor)
+    store.end_class(classroom.code)
 
 
 def _set_as_teacher(code: str, visitor: Visitor, number: int | None = None, **values: object) -> Classroom:
@@ -333,11 +313,13 @@ def _set_as_teacher(code: str, visitor: Visitor, number: int | None = None, **va
     return _change_as_teacher(code, visitor, set_columns, number)
 
 
-def _change_as_teacher(code: str, visitor: Visitor, change: Change, number: int | None = None) -> Classroom:
+def _change_as_teacher(code: str, visitor: Visitor, change: store.Change, number: int | None = None) -> Classroom:
     """Change a class as its teacher, unless the request is for an earlier question than the one shown."""
-    check_teacher(find_classroom(code).teachers, visitor)  # before the class is locked, which nobody else may do
+    store.check_teacher(
+        store.find_classroom(code).teachers, visitor
+    )  # before the class is locked, which nobody else may do
 
     def change_if_current(session: Session, row: ClassRow, before: Classroom) -> bool | None:
         return change(session, row, before) if number in (None, row.number) else False
 
-    return change_class(code, change_if_current)
+    return store.change_class(code, change_if_current)

@@ -34,7 +34,7 @@ from explorer.periodic_thread import PeriodicThread
 from explorer.tasks.text import corpora
 from explorer.tokenization.words import fold_word
 from explorer.web import own_texts, predictions, rate_limits, transactions
-from explorer.web.classes import waiting
+from explorer.web.classes import tables, waiting
 from explorer.web.classes.classroom import (
     MAX_VISITORS,
     PRESENCE_SECONDS,
@@ -43,21 +43,7 @@ from explorer.web.classes.classroom import (
     Members,
     UnknownClassroom,
 )
-from explorer.web.classes.tables import (
-    ClassOverview,
-    ClassRow,
-    MemberRow,
-    TextRow,
-    end_unused_classes,
-    find_code_of_teacher,
-    find_code_of_visitor,
-    find_row,
-    oldest_use,
-    read_answered_questions,
-    read_classroom,
-    read_overviews,
-    unknown_classroom,
-)
+from explorer.web.classes.tables import ClassRow, MemberRow
 from explorer.web.transactions import transaction
 from explorer.web.visitors import Visitor
 
@@ -144,7 +130,7 @@ def find_classroom(code: str) -> Classroom:
     if time.monotonic() >= copy.due:
         _read_again(copy)
     if (classroom := copy.classroom) is None:
-        raise unknown_classroom(code)
+        raise tables.unknown_classroom(code)
     with _lock:
         copy.used = time.monotonic()
         _in_use.add(copy)
@@ -192,7 +178,7 @@ def limit_guesses(address: str, code: str) -> Iterator[None]:
 
 def classroom_of_teacher(owner: str) -> Classroom | None:
     """Return the classroom that a visitor started, or None. Raises StoreError."""
-    code = transaction(partial(find_code_of_teacher, owner=owner))
+    code = transaction(partial(tables.find_code_of_teacher, owner=owner))
     try:
         return find_classroom(code) if code else None
     except UnknownClassroom:
@@ -208,7 +194,7 @@ def classroom_of_visitor(visitor: Visitor) -> Classroom | None:
         with _lock:
             code = _codes.get(visitor.id)
         if code is None:
-            code = transaction(partial(find_code_of_visitor, visitor=visitor.id))
+            code = transaction(partial(tables.find_code_of_visitor, visitor=visitor.id))
             remember_class(visitor.id, code)
         classroom = find_classroom(code) if code else None
     except UnknownClassroom:
@@ -234,16 +220,16 @@ def answered_questions(code: str, visitor: Visitor) -> tuple[list[AnsweredQuesti
     copy = copy_of_class(code)
 
     def read(session: Session) -> tuple[list[AnsweredQuestion], int]:
-        row = find_row(session, copy.code, read_clock(session))
+        row = tables.find_row(session, copy.code, read_clock(session))
         check_teacher(row.list_teachers(), visitor)
-        return read_answered_questions(session, row), row.dropped
+        return tables.read_answered_questions(session, row), row.dropped
 
     return transaction(read)
 
 
-def list_classes() -> list[ClassOverview]:
+def list_classes() -> list[tables.ClassOverview]:
     """Return an overview of every class that has not ended, at all servers, the oldest first. Raises StoreError."""
-    return transaction(read_overviews)
+    return transaction(tables.read_overviews)
 
 
 def read_code(typed: str) -> str:
@@ -256,7 +242,7 @@ def copy_of_class(code: str) -> _Copy:
     """Return the copy of a class, which may not be loaded yet. Raises UnknownClassroom for an impossible code."""
     plain = read_code(code)
     if len(plain) != CODE_LENGTH or not set(plain) <= set(CODE_LETTERS):
-        raise unknown_classroom(code)
+        raise tables.unknown_classroom(code)
     with _lock:
         if plain not in _copies:
             _copies[plain] = _Copy(plain)
@@ -300,7 +286,7 @@ def _read_again(copy: _Copy) -> None:
 def _read_with_members(session: Session, copy: _Copy) -> Classroom | None:
     now = read_clock(session)
     try:
-        row = find_row(session, copy.code, now)
+        row = tables.find_row(session, copy.code, now)
     except UnknownClassroom:
         return None
     members = select(MemberRow.visitor, MemberRow.seen).where(MemberRow.code == copy.code)
@@ -309,7 +295,7 @@ def _read_with_members(session: Session, copy: _Copy) -> Classroom | None:
     for visitor, seen in session.execute(members):
         copy.members.see(visitor, (now - seen).total_seconds())
     copy.members_read = now
-    return read_classroom(session, row, copy.classroom, copy.members)
+    return tables.read_classroom(session, row, copy.classroom, copy.members)
 
 
 def check_teacher(teachers: Iterable[str], visitor: Visitor) -> None:
@@ -327,15 +313,15 @@ def change_class(code: str, change: Change) -> Classroom:
 
     def work(session: Session) -> Classroom:
         now = read_clock(session)
-        row = find_row(session, copy.code, now)
-        before = read_classroom(session, row, copy.classroom, copy.members)
+        row = tables.find_row(session, copy.code, now)
+        before = tables.read_classroom(session, row, copy.classroom, copy.members)
         row.used = now
         with session.no_autoflush:
             if change(session, row, before) is False:
                 return before
         row.version += 1
         session.flush()
-        return read_classroom(session, row, before, copy.members)
+        return tables.read_classroom(session, row, before, copy.members)
 
     if not copy.is_loaded:
         _read_again(copy)  # with its members
@@ -381,7 +367,7 @@ def write_presence() -> None:
         now = read_clock(session)
         codes = {code for code, _ in rows}
         # The rows of the classes come first, as in every other transaction; they are locked until the members are in.
-        lasting = update(ClassRow).where(ClassRow.code.in_(codes), ClassRow.used > oldest_use(now))
+        lasting = update(ClassRow).where(ClassRow.code.in_(codes), ClassRow.used > tables.oldest_use(now))
         living = set(session.scalars(lasting.values(used=now).returning(ClassRow.code)))
         if members := [{"code": code, "visitor": each, "seen": now} for code, each in rows if code in living]:
             upsert(session, MemberRow, members, ("seen",))
@@ -417,7 +403,7 @@ def tidy() -> None:
     """
 
     def delete_ended(session: Session) -> None:
-        end_unused_classes(session)
+        tables.end_unused_classes(session)
         counts = select(MemberRow.code).group_by(MemberRow.code).having(func.count() > MAX_MEMBERS)
         for code in session.scalars(counts).all():
             newest = select(MemberRow.seen).filter_by(code=code).order_by(MemberRow.seen.desc())
@@ -450,7 +436,9 @@ def _is_shared_with(text: str, visitor: str) -> bool:
 
 def _read_shared_text(text: str) -> str | None:
     """Return a text that a class shares, or None; only those who may read it are given it."""
-    shared = select(TextRow.content).join(ClassRow, ClassRow.code == TextRow.code).where(ClassRow.text == text)
+    shared = (
+        select(tables.TextRow.content).join(ClassRow, ClassRow.code == tables.TextRow.code).where(ClassRow.text == text)
+    )
     content = transaction(lambda session: session.scalar(shared.limit(1)))
     if content is not None:
         corpora.store_text(content, _CLASS_OWNER)
