@@ -145,9 +145,7 @@ def result_data(
     if with_prediction:
         verdict = grading.describe_result(step, answer, prediction)
     return {
-        "verdict": grading.describe_result(step, answer, prediction)
-        if with_prediction
-        else grading.describe_measurement(step, answer),
+        "verdict": verdict,
         "opinion": grading.describe_unexpected_answer(step, answer),
         "why": answer.why,
         "right": list(answer.right),
