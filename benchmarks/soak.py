@@ -21,7 +21,7 @@ import itertools
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -227,7 +227,7 @@ async def soak_server(server: Server, minutes: float, visitors: int, every: floa
 def describe_growth(states: list[ServerState]) -> tuple[bool, str]:
     """Return whether memory and open files are flat in the last two thirds, and a sentence that says so."""
     last = states[len(states) // 3 :]
-    grown = [_growth([read(state) for state in last]) for read in _MEASURES]
+    grown = _growth([state.megabytes for state in last]), _growth([state.files for state in last])
     flat = grown[0] < MOST_MEGABYTES and grown[1] < MOST_FILES
     return (
         flat,
@@ -235,10 +235,7 @@ def describe_growth(states: list[ServerState]) -> tuple[bool, str]:
     )
 
 
-_MEASURES: tuple[Callable[[ServerState], float], ...] = (lambda state: state.megabytes, lambda state: state.files)
-
-
-def _growth(values: list[float]) -> float:
+def _growth(values: Sequence[float]) -> float:
     """Return by how much a straight line through the values rises from the first to the last."""
     if len(values) < 2:
         return 0.0

@@ -166,7 +166,7 @@ def search(query: Query = Query()) -> list[Entry]:
         for each in session.execute(sa.select(_tags)):
             tags[each.key, each.shipped].append(each.tag)
         rows: Iterable[Any] = session.execute(found)
-        return [Entry(*row, _sort_tags(tags.get((row.key, row.shipped), ()))) for row in rows]
+        return [Entry(*(*row, _sort_tags(tags.get((row.key, row.shipped), ())))) for row in rows]
 
     return _read_refreshed(read)
 

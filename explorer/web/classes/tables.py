@@ -143,7 +143,8 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 
 def to_json(shown: ClassroomQuestion | Question) -> dict[str, Any]:
     """Return a question as JSON data, complete, so that a class does not depend on files of lessons."""
-    return dict(_adapter(type(shown)).dump_python(shown, mode="json"))
+    kind: type = type(shown)
+    return dict(_adapter(kind).dump_python(shown, mode="json"))
 
 
 def read_classroom(session: Session, row: ClassRow, known: Classroom | None, members: Members) -> Classroom:
