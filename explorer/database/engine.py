@@ -108,7 +108,7 @@ class Database:
 
 
 _FAILURES = (SQLAlchemyError, CommandError)  # of alembic: an unknown revision, or a damaged file
-lock = threading.RLock()
+_opening = threading.RLock()
 _opened: dict[tuple[str, Path], Database] = {}  # by LINEAGE_DATABASE_URL and LINEAGE_HOME
 
 
@@ -125,7 +125,9 @@ def run_transaction(work: Callable[[Session], _T], write: bool = False, lock: st
             if is_busy(error) and attempt + 1 < attempts:
                 continue
             if _is_unwritable(error) and not environment().database_url:
-                _use_memory(environment().home)
+                home = environment().home
+                with _opening:  # go on without a file that cannot be written any more
+                    _opened[("", home)] = _open_in_memory(home)
                 break
             if not _is_damage(error):
                 raise _unreachable(error) from error
@@ -185,7 +187,7 @@ def read_clock(session: Session) -> datetime.datetime:
 
 def close_database() -> None:
     """Close every open database; the next access opens it again."""
-    with lock:
+    with _opening:
         for each in _opened.values():
             each.close()
         _opened.clear()
@@ -195,7 +197,7 @@ def database() -> Database:
     """Return the open database of the current environment. Raises StoreError or InvalidSetting."""
     settings = environment()
     place = (settings.database_url, settings.home)
-    with lock:
+    with _opening:
         if place not in _opened:
             if len(_opened) >= _MOST_OPENED:
                 _opened.pop(next(iter(_opened))).close()
@@ -210,22 +212,13 @@ def stores_nothing() -> bool:
 
 
 def _open_database(given: str, home: Path) -> Database:
-    """Open a database and migrate it to this version; one in memory if the home folder cannot be written.
-
-    Raises StoreError or InvalidSetting.
-    """
+    """Open a database and migrate it; one in memory if the home folder cannot be written. Raises as `database`."""
     try:
         return _open_stored(given, home)
     except StoreError as error:
         if given or not _is_unwritable(error.__cause__):
             raise
     return _open_in_memory(home)
-
-
-def _use_memory(home: Path) -> None:
-    """Go on without the file of a home folder that cannot be written any more."""
-    with lock:
-        _opened[("", home)] = _open_in_memory(home)
 
 
 def _open_in_memory(home: Path) -> Database:

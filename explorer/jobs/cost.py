@@ -45,20 +45,14 @@ _ENGLISH_LONGEST = 62  # tokens
 
 @dataclass(frozen=True)
 class Cost:
-    """What a training takes.
+    """What a training takes."""
 
-    parameters: of one replica; for a text that is not in memory, with the vocabulary that was asked for
-    peak_bytes: the most memory that the training adds to a process that has loaded torch
-    seconds: of the whole training, evaluations included, if nothing else runs on its core
-    step_seconds: of one optimizer step
-    turn_seconds: the longest time for which a training in this process keeps others from theirs: that of a step or, on
-        a text, of one batch of an evaluation
-    """
-
-    parameters: int
-    peak_bytes: int
-    seconds: float
-    step_seconds: float
+    parameters: int  # of one replica; for a text that is not in memory, with the vocabulary that was asked for
+    peak_bytes: int  # the most memory that the training adds to a process that has loaded torch
+    seconds: float  # of the whole training, evaluations included, if nothing else runs on its core
+    step_seconds: float  # of one optimizer step
+    # The longest time for which a training in this process keeps others from theirs: a step or, on a text, one batch of
+    # an evaluation.
     turn_seconds: float = 0.0
 
 
@@ -104,10 +98,11 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     if isinstance(config.model, models.NgramTextConfig):
         return _counting_cost(config, length)
     try:
-        parameters = _parameters(config, vocabulary)
+        shapes = model_factory.model_shapes(config, vocabulary or None).values()
     except LineageError:
         return Cost(0, 0, 0.0, 0.0)
-    work, replicas = _work(config, vocabulary, length), config.replicas
+    parameters = sum(math.prod(shape) for shape, learned in shapes if learned)
+    work, replicas, steps = _work(config, vocabulary, length), config.replicas, config.steps - config.first_step
     use = _work_per_token(config, work)
     tokens = work.rows * work.time
     numbers = tokens * (use.kept + (3 * work.outputs if _predicts_everywhere(config) else 0))
@@ -115,26 +110,14 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     states = (2 if config.optimiser.method in ("adam", "muon") else 1) + (config.average > 0)
     snapshots = len(config.snapshot_steps) + 1  # and the last checkpoint
     weights = parameters * (3 + states + snapshots * (1 + states))
-    curves = 24 * (config.steps - config.first_step) * (replicas + 1)
+    curves = 24 * steps * (replicas + 1)
     peak = 4 * replicas * (weights + max(numbers, evaluated)) + curves + work.data_bytes + _BASE_BYTES
     step = _step_seconds(config, parameters, work, numbers, use)
-    evaluations = len(range(0, config.steps - config.first_step, _evaluation_interval(config))) + 1
+    evaluations = len(range(0, steps, config.evaluate_every or config.steps_per_epoch or config.steps or 1)) + 1
     share = work.evaluated_each_time / max(3 * tokens, 1)
-    seconds = (config.steps - config.first_step) * step + evaluations * share * step
+    seconds = steps * step + evaluations * share * step
     turn = step * max(1.0, work.evaluated / (3 * tokens)) if isinstance(config.task, TextConfig) else step
     return Cost(parameters, int(peak), seconds, step, turn)
-
-
-def _parameters(config: RunConfig, vocabulary: int) -> int:
-    return sum(
-        math.prod(shape)
-        for shape, learned in model_factory.model_shapes(config, vocabulary or None).values()
-        if learned
-    )
-
-
-def _evaluation_interval(config: RunConfig) -> int:
-    return max(1, config.evaluate_every or config.steps_per_epoch or config.steps)
 
 
 def _text_length(task: TextConfig) -> int:

@@ -17,7 +17,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
@@ -124,14 +124,12 @@ class LocalScheduler:
             self._schedule()
             if time.monotonic() > self._store_again_at and (self._storing is None or self._storing.done()):
                 self._store_again_at = time.monotonic() + _STORE_SECONDS
-                unstored = [job for job in self._jobs.all() if job.unstored]
-                self._storing = (
-                    asyncio.create_task(asyncio.to_thread(self._store_again, unstored)) if unstored else None
-                )
+                self._storing = asyncio.create_task(asyncio.to_thread(self._store_again))
 
-    def _store_again(self, unstored: Sequence[Job]) -> None:
-        for job in unstored:
-            job.store_again()
+    def _store_again(self) -> None:
+        for job in self._jobs.all():
+            if job.unstored:
+                job.store_again()
 
     def _schedule(self) -> None:
         """Give free slots to waiting jobs, and pause a running job where that is fair."""

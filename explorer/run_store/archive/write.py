@@ -76,6 +76,14 @@ def model_card(run: StoredRun) -> str:
     settings += [f"{k} = {_format_value(v)}" for k, v in data.items() if not isinstance(v, dict)]
     said = [f"{what}: {text}" for what, text in (("name", card.name), ("tags", ", ".join(card.tags))) if text]
     said += [*[""] * bool(said), card.note] if card.note else []
+    versions = [f"{model.name} {version}, {task.name} {task.version}, format of the run {card.format}"]
+    versions += [f"torch {card.torch}", *(f"trained on {each}" for each in card.machines), f"made {card.created}"]
+    again = _code_block([train_command(config)])
+    if config.branch:
+        again = (
+            f"It is a branch that continues from step {config.branch.step:,} of run `{config.branch.parent}`, which "
+            "is needed first. Branch from that run at this step, with the settings above."
+        )
     sections = [
         f"# {model.title} on {task.title}",
         f"Run `{card.key}` of Lineage, {card.state} at step {card.step:,} of {config.steps:,}: "
@@ -92,19 +100,12 @@ def model_card(run: StoredRun) -> str:
         "## Limits",
         known_limits(config),
         "## Train it again",
-        _retraining_instructions(config),
+        again,
         f"Or import this run into another installation:\n\n    python -m explorer import {card.key}.zip",
         "## The model",
         f"{model.paper}: <{model.link}>",
         "## Versions",
-        _code_block(
-            [
-                f"{model.name} {version}, {task.name} {task.version}, format of the run {card.format}",
-                f"torch {card.torch}",
-                *(f"trained on {machine}" for machine in card.machines),
-                f"made {card.created}",
-            ]
-        ),
+        _code_block(versions),
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -178,15 +179,6 @@ def _shell_word(text: str) -> str:
     quoted = text.replace("\\", "\\\\").replace("'", "\\'")
     escaped = escape_invisible(quoted)
     return shlex.quote(text) if escaped == quoted else f"$'{escaped}'"
-
-
-def _retraining_instructions(config: RunConfig) -> str:
-    if config.branch is None:
-        return _code_block([train_command(config)])
-    return (
-        f"It is a branch that continues from step {config.branch.step:,} of run `{config.branch.parent}`, which is "
-        "needed first. Branch from that run at this step, with the settings above."
-    )
 
 
 def _metrics_table(card: Card) -> str:

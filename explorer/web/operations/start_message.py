@@ -47,20 +47,19 @@ def open_browser(url: str, address: str | None, port: int) -> threading.Thread:
 
     Streamlit opens the browser for plain scripts only, not for an ASGI app.
     """
-    host = "localhost" if address in _EVERY_ADDRESS else str(address)
-    thread = threading.Thread(target=_open_when_ready, args=(url, host, port), name="browser", daemon=True)
+    host, end = "localhost" if address in _EVERY_ADDRESS else str(address), time.monotonic() + _MOST_SECONDS
+
+    def open_when_ready() -> None:
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                socket.create_connection((host, port), timeout=1).close()
+                webbrowser.open(url)
+                return
+            time.sleep(0.1)
+
+    thread = threading.Thread(target=open_when_ready, name="browser", daemon=True)
     thread.start()
     return thread
-
-
-def _open_when_ready(url: str, host: str, port: int) -> None:
-    end = time.monotonic() + _MOST_SECONDS
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            socket.create_connection((host, port), timeout=1).close()
-            webbrowser.open(url)
-            return
-        time.sleep(0.1)
 
 
 def _network_address() -> str:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 
 from explorer.jobs.machine_speed import machine_speed
@@ -39,18 +40,15 @@ def is_ready() -> bool:
 
 
 def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
-    try:
-        _prepare_for_first_visitor()
-    except Exception:  # pages then import what they need themselves
-        log.exception("warm-up failed")
-    finally:
+    later = partial(_prepare_for_later_visitors, prefetch)
+    for prepare, pause in ((_prepare_for_first_visitor, FIRST_VISIT), (later, 0.0)):
+        try:
+            prepare()
+        except Exception:  # pages then do it themselves
+            if threading.main_thread().is_alive():  # otherwise the server is being stopped
+                log.exception("warm-up failed")
         _done.set()
-    time.sleep(FIRST_VISIT)
-    try:
-        _prepare_for_later_visitors(prefetch)
-    except Exception:  # pages then do it themselves
-        if threading.main_thread().is_alive():  # otherwise the server is being stopped
-            log.exception("warm-up failed")
+        time.sleep(pause)
 
 
 def import_libraries() -> None:
