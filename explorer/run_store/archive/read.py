@@ -6,6 +6,7 @@ with the store's own writer. What an archive may contain and what each step may 
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import logging
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import threading
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
@@ -162,22 +163,29 @@ def _tokenizer(files: Mapping[str, bytes], config: RunConfig) -> str:
 
 
 def _config(content: bytes, check_limits: Callable[[RunConfig], object]) -> RunConfig:
-    try:
+    with _reading("config.json"):
         config = parse_config(json.loads(content))
         check_limits(config)
-        return config
+    return config
+
+
+@contextlib.contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Refuse the file of this name if it raises an error while it is read."""
+    try:
+        yield
     except LineageError as error:
+        if str(error).startswith(NOTHING_IMPORTED):
+            raise
         raise refusal(error) from error
-    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
-        raise refusal("its config.json cannot be read.") from error
+    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError, pa.ArrowException) as error:
+        raise refusal(f"its {name} cannot be read.") from error
 
 
 def _card(content: bytes, config: RunConfig) -> Card:
     """Return the card. Raises DamagedRun if it cannot belong to a run of this configuration."""
-    try:
+    with _reading("card.json"):
         card = Card.model_validate_json(content)
-    except ValueError as error:
-        raise refusal("its card.json cannot be read.") from error
     if card.format != store.FORMAT:
         raise refusal(f"it has format {shorten(card.format)}; this program reads format {store.FORMAT}.")
     if card.key != key(config):
@@ -349,12 +357,10 @@ def _curves(files: Mapping[str, bytes], config: RunConfig, card: Card) -> Curves
     if set(card.metrics) != set(layout.metrics) or any(len(m.values) != config.replicas for m in card.metrics.values()):
         raise refusal("the metrics on its card are not those of this task and these seeds.")
     name = CURVES if CURVES in files else PARQUET_CURVES
-    try:
+    with _reading(name):
         is_new = name == CURVES
         tensors = _load_tensors(name, files[name]) if is_new else _parquet_tensors(files[name], config, layout)
         curves = _curves_of_tensors(name, tensors, config, layout)
-    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
-        raise refusal(f"its {name} cannot be read.") from error
     if curves.step < card.step:
         raise refusal(f"its events do not reach step {card.step:,}.")
     for name, values, most in (("tokens", curves.tokens, 1e18), ("seconds", curves.seconds, _LONGEST)):
