@@ -41,6 +41,8 @@ _ONE_ANSWER = ("negation", "sentiment", "recall")  # tasks whose models answer o
 # Of the task sentiment: reviews and rated words, tokens of each and of a composed sentence, tokens of an evaluation.
 _REVIEWS, _RATED_WORDS, _ENGLISH_TOKENS, _ENGLISH_EVALUATED = 10_400, 7_000, (26, 4, 11), 100_000
 _ENGLISH_LONGEST = 62  # tokens
+# Numbers kept and evaluated for each hidden unit, and operations of a step; one LSTM alone has PyTorch's own kernel.
+_RECURRENT = {"rnn": (6, 4, 8), "lstm": (16, 12, 24), "gru": (13, 6.5, 26)}
 
 
 @dataclass(frozen=True)
@@ -230,7 +232,7 @@ def _predicts_everywhere(config: RunConfig) -> bool:
 
 def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     """Return what the model does with one token; see its forward pass in `models/`."""
-    model, time, several = config.model, work.time, config.replicas > 1
+    model, time = config.model, work.time
     width, hidden = getattr(model, "width", 1), getattr(model, "hidden", 1)
     layers, name = getattr(model, "layers", 1), config.model_name
     if work.outputs > 2 and name in ("bag_of_words", "bag_of_bigrams", "bag_of_words_hidden"):  # a large vocabulary
@@ -255,15 +257,9 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     if isinstance(model, models.ConvolutionConfig):  # windows of every size, and the responses of the filters to them
         each = [size * width + 3 * model.filters for size in range(model.narrowest, model.widest + 1)]
         return _TokenWork(4 * width + sum(each), 4 * width + sum(each), 10 + 12 * len(each))
-    if name == "rnn":
-        return _TokenWork(layers * (6 * hidden + 2 * width), 4 * hidden + width, 8 * time * layers + 40)
-    if name == "lstm":  # one replica has PyTorch's own kernel
-        kept, evaluated = (16, 12) if several else (10, 4.5)
-        steps = (24 if several else 6) * time * layers
-        return _TokenWork(layers * (kept * hidden + 2 * width), evaluated * hidden + width, steps + 40)
-    if name == "gru":
-        kept, evaluated = 13, 6.5
-        return _TokenWork(layers * (kept * hidden + 2 * width), evaluated * hidden + width, 26 * time * layers + 40)
+    if name in _RECURRENT:
+        kept, evaluated, steps = (10, 4.5, 6) if name == "lstm" and config.replicas == 1 else _RECURRENT[name]
+        return _TokenWork(layers * (kept * hidden + 2 * width), evaluated * hidden + width, steps * time * layers + 40)
     if name == "encoder_decoder":
         additive = getattr(model, "attention", "none") == "additive"
         look = hidden * time / 2 if additive else 0  # tanh(W s + U h) for every pair of source and target

@@ -484,10 +484,7 @@ def read_job_file(folder: Path) -> Job:
 
 
 def move_into_store(folder: Path) -> None:
-    """Move a run that has ended into the store, unless it was stopped and a finished one is there.
-
-    Raises RunError if it is no run, StoreError or OSError if there is no room.
-    """
+    """Store a run that has ended, unless a finished one is there. Raises RunError, StoreError or OSError."""
     run = store.load(folder)
     if run.card.finished or not store.find_by_config(run.config):
         stored = operations.add_run(folder)

@@ -198,10 +198,7 @@ class JobService:
         return stored
 
     def restore(self) -> None:
-        """Enqueue the jobs that waited or ran when the process last ended, and store runs that had just ended.
-
-        Raises InvalidSetting if the executor that the environment names is not possible here.
-        """
+        """Enqueue the jobs of the last process, and store the runs that had just ended. Raises InvalidSetting."""
         scheduler = self._scheduler
         for folder in sorted((self._folder or environment().jobs).glob("[!.]*")):
             try:

@@ -86,10 +86,7 @@ def edit_card(
     note: str | None = None,
     pinned: bool | None = None,
 ) -> StoredRun:
-    """Change name, tags, note or pin of a run; None leaves a value unchanged.
-
-    Raises NotAllowed, InvalidSetting, RunError or StoreError.
-    """
+    """Change what is not None on the card of a run. Raises NotAllowed, InvalidSetting, RunError or StoreError."""
     words: dict[str, Any] = {
         "name": None if name is None else _clean_text("name", " ".join(name.split()), MAX_NAME_LENGTH),
         "tags": None if tags is None else _clean_tags(tags),
@@ -158,10 +155,7 @@ def may_change(run: StoredRun | index.Entry, visitor: str, operator: bool) -> bo
 
 
 def _check_may_change(key: str, visitor: str, operator: bool, deleted: bool = False) -> None:
-    """Raise NotAllowed or UnknownRun unless the visitor may change this run (`deleted`: in the trash).
-
-    Only the operator may change damaged runs, whose owner is unknown.
-    """
+    """Raise NotAllowed or UnknownRun unless the visitor may change this run; a damaged one only the operator may."""
     run, exists = None, KEY.fullmatch(key) is not None
     if exists:
         try:

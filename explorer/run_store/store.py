@@ -24,6 +24,7 @@ import datetime
 import hashlib
 import json
 import logging
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -197,8 +198,7 @@ def summarize_metrics(metrics: Mapping[str, ndarray]) -> dict[str, Metric]:
     """
     found = {}
     for name, values in metrics.items():
-        values = values.astype(np.float32)
-        each = [None if np.isnan(v) else float(v) for v in values]
+        each = [None if np.isnan(v) else float(v) for v in values.astype(np.float32)]
         known = [v for v in each if v is not None]
         found[name] = Metric(mean=sum(known) / len(known) if known else None, values=each)
     return found
@@ -403,24 +403,13 @@ def is_stored(name: str) -> bool:
 
 
 def find_run_or_folder(name: str) -> StoredRun:
-    """Return the run with this key, or the shipped run with this name, or the run in this folder.
-
-    Raises UnknownRun or DamagedRun.
-    """
+    """Return the run with this key, this shipped name or this folder. Raises UnknownRun or DamagedRun."""
     try:
         return find(name)
     except UnknownRun:
-        if not name or not _is_folder(Path(name)):
+        if not os.path.isdir(name):  # which is false for every name that no system call accepts
             raise
     return load(Path(name))
-
-
-def _is_folder(path: Path) -> bool:
-    """Return whether a path is a folder; one that no system call accepts is none."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # a name that is too long, or with a NUL
-        return False
 
 
 damaged: set[tuple[str, str]] = set()  # cache keys of runs whose weights could not be loaded in this process

@@ -36,25 +36,18 @@ class ClientAddressMiddleware:
 
 
 def client_address(scope: Scope) -> str:
-    """Return the address that rate limits count: an IPv4 address, or the network (/64) of an IPv6 address."""
+    """Return the address that rate limits count; one household or machine has a whole IPv6 network (/64)."""
     client = scope.get("client")
-    return address_group(client[0] if client else "")
+    address = _parse_address(client[0] if client else "")
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address or UNKNOWN)
 
 
 def is_loopback(text: str) -> bool:
     """Return whether this is an address by which a machine reaches itself."""
     address = _parse_address(text)
     return address is not None and address.is_loopback
-
-
-def address_group(text: str) -> str:
-    """Return the text of an address as rate limits count it. One household or machine has a whole IPv6 network."""
-    address = _parse_address(text)
-    if address is None:
-        return UNKNOWN
-    if isinstance(address, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((address, 64), strict=False))
-    return str(address)
 
 
 def _apply_forwarded_headers(scope: Scope) -> None:

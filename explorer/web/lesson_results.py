@@ -22,10 +22,7 @@ from explorer.web.background import Pool, submit
 
 @cached()
 def all_lessons() -> dict[str, Lesson]:
-    """Return every lesson by its name. Raises LessonError.
-
-    The addresses in the lessons are checked once, when the server starts (see `app.py`).
-    """
+    """Return every lesson by its name; the server checks their addresses at its start. Raises LessonError."""
     return {lesson.name: lesson for lesson in parse.read_lessons()}
 
 
@@ -40,12 +37,7 @@ def find_step(name: str, number: int) -> tuple[Lesson, Step]:
 
 
 def find_part(name: str, number: int) -> Step | Task:
-    """Return a step of a lesson, or its task if the number is that of the part after the last step.
-
-    A lesson without a task ends on the page of its last step.
-
-    Raises InvalidSetting.
-    """
+    """Return a step of a lesson; after the last one its task or, without a task, the last step. Raises InvalidSetting."""
     lesson = all_lessons().get(name)
     if lesson and number == lesson.closing:
         return lesson.task or lesson.steps[-1]
@@ -137,10 +129,7 @@ def question_data(question: Question) -> dict[str, object]:
 def result_data(
     step: Step, answer: Answer, prediction: object | None, with_prediction: bool = True
 ) -> dict[str, object]:
-    """Return a measured answer, compared with a prediction, as the data that the browser shows.
-
-    Without `with_prediction` (for a teacher) the text describes the measurement only.
-    """
+    """Return a measured answer as the data that the browser shows, compared with a prediction unless it is for a teacher."""
     verdict = grading.describe_measurement(step, answer)
     if with_prediction:
         verdict = grading.describe_result(step, answer, prediction)

@@ -140,10 +140,7 @@ _lock = threading.Lock()
 
 
 def register(token: str, answer: Answer, sources: Sources = ()) -> str:
-    """Register an answer under a secret token of a browser tab and return its address.
-
-    `sources` names the data that the answer is computed from, for `drop`.
-    """
+    """Register an answer under a secret token of a browser tab, and what it is computed from; return its address."""
     with _lock:
         _answers[token] = _Registered(answer, sources, corpora.reader.get())
     return f"results/{token}"
@@ -181,10 +178,7 @@ def _drop(is_outdated: Callable[[_Registered], bool]) -> None:
 
 
 def find(token: str) -> Answer | None:
-    """Return the answer that is registered under a token, which is then the most recently used one.
-
-    From then on, texts are read for the visitor for whose page it was registered.
-    """
+    """Return the answer that is registered under a token, and read texts for the visitor of its page from then on."""
     with _lock:
         registered = _answers.get(token) or _arrays.get(token)
     if registered is None:

@@ -204,10 +204,7 @@ def _session_hash(cookie: str) -> str:
 
 
 def _has_ended(session: str) -> bool:
-    """Return whether the operator has ended a session, given by its hash, at this server or at another one.
-
-    While the database does not answer, the last known is used.
-    """
+    """Return whether the operator has ended a session, given by its hash, at any server, as far as is known."""
     global _ended_due
     with _ended_lock:
         if time.monotonic() >= _ended_due:

@@ -269,10 +269,7 @@ def _shapes(tensors: Mapping[str, Tensor], leading: tuple[int, ...] = ()) -> Sha
 
 
 def _expected_counts(config: RunConfig, card: Card, tokenizer: str, weight_bytes: int) -> _Expected:
-    """Return the contents for an n-gram: its tables follow from its text, so they are counted again.
-
-    `weight_bytes`: the size of its file of weights. Raises DamagedRun.
-    """
+    """Return the contents for an n-gram: its tables follow from its text, so they are counted again. Raises DamagedRun."""
     if not 0 < card.parameters <= weight_bytes // _BYTES_PER_GRAM:
         raise refusal(f"its card counts {shorten(card.parameters)} n-grams, which its file of weights does not have.")
     try:
@@ -396,10 +393,7 @@ def _curves_of_tensors(name: str, tensors: dict[str, ndarray], config: RunConfig
 
 
 def _parquet_tensors(content: bytes, config: RunConfig, layout: RecordLayout) -> dict[str, ndarray]:
-    """Return the curves of an archive of an earlier version, whose table must be exactly what the store would write.
-
-    Raises DamagedRun, ValueError, LookupError, TypeError or an ArrowException.
-    """
+    """Return the curves of an archive of an earlier version; its table must be exactly what the store would write."""
     if sys.platform != "linux":
         raise refusal(
             f"its curves are in {PARQUET_CURVES}, which only a server on Linux can import. Export the run again."

@@ -178,10 +178,7 @@ def show_explanation(code: str, visitor: Visitor, number: int, shown: bool) -> C
 
 
 def start_second_vote(code: str, visitor: Visitor, number: int) -> Classroom:
-    """End the first vote and start the second one, whose answers are hidden at first.
-
-    Raises NotAllowed after the reveal, and without an answer.
-    """
+    """End the first vote and start the second one, hidden at first. Raises NotAllowed without an answer or after the reveal."""
 
     def start_vote(session: Session, row: ClassRow, before: Classroom) -> bool:
         if before.vote > 1:
@@ -242,10 +239,7 @@ def create_control_code(code: str, visitor: Visitor, lasts: bool) -> str:
 
 
 def take_control(control: str, visitor: Visitor, address: str = "") -> Classroom:
-    """Let any visitor control the class for which this code was created, from now on together with the others.
-
-    Raises TooManyRequests at an address (see `store.limit_guesses`).
-    """
+    """Let any visitor with this code control its class together with the others. Raises as `store.limit_guesses`."""
     key = _hash_control(control)
 
     def take(session: Session, row: ClassRow, before: Classroom) -> None:

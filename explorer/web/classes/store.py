@@ -186,10 +186,7 @@ def classroom_of_teacher(owner: str) -> Classroom | None:
 
 
 def classroom_of_visitor(visitor: Visitor) -> Classroom | None:
-    """Return the classroom that a visitor started, or the last one that the visitor joined, if it is still there.
-
-    While the database does not answer, it may be None.
-    """
+    """Return the class that a visitor started or joined last; None if it has ended, or while the database does not answer."""
     try:
         with _lock:
             code = _codes.get(visitor.id)
@@ -213,10 +210,7 @@ def remember_class(visitor: str, code: str) -> None:
 
 
 def answered_questions(code: str, visitor: Visitor) -> tuple[list[AnsweredQuestion], int]:
-    """Return all questions of a class with their answers, and how many older ones are no longer kept.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
+    """Return all questions of a class with their answers, and how many are no longer kept. Raises as `actions`."""
     copy = copy_of_class(code)
 
     def read(session: Session) -> tuple[list[AnsweredQuestion], int]:
@@ -397,10 +391,7 @@ _threads = (
 
 
 def tidy() -> None:
-    """Delete classes that nobody uses, members and predictions above their limits. Raises StoreError.
-
-    Of several servers each does it.
-    """
+    """Delete classes that nobody uses, members and predictions above their limits. Raises StoreError."""
 
     def delete_ended(session: Session) -> None:
         tables.end_unused_classes(session)

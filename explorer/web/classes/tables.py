@@ -148,10 +148,7 @@ def to_json(shown: ClassroomQuestion | Question) -> dict[str, Any]:
 
 
 def read_classroom(session: Session, row: ClassRow, known: Classroom | None, members: Members) -> Classroom:
-    """Return a class at the version of its row.
-
-    known: the class at an earlier version, or None
-    """
+    """Return a class at the version of its row; `known` is the class at an earlier version."""
     if known and known.version == row.version:
         return known
     same = known if known and known.number == row.number else None  # with the same question

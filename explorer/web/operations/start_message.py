@@ -26,10 +26,7 @@ def url_of_server(address: str | None, port: int, path: str, encrypted: bool) ->
 
 
 def describe_start(address: str | None, port: int, path: str, encrypted: bool, stored: str) -> str:
-    """Return the message for a server that has started; see `url_of_server`.
-
-    stored: where the runs are stored, or that nothing is.
-    """
+    """Return the message for a server that has started; `stored` says where the runs are, or that nothing is stored."""
     lines = [f"Lineage is open at {url_of_server(address, port, path, encrypted)}"]
     if address in _EVERY_ADDRESS and (network := _network_address()):
         lines.append(f"Other computers in this network: {url_of_server(network, port, path, encrypted)}")
@@ -43,10 +40,7 @@ def print_in_any_encoding(message: str) -> None:
 
 
 def open_browser(url: str, address: str | None, port: int) -> threading.Thread:
-    """Open a URL in the browser as soon as the server answers, and return the thread that waits for it.
-
-    Streamlit opens the browser for plain scripts only, not for an ASGI app.
-    """
+    """Open a URL as soon as the server answers, on a thread that is returned; Streamlit does so for plain scripts only."""
     host, end = "localhost" if address in _EVERY_ADDRESS else str(address), time.monotonic() + _MOST_SECONDS
 
     def open_when_ready() -> None:
