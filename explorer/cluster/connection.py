@@ -27,7 +27,7 @@ _lock = threading.Lock()
 
 
 def import_ray(name: str) -> ModuleType:
-    """Return the module ray for LINEAGE_EXECUTOR. Raises InvalidSetting without it, or without a place for runs elsewhere."""
+    """Return the module ray. Raises InvalidSetting without it, or if a cluster elsewhere cannot store runs."""
     try:
         ray = importlib.import_module("ray")
     except ImportError:

@@ -152,7 +152,7 @@ class Controller:
             log.warning("the job of run %s cannot be restored: %s", run_key, error)
 
     def submit(self, config: dict[str, object], visitors: list[str], until: int) -> tuple[str, int] | str:
-        """Train a configuration for visitors, first who has started it; return the identity of the job, or why there is none."""
+        """Train a configuration for visitors, first who has started it; return the job, or why there is none."""
         try:
             for visitor in visitors:
                 job = self._service.submit(parse_config(config), visitor, until)

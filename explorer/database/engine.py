@@ -362,7 +362,7 @@ def _move_aside(file: Path) -> None:
 
 
 def _file_lock(file: Path) -> FileLock:
-    """Return a lock for opening an SQLite file: two processes that switch it to its write-ahead log at once would fail."""
+    """Return a lock for opening an SQLite file: two processes that turn on its write-ahead log at once would fail."""
     if not file.parent.is_dir():  # the lock would create the folder of a mistyped address
         raise FileNotFoundError(f"there is no folder {file.parent}")
     return FileLock(file.with_suffix(".lock"))

@@ -37,7 +37,7 @@ def find_step(name: str, number: int) -> tuple[Lesson, Step]:
 
 
 def find_part(name: str, number: int) -> Step | Task:
-    """Return a step of a lesson; after the last one its task or, without a task, the last step. Raises InvalidSetting."""
+    """Return a step of a lesson; after the last one its task, if it has one. Raises InvalidSetting."""
     lesson = all_lessons().get(name)
     if lesson and number == lesson.closing:
         return lesson.task or lesson.steps[-1]
@@ -129,7 +129,7 @@ def question_data(question: Question) -> dict[str, object]:
 def result_data(
     step: Step, answer: Answer, prediction: object | None, with_prediction: bool = True
 ) -> dict[str, object]:
-    """Return a measured answer as the data that the browser shows, compared with a prediction unless it is for a teacher."""
+    """Return a measured answer as the browser shows it, compared with a prediction unless it is for a teacher."""
     verdict = grading.describe_measurement(step, answer)
     if with_prediction:
         verdict = grading.describe_result(step, answer, prediction)

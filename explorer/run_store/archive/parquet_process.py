@@ -20,7 +20,7 @@ _MOST_SECONDS = 60.0
 
 
 def decode_parquet(content: bytes, memory: int) -> pa.Table:
-    """Return a table, decoded with so many bytes of memory, on Linux only. Raises MemoryError, or ValueError if invalid."""
+    """Return a table, decoded with so many bytes of memory; on Linux only. Raises MemoryError or ValueError."""
     import pyarrow as pa
 
     command = [sys.executable, "-P", str(Path(__file__)), str(memory)]

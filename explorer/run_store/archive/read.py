@@ -269,7 +269,7 @@ def _shapes(tensors: Mapping[str, Tensor], leading: tuple[int, ...] = ()) -> Sha
 
 
 def _expected_counts(config: RunConfig, card: Card, tokenizer: str, weight_bytes: int) -> _Expected:
-    """Return the contents for an n-gram: its tables follow from its text, so they are counted again. Raises DamagedRun."""
+    """Return the contents for an n-gram: its tables follow from its text, so they are counted again."""
     if not 0 < card.parameters <= weight_bytes // _BYTES_PER_GRAM:
         raise refusal(f"its card counts {shorten(card.parameters)} n-grams, which its file of weights does not have.")
     try:

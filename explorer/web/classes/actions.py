@@ -178,7 +178,7 @@ def show_explanation(code: str, visitor: Visitor, number: int, shown: bool) -> C
 
 
 def start_second_vote(code: str, visitor: Visitor, number: int) -> Classroom:
-    """End the first vote and start the second one, hidden at first. Raises NotAllowed without an answer or after the reveal."""
+    """End the first vote and start the second one. Raises NotAllowed without an answer, or after the reveal."""
 
     def start_vote(session: Session, row: ClassRow, before: Classroom) -> bool:
         if before.vote > 1:

@@ -186,7 +186,7 @@ def classroom_of_teacher(owner: str) -> Classroom | None:
 
 
 def classroom_of_visitor(visitor: Visitor) -> Classroom | None:
-    """Return the class that a visitor started or joined last; None if it has ended, or while the database does not answer."""
+    """Return the class that a visitor leads or has joined last; None also while the database does not answer."""
     try:
         with _lock:
             code = _codes.get(visitor.id)

@@ -40,7 +40,7 @@ def print_in_any_encoding(message: str) -> None:
 
 
 def open_browser(url: str, address: str | None, port: int) -> threading.Thread:
-    """Open a URL as soon as the server answers, on a thread that is returned; Streamlit does so for plain scripts only."""
+    """Open a URL as soon as the server answers, on a thread; Streamlit does so for plain scripts only."""
     host, end = "localhost" if address in _EVERY_ADDRESS else str(address), time.monotonic() + _MOST_SECONDS
 
     def open_when_ready() -> None:
