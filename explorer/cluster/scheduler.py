@@ -31,11 +31,9 @@ _UNREACHABLE_SECONDS = 10.0  # without an answer after which new trainings are r
 
 
 class ClusterScheduler:
-    """Gives jobs to the controller, and shows what it reports, also of the jobs of other servers.
+    """Gives jobs to the controller of the cluster, and shows what it reports, also of the jobs of other servers.
 
     Trainings on a visitor's own text stay in the memory of this server.
-
-    name: LINEAGE_EXECUTOR
     """
 
     takes_turns = False

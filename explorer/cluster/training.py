@@ -47,14 +47,10 @@ class Report:
 
 
 class Training:
-    """The training of one run. The name of the actor is the key of the run, so that there is one.
+    """The training of one run, an actor that is named after the key of the run, so that there is one.
 
-    Ray starts the actor again after a crash, on another machine if need be, with the same arguments: it then goes on
-    from the last checkpoint in the storage of runs, to the same curve.
-
-    settings, version: see `connection.take_over`
-    config: as JSON data
-    submission: see `Request`
+    Ray starts it again after a crash, on another machine if need be, with the same arguments: it then goes on from the
+    last checkpoint in the storage of runs, to the same curve. `submission`: see `Request`.
     """
 
     def __init__(

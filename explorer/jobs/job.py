@@ -229,11 +229,7 @@ class Job:
             self.publish(saved=saved, problem=problem)
 
     def _prepare(self) -> tuple[Order, tuple[float, float]] | None:
-        """Find the record to resume from, reserve space on the disk, and return the order for the executor with the
-        tokens and seconds at which its axes start; None if the job is to be stopped.
-
-        Raises StoreError if the disk is full, and LineageError if the parent of a branch or the text is missing.
-        """
+        """Return the order, and the tokens and seconds at which its axes start; None if the job is to be stopped."""
         self._reached_checkpoint = False
         if not self._view.private:
             if self.resume_record is None:
@@ -306,13 +302,10 @@ class Job:
         return True
 
     def _estimate_left(self, step: int, steps: int = 0, seconds: float = 0.0) -> float:
-        """Return the seconds of training from a step to the end; `steps` took `seconds` in the present attempt.
-
-        The estimate from the configuration counts as much as a few measured seconds, so that the first steps, which
-        are slower, change little.
-        """
+        """Return the seconds of training from a step to the end; `steps` took `seconds` in the present attempt."""
         config = self._view.config
         estimated = estimate_cost(config).seconds / max(config.steps - config.first_step, 1)
+        # It counts as much as a few measured seconds, so that the first steps, which are slower, change little.
         pace = (_ESTIMATE_SECONDS + seconds) / (_ESTIMATE_SECONDS / max(estimated, 1e-6) + steps)
         return (config.steps - step) * pace
 

@@ -211,11 +211,8 @@ def largest_value(given: int, allows: Callable[[int], bool]) -> int | None:
 def fit_to_seconds(config: RunConfig, seconds: float, min_evaluations: int = 0) -> RunConfig:
     """Return the configuration with as many steps as fit into about this time, evaluations included.
 
-    The number of steps follows from the estimate of the time (`cost.py`), so wall-clock time never enters a run.
-
-    min_evaluations: if the run is evaluated at all, then at least so often, at shorter intervals if need be.
-
-    Raises InvalidSetting if the task is counted in epochs.
+    The estimate of the time decides (`cost.py`), so wall-clock time never enters a run. If the run is evaluated at all,
+    then at least `min_evaluations` times. Raises InvalidSetting if the task is counted in epochs.
     """
     if not config.iterations:
         raise InvalidSetting("A time can be given where training counts in steps; this task counts in epochs.")

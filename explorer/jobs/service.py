@@ -21,17 +21,9 @@ from pathlib import Path
 
 from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
+from explorer.jobs import job as one_job
 from explorer.jobs import limits
-from explorer.jobs.job import (
-    MAX_CRASHES,
-    Job,
-    JobState,
-    JobView,
-    is_complete,
-    later_step,
-    move_into_store,
-    read_job_file,
-)
+from explorer.jobs.job import Job, JobState, JobView
 from explorer.jobs.remembered_jobs import RememberedJobs
 from explorer.jobs.scheduler import Scheduler, make_scheduler
 from explorer.run_store import operations, store
@@ -79,13 +71,11 @@ class JobService:
     def submit(self, config: RunConfig, visitor: str = "", until: int = 0) -> Job:
         """Train this configuration, join the job that already does, or resume a stopped run.
 
-        until: the step of a snapshot of this run (`RunConfig.snapshot_steps`). The training stops at the first
-            checkpoint from there on, and goes on when it is submitted again; 0: it goes on to its end. If several
+        until: the step of a snapshot, after which the training stops at the first checkpoint; 0: its end. If several
             requests share a job, the latest step counts.
 
-        Raises InvalidSetting above a limit of this server, NotAllowed if there are too many jobs, NeedsText for a text
-        that this visitor has not entered, and StoreError if too many runs wait for room on the disk, or if the place
-        where trainings run does not answer.
+        Raises InvalidSetting above a limit of this server, NotAllowed or StoreError if there are too many jobs or
+        unstored runs, NeedsText, and StoreError if the place where trainings run does not answer.
         """
         if config.own_text and not corpora.may_read(config.own_text, visitor):
             raise corpora.needs_text(config.own_text)
@@ -96,7 +86,7 @@ class JobService:
             previous = self.jobs.find(key(config))
             if previous and (previous.unstored or not previous.view().done):
                 previous.requesters.add(visitor)
-                previous.until = later_step(previous.until, until)
+                previous.until = one_job.later_step(previous.until, until)
                 scheduler.note_change(previous)
                 return previous
             self._check_numbers(visitor)
@@ -203,7 +193,7 @@ class JobService:
         for folder in sorted((self._folder or environment().jobs).glob("[!.]*")):
             try:
                 if (folder / "job.json").is_file():
-                    self._restore_job(read_job_file(folder), scheduler)
+                    self._restore_job(one_job.read_job_file(folder), scheduler)
                     continue  # otherwise it is of a stopped job whose finished run is in the store
             except (OSError, ValueError, KeyError, TypeError, RecursionError, LineageError):
                 log.exception("the job in %s cannot be restored", folder)
@@ -214,16 +204,16 @@ class JobService:
 
     def _restore_job(self, job: Job, scheduler: Scheduler) -> None:
         """Store the run of a job that had ended, leave one that has crashed too often to its owner, enqueue others."""
-        if is_complete(job.folder):
+        if one_job.is_complete(job.folder):
             try:
-                move_into_store(job.folder)
+                one_job.move_into_store(job.folder)
                 return
             except (OSError, StoreError) as error:  # no room for a complete run: it stays in its folder
                 log.warning("the run in %s is not stored yet: %s", job.folder, error)
                 job.wait_for_space(error)
         else:
             problem = limits.describe_excess(job.view().config)
-            if job.crashes < MAX_CRASHES and not problem:
+            if job.crashes < one_job.MAX_CRASHES and not problem:
                 self.jobs.remember(job)
                 scheduler.add(job)
                 return

@@ -45,11 +45,10 @@ def add_run(folder: Path) -> StoredRun:
 
 
 def free_disk_space(need: int, replaced: str = "") -> list[str]:
-    """Delete the oldest runs of visitors until `need` bytes fit, and return their keys.
+    """Delete the oldest unpinned runs of visitors until `need` bytes fit, and return their keys.
 
-    replaced: the key of a run whose space counts as free, and which is not deleted
-
-    Pinned runs and the operator's runs are kept. Raises StoreError, and deletes nothing, if that is not enough.
+    The space of the run with the key `replaced` counts as free. Raises StoreError, and deletes nothing, if it is not
+    enough.
     """
     with changing_runs(), _report_disk_errors("Old runs could not be deleted"):
         limit = environment().most_disk

@@ -418,9 +418,7 @@ damaged: set[tuple[str, str]] = set()  # cache keys of runs whose weights could 
 def find_by_config(
     config: RunConfig, excluded: Container[tuple[str, str]] = (), unfinished: bool = False, visitor: str = ""
 ) -> StoredRun | None:
-    """Return the stored run of exactly this configuration, or None. This machine's own run precedes a shipped one.
-
-    Damaged folders are ignored.
+    """Return the stored run of exactly this configuration, this machine's own before a shipped one, or None.
 
     excluded: cache keys of runs to ignore, because their weights are known to be damaged
     unfinished: accept a run that was stopped or diverged

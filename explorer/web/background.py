@@ -46,8 +46,8 @@ _pools = {
 def submit(key: Key, make: Callable[[], Result], pool: Pool = "usual") -> Future[Result]:
     """Return the future of the work with this key; start it unless a usable result is cached or it is under way.
 
-    Work waits only for work in the same pool. "quick" takes well below 0.1 s. "patient" takes many seconds and follows
-    no interaction. "timing" measures durations, so only one such task runs at a time. "usual" is everything else.
+    Work waits only for work in the same pool: "quick" takes well below 0.1 s, "patient" many seconds and follows no
+    interaction, "timing" measures durations, one at a time.
     """
     for sha in own_texts(key):
         if not corpora.may_read(sha):  # the results of a visitor's text are not for others

@@ -21,10 +21,7 @@ _LOOPBACKS = (ipaddress.ip_address(_LOOPBACK), ipaddress.ip_address("::1"))
 
 
 class ClientAddressMiddleware:
-    """ASGI middleware that replaces client, scheme and host of a request by those that a trusted proxy has forwarded.
-
-    It has to stand before everything that reads them.
-    """
+    """ASGI middleware that replaces client, scheme and host of a request by those that a trusted proxy forwards."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -36,9 +33,13 @@ class ClientAddressMiddleware:
 
 
 def client_address(scope: Scope) -> str:
-    """Return the address that rate limits count; one household or machine has a whole IPv6 network (/64)."""
     client = scope.get("client")
-    address = _parse_address(client[0] if client else "")
+    return address_group(client[0] if client else "")
+
+
+def address_group(text: str) -> str:
+    """Return the text of an address as rate limits count it. One household or machine has a whole IPv6 network."""
+    address = _parse_address(text)
     if isinstance(address, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((address, 64), strict=False))
     return str(address or UNKNOWN)

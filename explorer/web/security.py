@@ -47,8 +47,7 @@ _OTHER_SITE = "A page of another site sent this request. Open this site's own pa
 class SecurityMiddleware:
     """ASGI middleware that sets the security headers and refuses requests from pages of other sites.
 
-    index_page: the HTML of the page, whose inline scripts are allowed.
-    base_path: the path below which the site stands, "" or such as "/lineage".
+    The inline scripts of `index_page` are allowed. `base_path`: below which the site stands, "" or such as "/lineage".
     """
 
     def __init__(self, app: ASGIApp, index_page: str = "", base_path: str = "") -> None:

@@ -42,8 +42,7 @@ _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy m
 class StreamAnswer(Answer):
     """A stream at one address (see `results`); only its last request is answered, an earlier one ends.
 
-    `make` is called on another thread, outside a page script, at every request; it may raise LineageError, also while
-    the text is being generated.
+    `make` is called on another thread at every request; it may raise LineageError, also during the generation.
     """
 
     def __init__(self, make: Callable[[], Iterator[streaming.Chunk]]) -> None:

@@ -64,10 +64,9 @@ Shapes: TypeAlias = dict[str, tuple[tuple[int, ...], str]]  # shape and dtype of
 
 
 def import_zip(content: bytes | Path | BinaryIO, owner: str, check_limits: Callable[[RunConfig], object]) -> StoredRun:
-    """Import the run of a zip file. It never replaces a run that is already stored.
+    """Import the run of a zip file. Raises DamagedRun, or StoreError without space or if the run is already stored.
 
-    `check_limits` raises InvalidSetting if this server does not allow a configuration of this size.
-    Raises DamagedRun for an invalid zip, and StoreError if there is no space or the run is already stored.
+    check_limits: raises InvalidSetting if this server does not allow a configuration of this size
     """
     home = environment().home  # on the same disk as the runs, so that a rename moves it there
     if not _one_import.acquire(timeout=_MOST_WAIT_SECONDS):
@@ -304,11 +303,7 @@ def _steps(files: Mapping[str, bytes], config: RunConfig, card: Card) -> list[in
 def _tensors(
     name: str, content: bytes, expected: Shapes, diverged: bool, optional: tuple[Shapes, ...] = ()
 ) -> dict[str, ndarray]:
-    """Return one file of weights or optimizer state. Raises DamagedRun unless it has exactly the expected tensors.
-
-    diverged: whether infinite and undefined numbers are accepted
-    optional: groups of further tensors, each complete or absent
-    """
+    """Return the expected tensors of a file, with any whole groups of the optional ones. Raises DamagedRun."""
     tensors = _load_tensors(name, content)
     for more in optional:
         if not tensors.keys().isdisjoint(more):

@@ -138,11 +138,9 @@ def find_classroom(code: str) -> Classroom:
 
 
 def find_classroom_for(code: str, visitor: Visitor, address: str = "") -> Classroom:
-    """Return the classroom with this code.
+    """Return the classroom with this code. Raises NotAllowed if it is closed to others, and as `limit_guesses`.
 
-    address: of the visitor, at which the number of unknown codes is limited; those who take part do not have to wait
-
-    Raises UnknownClassroom, NotAllowed if it is closed to others, TooManyRequests or StoreError.
+    address: of the visitor, who does not have to wait there if the class is theirs
     """
     with _lock:
         copy = _copies.get(read_code(code))

@@ -64,11 +64,9 @@ def metrics_endpoint(request: Request) -> Response:
 class MetricsMiddleware:
     """ASGI middleware that counts requests, and measures how long each waits for the beginning of its answer.
 
-    The time after that depends on the network and on what is streamed. The label of a request is the first part of its
-    address if a route begins with it, and "page" or "other" otherwise, so there are few labels whatever is requested.
-
-    routes: the paths of our routes, such as "/class/{code:str}".
-    base_path: the path below which the site stands, "" or such as "/lineage".
+    The label of a request is the first part of its address if one of `routes`, such as "/class/{code:str}", begins with
+    it, and "page" or "other" otherwise, so there are few labels whatever is requested. `base_path`: of the site, or
+    empty.
     """
 
     def __init__(self, app: ASGIApp, routes: Iterable[str], base_path: str = "") -> None:

@@ -61,10 +61,7 @@ def _read_workers() -> dict[str, str | int]:
 
 @cached(TTLCache(1, 10.0), lock=Lock())
 def read_memory() -> tuple[int, int]:
-    """Return the bytes in memory of this process, and of its worker processes together, at most ten seconds old.
-
-    Linux counts memory that processes share in equal parts to each of them, other systems in full.
-    """
+    """Return the bytes in memory of this process, and of its worker processes together, at most ten seconds old."""
     this = psutil.Process()
     workers = 0
     for process in this.children(recursive=True):

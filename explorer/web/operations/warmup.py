@@ -25,10 +25,7 @@ _started = threading.Event()
 
 
 def start(prefetch: Sequence[Callable[[], object]] = ()) -> None:
-    """Import torch and the modules that train and inspect, on a separate thread. Called once by the server.
-
-    The functions in `prefetch` run afterwards: each starts work that the first visitor of a page would wait for.
-    """
+    """Import torch and what trains and inspects, on a thread, and then start the work of `prefetch`. Called once."""
     _started.set()
     sys.setswitchinterval(0.001)  # a page waits 1 ms, not 5, for the interpreter lock of a job
     threading.Thread(target=_warm_up, args=(prefetch,), name="warm-up", daemon=True).start()
