@@ -28,10 +28,7 @@ MAX_TAG_LENGTH = 30  # characters
 
 
 def add_run(folder: Path) -> StoredRun:
-    """Move a run folder of this machine into the stored runs, replacing an older run with its key.
-
-    Raises RunError if it is not a run, and StoreError if there is no space; then the folder is not moved.
-    """
+    """Move a run folder of this machine into the stored runs. Raises RunError, or StoreError without space."""
     with _report_disk_errors("The run could not be stored"):
         run_key = store.load(folder).key
         with changing_runs():

@@ -192,10 +192,7 @@ class StoredRun:
 
 
 def summarize_metrics(metrics: Mapping[str, ndarray]) -> dict[str, Metric]:
-    """Return mean and values over the replicas, with None instead of NaN, which JSON does not have.
-
-    The values have 32 bits, as in the curves on disk: a run that was resumed after its last evaluation has these only.
-    """
+    """Return mean and values over the replicas, with 32 bits as on disk, and None instead of NaN, as JSON has it."""
     found = {}
     for name, values in metrics.items():
         each = [None if np.isnan(v) else float(v) for v in values.astype(np.float32)]
@@ -205,10 +202,7 @@ def summarize_metrics(metrics: Mapping[str, ndarray]) -> dict[str, Metric]:
 
 
 def write_run(record: Record, folder: Path, owner: str = "") -> None:
-    """Write a record into a run folder. Files that are there and still valid are not written again.
-
-    What users have entered on the card of a run that is continued there stays.
-    """
+    """Write a record into a run folder; valid files and what users have entered on its card stay."""
     card = Card(
         key=key(record.config),
         parameters=record.parameters,

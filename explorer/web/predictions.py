@@ -63,10 +63,7 @@ def find_prediction(visitor: str, lesson: str, step: int) -> object | None:
 
 
 def store_prediction(visitor: str, lesson: str, step: int, prediction: object | None) -> None:
-    """Store a visitor's prediction at a step of a lesson; in memory only while the database does not answer.
-
-    prediction: None deletes it, so that the visitor can predict again
-    """
+    """Store a prediction, or delete it (None); in memory only while the database does not answer."""
     key = visitor, lesson, step
 
     def store(session: Session) -> None:

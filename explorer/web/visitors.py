@@ -234,10 +234,7 @@ def _end_session(cookie: str) -> None:
 
 
 async def operator_endpoint(request: Request) -> Response:
-    """GET or POST /operator: the operator signs in, sees the server (`operator_endpoints`), and signs out.
-
-    `SecurityMiddleware` refuses a POST that comes from a page of another site.
-    """
+    """GET or POST /operator: the operator signs in, sees the server (`operator_endpoints`), and signs out."""
     password, cookies = environment().operator_password, request.cookies
     if not password:
         message = "This server has no operator: LINEAGE_OPERATOR_PASSWORD is not set where it was started."

@@ -30,7 +30,7 @@ from explorer.web.visitors import Visitor
 
 MAX_CLASS_RECORDS = 20_000  # answers to earlier questions that one class keeps; the oldest question is dropped first
 CONTROL_LENGTH = 10  # letters of a code that gives control of a class: more than anybody can guess
-CONTROL_SECONDS = 600.0  # seconds for which it is valid
+CONTROL_SECONDS = 600.0  # seconds for which it is valid, unless it lasts as long as the class
 _UNKNOWN_CONTROL = (
     "This code gives control of no class. It works once and for ten minutes: ask for a new one at the device that "
     "controls the class, under “Manage the class”."
@@ -223,11 +223,8 @@ def set_closed(code: str, visitor: Visitor, closed: bool) -> Classroom:
 
 
 def create_control_code(code: str, visitor: Visitor, lasts: bool) -> str:
-    """Return a code with which another browser can take control of a class, once.
-
-    It is valid for CONTROL_SECONDS or, with `lasts`, until the class ends; an earlier one of the same kind is not any
-    more. The database has the SHA-256 of each code, and when it ends.
-    """
+    """Return a code with which another browser can take control of a class once, instead of an earlier one of its kind."""
+    # The database has the SHA-256 of each code, and when it ends.
     control = "".join(secrets.choice(store.CODE_LETTERS) for _ in range(CONTROL_LENGTH))
 
     def add(session: Session, row: ClassRow, before: Classroom) -> None:

@@ -62,10 +62,7 @@ class AnsweredQuestion:
 
 
 class Members:
-    """The visitors of one class, by id: those whom this server has seen, and those whom the database names.
-
-    All methods may be called from any thread.
-    """
+    """The visitors of one class, by id, at all servers. All methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -155,10 +152,7 @@ class Classroom:
         return min(MAX_VISITORS, len(self.members.present.union(*self.votes)))
 
     def state_for(self, visitor: Visitor) -> dict[str, object]:
-        """Return the state of the class for one visitor, as the browser gets it.
-
-        Students get all answers after the reveal; the teacher gets them before it only after asking to see the votes.
-        """
+        """Return the state for a browser: students get all answers after the reveal, the teacher before it on request."""
         teaches = self.is_led_by(visitor)
         is_visible = self.revealed or (teaches and self.votes_shown)
         mine = [vote.get(visitor.id) for vote in self.votes]
