@@ -49,7 +49,7 @@ def release(folder: Path) -> None:
 
 @contextlib.contextmanager
 def use_reserved(folder: Path, config: RunConfig | None = None) -> Iterator[None]:
-    """Give the reserved space back for what is written in this context; with a configuration, reserve the rest again."""
+    """Give the reserved space back for what is written in this context; reserve the rest again for a configuration."""
     release(folder)
     yield
     if config:

@@ -126,7 +126,7 @@ class JobService:
         return [job.view() for job in reversed(self.jobs.all()) if _is_visible(job, visitor)]
 
     def seconds_left(self, view: JobView) -> float | None:
-        """Return about how long it takes until a job ends, with its turns in a shared thread; None if that is not known."""
+        """Return about how long a job takes to its end, with its turns in a shared thread; None if that is not known."""
         job, left = self.jobs.find(view.key), view.left
         if job is None or left is None or view.done:
             return None

@@ -139,7 +139,7 @@ ORDERS = ("created", "name", "title", "seconds", "parameters", "bytes", "accurac
 
 
 def search(query: Query = Query()) -> list[Entry]:
-    """Return the runs of a query, those without a name or an accuracy last. Raises InvalidSetting if it is impossible."""
+    """Return the runs of a query; those without a name or an accuracy come last. Raises InvalidSetting."""
     max_length = environment().most_text
     if len(query.text) > max_length:
         raise InvalidSetting(f"A search text has at most {max_length:,} characters; this one has {len(query.text):,}.")

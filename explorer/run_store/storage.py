@@ -242,7 +242,7 @@ def _open(url: str, home: Path) -> RunStorage:
 
 @contextmanager
 def changing_runs() -> Iterator[None]:
-    """Hold the lock under which runs are changed, which a thread may take again. Raises StoreError if another keeps it."""
+    """Hold the lock under which runs are changed; a thread may take it again. Raises StoreError if others keep it."""
     with _lock, current().lock():
         yield
 

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class Call(Generic[Result]):
-    """A pure function with hashable arguments, for `background.submit`; the key of a run or model is its `cache_key`."""
+    """A pure function with hashable arguments, for `background.submit`; runs and models count by their `cache_key`."""
 
     def __init__(self, function: Callable[P, Result], /, *arguments: P.args, **named: P.kwargs) -> None:
         self.function, self.arguments, self.named = function, arguments, named

@@ -223,7 +223,7 @@ def set_closed(code: str, visitor: Visitor, closed: bool) -> Classroom:
 
 
 def create_control_code(code: str, visitor: Visitor, lasts: bool) -> str:
-    """Return a code with which another browser can take control of a class once, instead of an earlier one of its kind."""
+    """Return a code with which another browser can take control of a class once; it replaces one of its kind."""
     # The database has the SHA-256 of each code, and when it ends.
     control = "".join(secrets.choice(store.CODE_LETTERS) for _ in range(CONTROL_LENGTH))
 

@@ -152,7 +152,7 @@ class Classroom:
         return min(MAX_VISITORS, len(self.members.present.union(*self.votes)))
 
     def state_for(self, visitor: Visitor) -> dict[str, object]:
-        """Return the state for a browser: students get all answers after the reveal, the teacher before it on request."""
+        """Return the state for a browser: all answers after the reveal, for the teacher before it on request."""
         teaches = self.is_led_by(visitor)
         is_visible = self.revealed or (teaches and self.votes_shown)
         mine = [vote.get(visitor.id) for vote in self.votes]
