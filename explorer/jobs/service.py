@@ -126,11 +126,11 @@ class JobService:
         return [job.view() for job in reversed(self.jobs.all()) if _is_visible(job, visitor)]
 
     def seconds_left(self, view: JobView) -> float | None:
-        """Return about how long a job takes to its end, with its turns in a shared thread; None if that is not known."""
+        """Return about how long it takes until a job ends; None if that is not known."""
         job, left = self.jobs.find(view.key), view.left
         if job is None or left is None or view.done:
             return None
-        if self._scheduler.takes_turns:
+        if self._scheduler.takes_turns:  # each training delays another by what both still need
             others = [other.view() for other in self.jobs.all() if other is not job]
             left += sum(min(left, other.left or 0.0) for other in others if not other.done)
         return job.seconds_left(left)
