@@ -1,17 +1,21 @@
 """A browser's HTTP requests at little cost, so that hundreds of students fit into one process.
 
-Connections and cookies are kept. Redirects and the attributes of cookies are ignored: no simulated student needs them.
+Connections and cookies are kept. Redirects, compressed answers and the attributes of cookies are not supported, because
+no simulated student needs them.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
-import aiohttp
+_LONGEST_LINE = 1 << 20  # bytes of the head of an answer
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Answer:
     """The answer to a request."""
 
     status_code: int
-    headers: Mapping[str, str]
+    headers: Mapping[str, str]  # lower-case names; of repeated ones the last
     content: bytes
 
     @property
@@ -55,10 +59,14 @@ class LightBrowser:
     def __init__(
         self, address: str, context: ssl.SSLContext | None = None, timeout: float = 60.0, traffic: Traffic | None = None
     ) -> None:
-        self.address, self.context, self.timeout = address.rstrip("/"), context, timeout
+        parts = urlsplit(address)
+        self.host, self.port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        self.path = parts.path.rstrip("/")
+        self.context = context if parts.scheme == "https" else None
+        self.timeout = timeout
         self.cookies: dict[str, str] = {}
         self.traffic = traffic or Traffic()
-        self._session: aiohttp.ClientSession | None = None  # it can be made only while an event loop runs
+        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def get(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
         return await self.request("GET", path, headers)
@@ -69,31 +77,82 @@ class LightBrowser:
     async def request(
         self, method: str, path: str, headers: Mapping[str, str] | None = None, content: object = None
     ) -> Answer:
-        """Send a request, on a kept connection if there is one."""
-        if self._session is None:
-            connector = aiohttp.TCPConnector(ssl=self.context or True)
-            limit = aiohttp.ClientTimeout(total=self.timeout)
-            self._session = aiohttp.ClientSession(
-                connector=connector, timeout=limit, cookie_jar=aiohttp.DummyCookieJar()
-            )
-        cookie = (
-            {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())} if self.cookies else {}
-        )
-        url, sent = f"{self.address}/{path.lstrip('/')}", {**(headers or {}), **cookie}
-        try:
-            async with self._session.request(
-                method, url, headers=sent, json=content, allow_redirects=False
-            ) as response:
-                answer = Answer(response.status, response.headers, await response.read())
-        except aiohttp.ClientError as error:
-            raise ConnectionResetError("the connection was closed before the answer was whole") from error
-        for line in response.headers.getall("Set-Cookie", ()):
-            name, _, value = line.partition(";")[0].partition("=")
-            self.cookies[name.strip()] = value.strip()
-        self.traffic.requests += 1
-        return answer
+        """Send a request, on a kept connection if there is one; a kept one that the server has closed is replaced."""
+        body = b"" if content is None else json.dumps(content).encode()
+        lines = [
+            f"{method} {self.path}/{path.lstrip('/')} HTTP/1.1",
+            f"Host: {self.host}:{self.port}",
+            *(f"{name}: {value}" for name, value in (headers or {}).items()),
+        ]
+        if self.cookies:
+            lines.append(f"Cookie: {self.cookie_header()}")
+        if method == "POST":
+            lines += [f"Content-Length: {len(body)}", "Content-Type: application/json"]
+        data = "\r\n".join([*lines, "", ""]).encode() + body
+        async with asyncio.timeout(self.timeout):
+            while True:
+                was_kept = bool(self._idle)
+                reader, writer = self._idle.pop() if was_kept else await self._connect()
+                try:
+                    writer.write(data)
+                    return await self._read(reader, writer, method)
+                except (asyncio.IncompleteReadError, OSError) as error:
+                    writer.transport.abort()
+                    if not was_kept:
+                        raise ConnectionResetError("the connection was closed before the answer was whole") from error
+                except BaseException:
+                    writer.transport.abort()
+                    raise
+
+    def cookie_header(self) -> str:
+        """Return the value of the header `Cookie`."""
+        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+
+    def take_cookie(self, header: str) -> None:
+        """Keep the cookie of a header `Set-Cookie`."""
+        name, _, value = header.partition(";")[0].partition("=")
+        self.cookies[name.strip()] = value.strip()
 
     async def aclose(self) -> None:
         """Close all connections."""
-        if self._session:
-            await self._session.close()
+        idle, self._idle = self._idle, []
+        for _, writer in idle:
+            writer.close()
+        for _, writer in idle:
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(2):
+                    await writer.wait_closed()
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection(self.host, self.port, ssl=self.context, limit=_LONGEST_LINE)
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, method: str) -> Answer:
+        head = await reader.readuntil(b"\r\n\r\n")
+        first, *lines = head[:-4].decode("latin-1").split("\r\n")
+        headers = {}
+        for line in lines:
+            name, _, value = line.partition(":")
+            name = name.lower()
+            headers[name] = value.strip()
+            if name == "set-cookie":
+                self.take_cookie(headers[name])
+        is_delimited = "content-length" in headers or "transfer-encoding" in headers
+        status, content = int(first.split(" ", 2)[1]), b""
+        if method == "HEAD" or status in (204, 304):
+            pass
+        elif headers.get("transfer-encoding") == "chunked":
+            parts = []
+            while length := int((await reader.readuntil(b"\r\n")).split(b";")[0], 16):
+                parts.append((await reader.readexactly(length + 2))[:-2])
+            await reader.readuntil(b"\r\n")
+            content = b"".join(parts)
+        elif "content-length" in headers:
+            content = await reader.readexactly(int(headers["content-length"]))
+        else:
+            content = await reader.read()
+        if headers.get("connection") == "close" or not is_delimited:
+            writer.close()
+        else:
+            self._idle.append((reader, writer))
+        self.traffic.requests += 1
+        return Answer(status, headers, content)
