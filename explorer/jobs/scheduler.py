@@ -122,7 +122,8 @@ class LocalScheduler:
         while True:
             await asyncio.sleep(_SCHEDULE_SECONDS)
             self._schedule()
-            if time.monotonic() > self._store_again_at and (self._storing is None or self._storing.done()):
+            is_due = time.monotonic() > self._store_again_at and (self._storing is None or self._storing.done())
+            if is_due and any(job.unstored for job in self._jobs.all()):
                 self._store_again_at = time.monotonic() + _STORE_SECONDS
                 self._storing = asyncio.create_task(asyncio.to_thread(self._store_again))
 

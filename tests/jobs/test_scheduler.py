@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, aclosing, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 from unittest.mock import Mock
@@ -44,7 +44,7 @@ from explorer.training.slices import Slice
 from explorer.training.train import train
 from tests.export.alike import assert_records_equal, checkpoints, full_training, interrupt_training, short_config
 from tests.training.objectives.test_text import short as short_text
-from tests.waiting import wait_until as wait
+from tests.waiting import wait_until
 
 Patch = pytest.MonkeyPatch
 OWN_TEXT = "to be or not to be, that is the question. " * 40
@@ -112,6 +112,7 @@ def fast_scheduling(monkeypatch: Patch, included_folder: Path) -> Iterator[None]
         db.close_database()
 
 
+wait = partial(wait_until, interval=0.002)
 MakeExecutor: TypeAlias = Callable[[], HoldingExecutor]
 
 

@@ -106,7 +106,7 @@ def test_the_migrations_create_the_tables_of_the_classes(database: str) -> None:
 
 def test_special_characters_in_a_search_are_literal(database: str) -> None:
     hostile = ["100% sure", "under_score", "it's", 'a "quote"', "back\\slash", "semi; DROP TABLE runs", "a/b"]
-    hostile += ["Größe ÉTÉ", "İ", "<script>", "ÉTÉ 🎉"]
+    hostile += ["Größe ÉTÉ", "İ", "<script>", "fêtes 🎉"]
     for seed, name in enumerate([*hostile, "plain"]):
         store_run(seed, name=name)
     for name in hostile:
