@@ -15,7 +15,7 @@ from explorer.labs.memory import (
     gate_viewer,
     gradient_flow,
     results,
-    train_set_trap,
+    small_data,
     training_chart,
 )
 from explorer.labs.memory.state import MemoryState
@@ -116,7 +116,7 @@ def page(session: PageSession[MemoryState]) -> None:
     folded_section(
         "small-data",
         "What does a network learn from a single string, or from 256 sequences?",
-        partial(train_set_trap.small_data_section, session),
+        partial(small_data.small_data_section, session),
     )
     by_architecture = training_chart.group_by_architecture(variants)
     code_and_papers(

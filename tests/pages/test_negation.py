@@ -157,8 +157,8 @@ def test_the_small_transformer_averages_and_the_page_says_so() -> None:
     at = screen.assert_no_errors(screen.widget(at.selectbox, "start").set_value("small").run())
     assert screen.url_params(at) == {"transformer.start": "0.1"}
     panel = screen.plot_frame_figures(at, "negation-insides")[-1]
-    assert panel["title"] == "The Transformer averages all tokens"
-    assert "an average of the words is enough" in panel["caption"]
+    assert panel["title"] == "The Transformer attends to several tokens"
+    assert "It attends to all tokens almost evenly" in panel["caption"]
     at = screen.assert_no_errors(screen.widget(at.selectbox, "start").set_value("attending").run())
     assert screen.url_params(at) == WORDS
 

@@ -9,9 +9,8 @@ from numpy import ndarray
 from explorer import charts, ui
 from explorer.errors import shorten
 from explorer.labs.attention import findings
-from explorer.labs.attention.ablation import answer_row
-from explorer.labs.attention.measurements import compute_layers
-from explorer.labs.attention.results import LayerAnswers
+from explorer.labs.attention.head_explorer import answer_row
+from explorer.labs.attention.measurements import LayerAnswers, compute_layers
 from explorer.labs.attention.state import AttentionState
 from explorer.model.model import Model
 from explorer.ui.wording import visible_whitespace

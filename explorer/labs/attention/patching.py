@@ -15,11 +15,16 @@ from numpy import ndarray
 
 from explorer import charts, ui
 from explorer.labs.attention import findings
-from explorer.labs.attention.changed_texts import COUNTERPARTS, LETTER_PAIRS, PAIRS
 from explorer.labs.attention.chosen_answers import chosen_outcomes
 from explorer.labs.attention.measurements import query_position, tokenize_text
-from explorer.labs.attention.patched_state import PatchedState, parse_patched_state
-from explorer.labs.attention.state import AttentionState
+from explorer.labs.attention.state import (
+    COUNTERPARTS,
+    LETTER_PAIRS,
+    PAIRS,
+    AttentionState,
+    PatchedState,
+    parse_patched_state,
+)
 from explorer.model.model import Model
 from explorer.ui.state.fragments import rerun_fragments
 from explorer.ui.state.session import fragment
@@ -85,7 +90,8 @@ def section(session: ui.PageSession[AttentionState], stored_model: Model) -> Non
 def _draw_part(session: ui.PageSession[AttentionState], stored_model: Model) -> None:
     """Draw what depends on the selected state: the maps, and the answer with that state."""
     state = session.state
-    call = patching_call(stored_model, state)
+    unchanged = state.computation_settings("at", "answer", "contrast", ablated=False)
+    call = ui.Call(compute_patching, stored_model, unchanged, changed_text(state, stored_model))
     pool: Pool = "quick" if stored_model.layout.layers <= MAX_QUICK_LAYERS else "patient"
 
     def rerun_after_click() -> None:
@@ -132,7 +138,6 @@ def _draw_texts(session: ui.PageSession[AttentionState], stored_model: Model) ->
             "changed",
             st.text_input,
             shown=changed_text(session.state, stored_model) if session.state.changed is None else session.state.changed,
-            update=AttentionState.with_changed_text,
             label=f"Changed text, with as many {stored_model.unit}s as the first",
             width=430,
         )
@@ -164,12 +169,6 @@ def describe_pair(first: str, changed: str) -> str:
     """Return two texts of the same number of words as one: “the king → queen near the aunt”."""
     words = zip(first.split(), changed.split(), strict=True)
     return " ".join(one if one == other else f"{one} → {other}" for one, other in words)
-
-
-def patching_call(stored_model: Model, state: AttentionState) -> ui.Call[PatchedTexts]:
-    """Return the call that patches every state of the model without ablations."""
-    unchanged = state.computation_settings("at", "answer", "contrast", ablated=False)
-    return ui.Call(compute_patching, stored_model, unchanged, changed_text(state, stored_model))
 
 
 def compute_patching(stored_model: Model, state: AttentionState, changed: str) -> PatchedTexts:

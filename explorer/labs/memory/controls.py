@@ -65,5 +65,4 @@ def _draw_settings(session: ui.PageSession[MemoryState]) -> None:
         ui.bind_widget(session, "steps", st.number_input, width=210)
         ui.bind_widget(session, "seeds", st.number_input, width=110)
         ui.bind_widget(session, "seed", st.number_input, width=120)
-    if state != state.reset():
-        ui.reset_button(session)
+    ui.reset_button(session)

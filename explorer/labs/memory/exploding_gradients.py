@@ -18,8 +18,8 @@ from explorer.experiments.gradient_clipping import CLIPPING_CELLS, GAINS, LENGTH
 from explorer.inspection.compare import downsample, median_and_range
 from explorer.inspection.recurrent import exploding_gradients
 from explorer.labs.memory import gradient_findings as findings
-from explorer.labs.memory.gradient_chart import GradientLine, gradient_charts
 from explorer.labs.memory.gradient_findings import ClippingResult
+from explorer.labs.memory.gradient_flow import GradientLine, gradient_charts
 from explorer.labs.memory.state import MemoryState
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
@@ -61,9 +61,9 @@ def _nearest_gain(gain: float) -> int:
 
 def _handle_component_event(session: ui.PageSession[MemoryState]) -> None:
     """Store the radius at which the visitor has stopped the playback. Only its fragment is rerun."""
-    event = ui.pop_event("memory-gains", "stop")
-    if isinstance(event, int) and 0 <= event < len(GAINS):
-        session.change(lambda state: replace(state, gain=GAINS[event]))
+    chosen = ui.pop_choices("memory-gains", {"stop": range(len(GAINS))})
+    if "stop" in chosen:
+        session.change(lambda state: replace(state, gain=GAINS[chosen["stop"]]))
         write_url(session)
 
 

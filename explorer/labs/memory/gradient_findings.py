@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -72,28 +71,25 @@ def _share(each: GradientRatio) -> str:
     return format_significant(float(np.median(each.before)))
 
 
-class BackwardFactor(NamedTuple):
-    """What a network multiplies the gradient with at each step before training, and what that leaves of it."""
+def backward_factor(
+    radii: Float[ndarray, " replicas"] | None, shares: Float[ndarray, "replicas units"] | None, length: int
+) -> tuple[str, str, str]:
+    """Return the factor of the gradient at each step before training, and the product over all steps.
 
-    factor: str  # of one step, with its name
-    left: str  # over the whole sequence: of the median unit
-    most: str  # of the unit that keeps most; empty for a plain RNN
+    radii: spectral radii of the recurrent matrix of a plain RNN
+    shares: of its state that each unit keeps at a step, in a network with gates
 
-
-def gate_factor(shares: Float[ndarray, "replicas units"], length: int) -> BackwardFactor:
-    """Return the factor of a network with gates. `shares` is the share of its state that each unit keeps at a step."""
-    left = shares ** (length - 1)
-    return BackwardFactor(
-        f"gate {format_significant(float(np.median(shares)))}",
-        format_significant(float(np.median(left))),
-        format_significant(float(left.max())),
-    )
-
-
-def radius_factor(radii: Float[ndarray, " replicas"], length: int) -> BackwardFactor:
-    """Return the factor of a plain RNN: the spectral radius of its recurrent matrix, the median over the seeds."""
+    Of the product, the second text is that of the median seed or unit, the third that of the unit that keeps most.
+    """
+    if shares is not None:
+        left = shares ** (length - 1)
+        factors = map(format_significant, (float(np.median(shares)), float(np.median(left)), float(left.max())))
+        factor, median, most = factors
+        return f"gate {factor}", median, most
+    if radii is None:
+        return "–", "–", "–"
     radius = round(float(np.median(radii)), 3)  # as it is printed: a small difference grows with the power
-    return BackwardFactor(f"radius {radius:.3f}", format_significant(radius ** (length - 1)), "")
+    return f"radius {radius:.3f}", format_significant(radius ** (length - 1)), "–"
 
 
 def format_ratio(values: Float[ndarray, " replicas"]) -> str:
@@ -201,15 +197,13 @@ def clipping_finding(found: Sequence[ClippingResult]) -> str:
     if not found:
         return ""
     judgements = clipping_judgements(found)
-    changed = [e for e in found if e.words in judgements and judgements[e.words].verdict == "different"]
-    if not changed:
-        return "In these runs clipping makes no certain difference."
-    parts = [
-        f"{each.words}, {count_solved(each.clip)} of {len(each.clip)} seeds learn the task with clipping, "
-        f"{count_solved(each.none)} without"
-        for each in changed[:1]
-    ]
-    return f"{capitalize('; '.join(parts))}."
+    for each in found:
+        if each.words in judgements and judgements[each.words].verdict == "different":
+            return (
+                f"{capitalize(each.words)}, {count_solved(each.clip)} of {len(each.clip)} seeds learn the task with "
+                f"clipping, {count_solved(each.none)} without."
+            )
+    return "In these runs clipping makes no certain difference."
 
 
 def clipping_verdict(each: ClippingResult, judgements: Mapping[str, Judgement]) -> str:

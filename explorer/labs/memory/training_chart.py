@@ -20,8 +20,6 @@ from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.state import MemoryState
 from explorer.number_format import format_count, format_duration, join_range
 from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths, orderless_accuracy
-from explorer.training.config import RunConfig
-from explorer.training.record import Curves
 from explorer.ui.wording import describe_line
 
 HEIGHT, NARROW = 220, 190
@@ -43,20 +41,13 @@ def step_axis(last: int) -> charts.Axis:
 
 def recall_results(variants: Mapping[str, ModelVariant], views: Mapping[str, ui.RunView]) -> dict[str, RecallResult]:
     """Return the results of the runs that are finished."""
-    results = {}
-    for name, view in views.items():
-        if (
-            ui.is_finished(view)
-            and view.result is not None
-            and (result := _recall_result(variants[name], view.config, view.result))
-        ):
-            results[name] = result
-    return results
-
-
-@cached()
-def _recall_result(variant: ModelVariant, config: RunConfig, curves: Curves) -> RecallResult | None:
-    return findings.recall_result(variant, config, curves)
+    return {
+        name: result
+        for name, view in views.items()
+        if ui.is_finished(view)
+        and view.result
+        and (result := findings.recall_result(variants[name], view.config, view.result))
+    }
 
 
 def group_by_architecture(variants: Mapping[str, ModelVariant]) -> dict[str, list[str]]:
