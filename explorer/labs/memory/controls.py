@@ -32,7 +32,6 @@ def input_row(session: ui.PageSession[MemoryState]) -> None:
 
 
 def _draw_models(session: ui.PageSession[MemoryState]) -> None:
-    """Draw the choice of variants, a group for each architecture."""
     for model, names in group_by_architecture(VARIANTS).items():
         selected = [name for name in names if name in session.state.who]
         others = tuple(name for name in VARIANTS if name not in names)
@@ -53,7 +52,6 @@ def _draw_models(session: ui.PageSession[MemoryState]) -> None:
 
 
 def _draw_settings(session: ui.PageSession[MemoryState]) -> None:
-    """Draw the task and training settings."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         ui.bind_widget(session, "length", st.number_input, label="Any other length (needs training)", width=230)

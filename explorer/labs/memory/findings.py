@@ -122,7 +122,7 @@ def other_length_findings(results: Mapping[str, RecallResult], length: int) -> l
     far = min(MAX_EVALUATED_LENGTH, max(evaluation_lengths(length)))
     lasting = [e for e in solvers if far > length and e.accuracy_at(far, True).min() >= SOLVED]
     if lasting:
-        names = join_words([f"{short_names([each.variant])} ({count_seeds(each.solved)})" for each in lasting])
+        names = join_words([f"{count_seeds(each.solved)} of {describe_variants([each.variant])}" for each in lasting])
         sentences.append(
             f"Trained on {length:,} symbols and tested on {far:,}, all seeds that solve the task still name the first "
             f"one: {names}."
@@ -133,9 +133,9 @@ def other_length_findings(results: Mapping[str, RecallResult], length: int) -> l
         if len(below):
             shares = format_range(100 * below.min(), 100 * below.max(), 0)
             sentences.append(
-                f"At {length + 1:,} symbols, one more than in training, {len(below)} of the {count_seeds(each.solved)} "
-                f"of {describe_variants([each.variant])} that solve the task are right on only {shares} % of the "
-                f"sequences, less than guessing: they have learned to answer at exactly {length:,}."
+                f"At {length + 1:,} symbols, one more than in training, the accuracy of {len(below)} of the "
+                f"{count_seeds(each.solved)} of {describe_variants([each.variant])} that solve the task is only "
+                f"{shares} %, less than guessing: the network has learned to answer at exactly {length:,}."
             )
     return sentences
 

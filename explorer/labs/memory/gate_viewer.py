@@ -90,7 +90,6 @@ def _draw_controls(
     name: str,
     steps: list[int],
 ) -> None:
-    """Draw the controls for model, seed, training step and sequence."""
     state, seeds = session.state, runs[name].config.seeds
     redraw = (_FRAGMENT,)
     with st.container(horizontal=True, vertical_alignment="top"):

@@ -123,7 +123,6 @@ def sweep_view(
 
 
 def _sweep_findings(sweep: Sweep, cells: Mapping[Cell, RecallResult]) -> list[str]:
-    """Return the findings about the sweep."""
     if sweep == "rates":
         return [
             findings.learning_rate_finding(

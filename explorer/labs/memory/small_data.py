@@ -91,7 +91,6 @@ def string_section(session: ui.PageSession[MemoryState]) -> None:
 
 
 def _draw_inputs(session: ui.PageSession[MemoryState]) -> None:
-    """Draw the controls for the string and the model."""
     state = session.state
 
     def with_text(state: MemoryState, text: str) -> MemoryState:

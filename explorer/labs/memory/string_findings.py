@@ -78,8 +78,8 @@ def solved_step_finding(
         best = round(float(accuracy[-1].max()) * count)
         return f"After step {int(steps[-1])} at most {best} of {count} next characters are right."
     when = join_range(f"{min(finite)}", f"{max(finite)}")
-    seeds = f"in {len(finite)} of {count_seeds(len(solved_steps))} "
-    return f"With its state all {format_units(count, 'next character')} are right {seeds}from step {when} on."
+    seeds = f"in {len(finite)} of {len(solved_steps)} seeds"
+    return f"With its state all {format_units(count, 'next character')} are right {seeds} from step {when} on."
 
 
 def _always_right_from(steps: Int[ndarray, " evaluations"], right: Bool[ndarray, " evaluations"]) -> int | None:

@@ -89,7 +89,8 @@ def answers_finding(answers: Sequence[ModelAnswer], truth: int | None, authority
     parts = []
     # The fewest models stand first; of sides of equal size, the one that is wrong.
     for side, titles in sorted(sides.items(), key=lambda item: (len(item[1]), item[0] == truth, -item[0])):
-        names = join_words(titles) if len(titles) <= 3 else f"{capitalize(number_word(len(titles)))} models"
+        many = f"{capitalize(number_word(len(titles)))} {'other ' * bool(parts)}models"
+        names = join_words(titles) if len(titles) <= 3 else many
         agrees = f", and so does {authority}" * (side == truth)
         parts.append(f"{names} say{'s' * (len(titles) == 1)} {classes[side]}{agrees}.")
     if sides and truth is not None and truth not in sides:
@@ -206,7 +207,7 @@ def english_finding(
         parts.append(f"{title} ({parameters[title] or 0:,} parameters) {reviews} and {negated}")
     seeds = len(ends[best]["reviews"])
     return (
-        "Correct of the reviews that no model has seen, and of the sentences that a negation turns round: "
+        "Right on reviews that no model has seen, and on sentences that a negation turns round: "
         f"{'; '.join(parts)}{f' (medians over {seeds} seeds)' * (seeds > 1)}."
     )
 

@@ -119,7 +119,6 @@ def _formula(task: NegationConfig, best: float) -> str:
 
 
 def _formula_words(task: NegationConfig) -> str:
-    """Return the explanation of the formula."""
     if task.max_nots == 1:
         return (
             f"“Not” stands in {100 * task.p_not:.3g} of 100 sentences and each verb in a third of them. The cheapest "

@@ -262,7 +262,6 @@ def training_settings(session: ExperimentSession[Any], shared: Sequence[str], ke
 
 
 def _learning_curves(session: NegationSession) -> None:
-    """Draw the curves; during training the browser polls for new ones."""
     lab = session.experiment
     if lab.metric != "accuracy":
         what = "Cross-entropy over all training sentences, in nats."

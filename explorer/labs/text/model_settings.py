@@ -1,18 +1,120 @@
-"""The models of the page and their settings."""
+"""The models of the page, their settings, equal budgets, and what is not trained yet."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 import streamlit as st
 
+from explorer import ui
 from explorer.catalogue import MODELS, models_of
+from explorer.errors import LineageError
+from explorer.experiments import parameter_matching
 from explorer.experiments.presets import PRESETS
-from explorer.labs.text import equal_budget
+from explorer.jobs.limits import fit_to_seconds
 from explorer.labs.text.state import TextLab
 from explorer.labs.text.text_choice import text_settings
+from explorer.tasks.text import corpora
+from explorer.training.config import RunConfig
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.state.open_experiment import setting_value
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.widgets import bind_widget, draw_choice, reset_button, setting_widget
+from explorer.ui.training import train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.train_controls import TrainRequest
+
+_SECONDS_KEY = "lineage.text.fit"  # seconds for which the steps of every model are being counted
+_PARAMETERS_KEY = "lineage.text.match"  # parameters to which the sizes of every model are being set
+ModelConfigs: TypeAlias = tuple[tuple[str, RunConfig], ...]
+
+
+def budget_form(session: ExperimentSession[TextLab]) -> None:
+    """Draw the form for equal time or equal parameters."""
+    st.markdown(
+        "**Equal training time.** Every network gets as many steps as fit into the time on this server, by the "
+        "estimate that the Train button shows."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        seconds = st.number_input("Seconds for each network", 1, 3_600, 20, key="text.seconds", width=130)
+        if st.button("Set the steps", icon=":material/timer:"):
+            st.session_state[_SECONDS_KEY] = float(seconds)
+            st.rerun()
+    st.markdown(
+        "**Equal numbers of parameters.** The hidden units, and the width of the Transformer, are set so that every "
+        "network has about this many parameters. The size of an n-gram follows from its text."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        count = st.number_input(
+            "Parameters of each network", 1_000, 5_000_000, 200_000, step=50_000, key="text.match", width=150
+        )
+        if st.button("Set the sizes", icon=":material/straighten:"):
+            st.session_state[_PARAMETERS_KEY] = int(count)
+            st.rerun()
+
+
+def apply_budget(session: ExperimentSession[TextLab]) -> None:
+    """Compute the requested budget in the background, then take over its settings."""
+    lab = session.experiment
+    configs = tuple((model, lab.config(model)) for model in lab.trained_models)
+    for name, compute, what in (
+        (_SECONDS_KEY, _fit_steps, "steps for {:g} seconds"),
+        (_PARAMETERS_KEY, _match_parameters, "sizes for {:,} parameters"),
+    ):
+        wanted = st.session_state.get(name)
+        if wanted is None:
+            continue
+
+        def take(runs: Mapping[str, RunConfig], name: str = name) -> None:
+            st.session_state.pop(name, None)
+            session.change(lambda lab: lab.with_runs(runs))
+            st.rerun()
+
+        def refuse(error: LineageError, name: str = name) -> None:
+            st.session_state.pop(name, None)
+            session.problems = (str(error),)
+            st.rerun()
+
+        call = ui.Call(compute, configs, wanted)
+        waiting = f"Computing {what.format(wanted)} …"
+        ui.show_when_ready(f"budget-{name}", call.key, call, take, waiting, 60, refuse)
+
+
+def _fit_steps(configs: ModelConfigs, seconds: float) -> dict[str, RunConfig]:
+    return {model: fit_to_seconds(config, seconds, min_evaluations=10) for model, config in configs}
+
+
+def _match_parameters(configs: ModelConfigs, wanted: int) -> dict[str, RunConfig]:
+    return {model: parameter_matching.match_parameters(config, wanted) for model, config in configs}
+
+
+def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunView]) -> None:
+    """Draw which models are missing and what their training costs."""
+    untrained = [view for view in views.values() if not train_controls.is_finished(view)]
+    live = any(view.live for view in untrained)
+    request, configs = TrainRequest.for_section(session.experiment.TASK), session.experiment.configs
+    request.offers_missing = bool(untrained)
+    if untrained and not live and not text_is_available(session.experiment):
+        return
+    train_controls.draw_missing_runs(request, configs, keys=("train-missing", "stop-missing"))
+    if live or not untrained:
+        return
+    lab = session.experiment
+    setup = lab.included_setup
+    if setup and not lab.awaiting_text and lab.with_setup(setup) != lab:
+        st.button(
+            "Show the included runs of this text",
+            icon=":material/inventory_2:",
+            on_click=lambda: session.change(lambda lab: lab.with_setup(setup)),
+            key="text.included",
+        )
+
+
+def text_is_available(lab: TextLab) -> bool:
+    """Return whether the chosen text can be read now."""
+    return not lab.awaiting_text and corpora.is_available(lab.task)
+
 
 TEXT_PRESETS = {name: each for name, each in PRESETS.items() if each.task == "text"}
 
@@ -24,7 +126,7 @@ def models_row(session: ExperimentSession[TextLab]) -> None:
         setting_widget(session, "replicas", section="row", width=110)
         _steps_input(session)
         with st.popover("Same budget", icon=":material/balance:"):
-            equal_budget.budget_form(session)
+            budget_form(session)
         with st.popover("Text settings", icon=":material/notes:"):
             text_settings(session)
         with st.popover("Model settings", icon=":material/tune:"):
@@ -84,12 +186,10 @@ def _settings(session: ExperimentSession[TextLab]) -> None:
     for i, name in enumerate(TextLab.own_settings(model)):
         with (left, right)[i % 2]:
             setting_widget(session, name, model=model, section="race")
-    if session.experiment != session.experiment.reset():
-        reset_button(session)
+    reset_button(session)
 
 
 def _matches_preset(lab: TextLab, name: str) -> bool:
-    """Return whether a model has the settings of a preset."""
     chosen = PRESETS[name]
     names = (*lab.own_settings(chosen.model), *(lab.SHARED if chosen.chooses_text else ()))
     now, then = lab.config(chosen.model), chosen.config()

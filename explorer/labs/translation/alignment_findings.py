@@ -107,7 +107,7 @@ def attention_finding(
     if isinstance(task, DatesConfig) and year is None:
         return f"{dates.parse_date(text).error} {capitalize(words)} writes “{''.join(written)}” anyway."
     if len(written) < (YEAR_TOKENS if year else 1):
-        return f"{capitalize(words)} writes “{''.join(written)}” only."
+        return f"{capitalize(words)} writes {'only ' + ''.join(written) if written else 'nothing'}."
     scores = head_scores(task, text, target, weights)
     assert scores is not None
     who = words if scores.size == 1 else f"{head_name(*selected_head)} of {words}"

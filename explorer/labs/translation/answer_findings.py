@@ -39,7 +39,7 @@ class SeedAnswer:
 
 
 def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expected: str | None, seed: str = "") -> str:
-    """Return how many models are right, with the name of a single one.
+    """Return how many models are right, and which if these are few.
 
     expected: the right answer; None if there is none.
     seed: the seed whose answers these are, in words; "" if each model has only one.
@@ -58,7 +58,7 @@ def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expec
     else:
         count = number_word(len(right)) if right else "none"
         sentence = f"{count} of {number_word(len(answers))} models {one if len(right) < 2 else many}"
-        sentence += "".join(f": {words}" for words in right if len(right) == 1)
+        sentence += f": {join_words(right)}" if 0 < len(right) < 3 else ""
     return capitalize(f"with {seed}, {sentence}." if seed else f"{sentence}.")
 
 

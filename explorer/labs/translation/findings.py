@@ -25,8 +25,8 @@ SOLVED = 0.95  # exact match from which on a length counts as held
 _UNTRAINED = (1, 2, 5, 10)  # digits past the longest trained source
 MAX_WORDS = 20  # of a headline
 _HEADLINES = {
-    "reverse": "Digits that every seed reverses correctly",
-    "copy": "Digits that every seed copies correctly",
+    "reverse": "Longest source that every seed reverses correctly, in digits",
+    "copy": "Longest source that every seed copies correctly, in digits",
     "dates": "New dates that the worst seed reads correctly",
     "pairs": "Held-out pairs that the worst seed gets right",
 }

@@ -197,6 +197,6 @@ def test_the_model_that_is_compared_in_english_is_chosen_on_validation_sentences
         "LSTM": {"val_error": np.array([0.2, 0.2]), "reviews": np.ones(2), "negated": np.ones(2)},
     }
     assert findings.english_finding(ends, {"Bag of words": 12_002, "GRU": 310_018, "LSTM": None}) == (
-        "Correct of the reviews that no model has seen, and of the sentences that a negation turns round: Bag of words "
+        "Right on reviews that no model has seen, and on sentences that a negation turns round: Bag of words "
         "(12,002 parameters) 79\xa0% and 0\xa0%; GRU (310,018 parameters) 81\xa0% and 95\xa0% (medians over 2 seeds)."
     )

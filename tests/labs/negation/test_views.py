@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.labs.negation import answers, linear_readout_ceiling, model_internals
+from explorer.labs.negation import answers, linear_readout_ceiling, model_internals, results
 from explorer.labs.negation.findings import ModelAnswer
 from explorer.labs.negation.state import negation_task
 from explorer.tasks.negation import NegationConfig
