@@ -17,7 +17,6 @@ from explorer.labs.attention import findings
 from explorer.labs.attention.head_importance import importance_call
 from explorer.labs.attention.measurements import (
     AttentionReading,
-    AttentionSnapshots,
     compute_snapshots,
     query_position,
     reading_call,
@@ -195,8 +194,8 @@ def _snapshot_data(stored_model: Model, state: AttentionState, token: str) -> di
         return None
     call = ui.Call(compute_snapshots, stored_model, replace(unchanged, step=None), tuple(steps))
 
-    def answer(futures: Mapping[str, Future[AttentionSnapshots]]) -> Content:
-        return {"address": register_arrays(futures["snapshots"].result().content, stored_model.cache_key)}
+    def answer(futures: Mapping[str, Future[bytes]]) -> Content:
+        return {"address": register_arrays(futures["snapshots"].result(), stored_model.cache_key)}
 
     pool: Pool = "quick" if stored_model.pool == "quick" else "patient"  # checkpoints of a real model take seconds
     section = Section(lambda: {"snapshots": background.submit(call.key, call, pool)}, answer)

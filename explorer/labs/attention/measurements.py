@@ -46,14 +46,6 @@ class AttentionReading:
 
 
 @dataclass(frozen=True, eq=False)
-class AttentionSnapshots:
-    """Attention weights over one text at several training steps, without any ablation."""
-
-    steps: tuple[int, ...]
-    content: bytes  # for the browser
-
-
-@dataclass(frozen=True, eq=False)
 class HeadActivations:
     """Queries, keys, values, scores and weights of one head over a text."""
 
@@ -67,8 +59,8 @@ class LayerAnswers:
     """Logit-lens predictions after each layer, and attention rollout."""
 
     reading: AttentionReading
-    predictions: Int[ndarray, "depths answers"] | None  # the most probable outcome; None for one that predicts nothing
-    confidence: Float[ndarray, "depths answers"] | None  # its probability
+    # The most probable outcome and its probability; None for a model that predicts nothing.
+    lens: tuple[Int[ndarray, "depths answers"], Float[ndarray, "depths answers"]] | None
     rollout: Float[ndarray, "query key"] | None  # None between two texts
 
 
@@ -159,13 +151,13 @@ def select_snapshots(stored_model: Model, tokens: int, shown: int | None = None)
     return sorted(selected if shown is None else {*selected, shown})
 
 
-def compute_snapshots(stored_model: Model, state: AttentionState, steps: tuple[int, ...]) -> AttentionSnapshots:
-    """Run the model of every snapshot on the text, without ablation. Raises LineageError."""
+def compute_snapshots(stored_model: Model, state: AttentionState, steps: tuple[int, ...]) -> bytes:
+    """Return the attention weights at several training steps, without ablation. Raises LineageError."""
     ids, causal = tokenize_text(stored_model, state).ids, stored_model.is_causal
     weights = [
         attend.pack_weights(attend.attend(stored_model.module(state.seed, step), ids).weights, causal) for step in steps
     ]
-    return AttentionSnapshots(steps, pack({"weights": np.stack(weights)}))
+    return pack({"weights": np.stack(weights)})
 
 
 def compute_head(stored_model: Model, state: AttentionState) -> HeadActivations:
@@ -186,6 +178,5 @@ def compute_layers(stored_model: Model, state: AttentionState) -> LayerAnswers:
     ids, model = reading.input.ids, stored_model.attention(reading.input, state.kind, state.seed, state.step).model
     weights = attend.attend(model, ids, ablation).weights
     rollout = head_scores.attention_rollout(weights) if state.shows_one_text(stored_model.parts) else None
-    if not model.layout.answers:
-        return LayerAnswers(reading, None, None, rollout)
-    return LayerAnswers(reading, *logit_lens.most_probable_by_depth(model, ids, ablation), rollout)
+    lens = logit_lens.most_probable_by_depth(model, ids, ablation) if model.layout.answers else None
+    return LayerAnswers(reading, lens, rollout)

@@ -38,11 +38,6 @@ class GradientRatio:
     after: Float[ndarray, " replicas"]
     steps: int  # of training
 
-    @property
-    def is_finite(self) -> bool:
-        """Whether every ratio before training is finite."""
-        return bool(np.isfinite(self.before).all())
-
 
 def gradient_ratio(
     title: str, recurrent: bool, norms: Float[ndarray, "steps replicas time"], steps: int
@@ -56,7 +51,8 @@ def gradient_ratio(
 def gradient_finding(models: Sequence[GradientRatio], length: int) -> str:
     """Return which model passes back the smallest and the largest share of the gradient before training (median)."""
     compared = [each for each in models if each.recurrent] or list(models)
-    finite = sorted((each for each in compared if each.is_finite), key=lambda each: float(np.median(each.before)))
+    finite = [each for each in compared if np.isfinite(each.before).all()]
+    finite.sort(key=lambda each: float(np.median(each.before)))
     if not finite or length < 2:
         return SINGLE_SYMBOL
     least, most = finite[0], finite[-1]
@@ -138,15 +134,7 @@ def _format_life(life: float) -> str:
 
 
 def answer_finding(title: str, symbol: str, probability: float, likeliest: str, length: int, chance: float) -> str:
-    """Return the probability of the right answer after a sequence, compared with chance.
-
-    title: the title of the variant.
-    symbol: the first symbol of the sequence.
-    probability: what the model gives it.
-    likeliest: the most probable symbol.
-    length: of the sequence.
-    chance: the probability of a guess.
-    """
+    """Return the probability that a variant gives the first symbol of a sequence, compared with that of a guess."""
     verdict = "right" if likeliest == symbol else f"wrong: it answers “{likeliest}”"
     read = f"After {length} symbol{'s' if length > 1 else ''}"
     sentence = f"{read} the {inline_title(title)} gives the first one, “{symbol}”, probability {probability:.2f}"

@@ -18,10 +18,10 @@ from explorer.experiments.recall import (
     length_sweep,
 )
 from explorer.jobs.cost import estimate_cost
-from explorer.labs.memory import findings, training_chart
+from explorer.labs.memory import findings, recall
 from explorer.labs.memory.findings import RecallResult
+from explorer.labs.memory.recall import recall_results
 from explorer.labs.memory.state import MemoryState, Sweep
-from explorer.labs.memory.training_chart import recall_results
 from explorer.number_format import format_duration
 from explorer.tasks.recall import RecallConfig
 from explorer.training.config import RunConfig
@@ -156,7 +156,7 @@ def section(
     views: the run views of the page, by the same names.
     """
     state = session.state
-    ui.draw_now(training_chart.results_view, state, results, views)
+    ui.draw_now(recall.results_view, state, results, views)
     st.subheader("Which lengths can each model learn?", anchor=False)
     sweep_section(session)
     st.subheader("How the learning rates were chosen", anchor=False)

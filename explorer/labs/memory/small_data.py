@@ -17,7 +17,7 @@ from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.experiments.recall import NOTEBOOK_STEPS, notebook_configs
 from explorer.inspection.compare import median_and_range, metric_over_seeds
-from explorer.labs.memory import findings, string_findings, training_chart
+from explorer.labs.memory import findings, recall, string_findings
 from explorer.labs.memory.state import MemoryState
 from explorer.tasks.string import GeneratedError, ambiguous_contexts, find_errors, loss_floor, validated_string
 from explorer.training.config import RunConfig, default_config, with_settings
@@ -276,7 +276,7 @@ def _accuracy_panel(model: str, curves: Curves | None, last: int) -> ui.Panel:
         x, *values = metric_over_seeds(curves, name, median_and_range)
         lines.append(charts.Line(label, words, row.colour, dash, x, np.stack(values, axis=1), name=words))
     subject, marks = f"{row.title}, accuracy by step", [charts.limit(NOTEBOOK_STEPS)]
-    chart = training_chart.accuracy_chart(subject, lines, training_chart.step_axis(last), 0.5, marks)
+    chart = recall.accuracy_chart(subject, lines, recall.step_axis(last), 0.5, marks)
     return ui.Panel(f"trap-{model}", chart, title=row.title, colour=row.colour)
 
 

@@ -86,7 +86,7 @@ def answers_finding(answers: Sequence[ModelAnswer], truth: int | None, authority
     for each in answers:
         if each.is_unanimous:
             sides.setdefault(each.answer, []).append(each.title)
-    parts = []
+    parts: list[str] = []
     # The fewest models stand first; of sides of equal size, the one that is wrong.
     for side, titles in sorted(sides.items(), key=lambda item: (len(item[1]), item[0] == truth, -item[0])):
         many = f"{capitalize(number_word(len(titles)))} {'other ' * bool(parts)}models"
@@ -229,20 +229,13 @@ def ceiling_finding(ceiling: float) -> str:
     return f"No sum of word weights gets more than {ceiling:.4f} of the sentences right, however long it trains."
 
 
-def cross_entropy_finding(ceiling: float, cross_entropy: float, reached: Float[ndarray, " replicas"] | None) -> str:
+def cross_entropy_finding(cross_entropy: float, reached: Float[ndarray, " replicas"] | None) -> str:
     """Return the accuracy at the minimum of cross-entropy of a sum of word weights, and those of the trained seeds."""
-    if cross_entropy < ceiling - 5e-4:
-        first = (
-            f"Training does not lead there: cross-entropy weighs how wrong an answer is, and its minimum gets only "
-            f"{cross_entropy:.4f} right."
-        )
-    else:
-        first = "The minimum of the cross-entropy reaches this value."
+    first = f"Cross-entropy weighs how wrong an answer is, and its minimum gets {cross_entropy:.4f} right."
     if reached is None:
         return first
-    low, high = float(reached.min()), float(reached.max())
-    ended = f"{low:.4f}{_in_every_seed(reached)}" if high - low < 5e-5 else f"{low:.4f} to {high:.4f} over its seeds"
-    return f"{first} The bag of words on this page ended at {ended}."
+    ended = format_range(float(reached.min()), float(reached.max()), 4)
+    return f"{first} The bag of words on this page ended at {ended}{_in_every_seed(reached) * (' to ' not in ended)}."
 
 
 def beyond_sums_finding(ceiling: float, hidden: Float[ndarray, " replicas"]) -> str:

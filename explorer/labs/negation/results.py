@@ -56,7 +56,8 @@ def results_section(session: NegationSession) -> None:
             ui.headline(findings.file_accuracy_finding(ends))
         else:
             ui.headline(findings.final_accuracy_finding(ends, best))
-        ui.draw_now(results_view, views, best, lab.has_file, findings.comparison_with_best(ends, lab.kind))
+        kind = "held-out sentence" if lab.has_file else "sentence"
+        ui.draw_now(results_view, views, best, lab.has_file, findings.comparison_with_best(ends, kind))
 
     request.add_fragment("negation.results", draw)
 

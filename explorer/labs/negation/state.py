@@ -95,11 +95,6 @@ class NegationLab(OpenExperiment):
         """The metric that the page shows: over all sentences of the grammar, or on the held-out ones of a file."""
         return "test_accuracy" if self.has_file else "exact_accuracy"
 
-    @property
-    def kind(self) -> str:
-        """The name of a sentence on which the models are tested."""
-        return "held-out sentence" if self.has_file else "sentence"
-
     def with_version(self, name: str, sha: str = "") -> NegationLab:
         """Return the state with another version of the task; an example becomes the example of that version.
 

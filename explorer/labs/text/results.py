@@ -151,20 +151,15 @@ def comparability_note(task: TextConfig, held_out: bits_per_byte.HeldOutText | N
     held_out: the counted held-out text; None before it is counted.
     """
     sentences = ["Only bits per byte can be compared between tokenizers."]
-    if task.tokenizer in ("bpe", "word"):  # they split at spaces, and drop them
+    if held_out and task.tokenizer in ("bpe", "word"):  # they split at spaces, and drop them
         unknown = "words" if task.tokenizer == "word" else "characters"
         spaces = "spaces and line ends" if task.rows == "blocks" else "spaces"
+        share = percentage(held_out.unknown / held_out.targets)
         sentences.append(
-            "Bits per character, a unit of the curves, are those of the text that the tokens stand for: unknown "
-            f"{unknown} and dropped {spaces} cost nothing there."
+            f"Bits per byte add {held_out.spelling_bits:.3f} for spelling unknown {unknown} ({share} of the held-out "
+            f"tokens) and {held_out.spacing_bits:.3f} for {spaces}, each predicted from neighbouring characters with "
+            "frequencies in the training part."
         )
-        if held_out:
-            share = percentage(held_out.unknown / held_out.targets)
-            sentences.append(
-                f"Bits per byte add {held_out.spelling_bits:.3f} for spelling unknown {unknown} ({share} of the "
-                f"held-out tokens) and {held_out.spacing_bits:.3f} for {spaces}, each predicted from neighbouring "
-                "characters with frequencies in the training part."
-            )
     if task.lower:
         sentences.append("All figures are those of the text in small letters: capital letters cost nothing.")
     return " ".join(sentences)

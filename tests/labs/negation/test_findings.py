@@ -67,8 +67,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.ceiling_finding(0.88333),
         findings.ceiling_finding(1.0),
         *(
-            findings.cross_entropy_finding(0.9, lead, None if reached is None else np.array(reached))
-            for lead, reached in [(0.9, None), (0.66667, None), (0.9, [0.9, 0.9]), (0.9, [0.9]), (0.9, [0.9, 0.75])]
+            findings.cross_entropy_finding(0.9, None if reached is None else np.array(reached))
+            for reached in (None, [0.9, 0.9], [0.9], [0.9, 0.75])
         ),
         *(
             findings.beyond_sums_finding(0.88333, np.array(hidden))

@@ -17,7 +17,7 @@ from explorer.inspection.language.bits_per_byte import CountedText, HeldOutText
 from explorer.inspection.language.final_losses import FinalLosses
 from explorer.inspection.language.line_overlap import LineOverlap
 from explorer.jobs.job import JobView
-from explorer.labs.text import findings, results, text_choice, training_chart
+from explorer.labs.text import controls, findings, results, training_chart
 from explorer.labs.text.findings import Standing, compute_standing, convert_loss
 from explorer.labs.text.state import TextLab, Unit
 from explorer.labs.text.training_chart import CAPTION, samples_data
@@ -153,11 +153,11 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         draw(("text",), {"text": None}),
         bits,
         captions[0]["text"],
-        text_choice.lines_note(None, False),
-        text_choice.lines_note(LineOverlap(0, 0, 0, 0), False),
-        text_choice.lines_note(LineOverlap(200, 50, 100, 1), False),
-        text_choice.lines_note(LineOverlap(9, 0, 0, 0), False),
-        text_choice.lines_note(LineOverlap(1, 1, 0, 0), True),
+        controls.lines_note(None, False),
+        controls.lines_note(LineOverlap(0, 0, 0, 0), False),
+        controls.lines_note(LineOverlap(200, 50, 100, 1), False),
+        controls.lines_note(LineOverlap(9, 0, 0, 0), False),
+        controls.lines_note(LineOverlap(1, 1, 0, 0), True),
         findings.best_model_finding({}, "token"),
         list(map(training_chart.curves_caption, labs, views)),
         findings.overfitting_finding({"gru": unstable, "rnn": stable}),

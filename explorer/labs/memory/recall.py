@@ -1,19 +1,22 @@
-"""Results on recall: accuracy by training step and by length, and a table."""
+"""Recall: the models and their settings, accuracy by training step and by length, and a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
 from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
+from explorer.experiments.learning_rates import RATES
 from explorer.experiments.model_variant import ModelVariant
-from explorer.experiments.recall import SOLVED
+from explorer.experiments.recall import LEARNING_RATES, SOLVED, SWEEP_LENGTHS, VARIANTS
 from explorer.inspection.compare import median_and_range
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
@@ -220,3 +223,55 @@ def _learning_panel(model: str, runs: ui.VariantCurves, last: int, task: RecallC
     subject = f"{row.title}, accuracy on new sequences by step"
     chart = accuracy_chart(subject, lines, step_axis(last), 1 / task.symbols)
     return ui.Panel(f"learning-{model}", chart, title=row.title, colour=row.colour)
+
+
+def input_row(session: ui.PageSession[MemoryState]) -> None:
+    """Draw the choice of a length whose runs are included, and the popover with everything else."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        ui.bind_widget(
+            session,
+            "length_pick",
+            st.segmented_control,
+            shown=session.state.length if session.state.length in SWEEP_LENGTHS else None,
+            update=lambda state, length: replace(state, length=length),
+            label="Sequence length (symbols)",
+            options={length: f"{length:,}" for length in SWEEP_LENGTHS},
+        )
+        with st.popover("Models and settings", icon=":material/tune:"):
+            _draw_models(session)
+            _draw_settings(session)
+
+
+def _draw_models(session: ui.PageSession[MemoryState]) -> None:
+    for model, names in group_by_architecture(VARIANTS).items():
+        selected = [name for name in names if name in session.state.who]
+        others = tuple(name for name in VARIANTS if name not in names)
+
+        def make(state: MemoryState, selected: list[str], others: tuple[str, ...] = others) -> MemoryState:
+            return state.with_models({*selected, *(name for name in state.who if name in others)})
+
+        ui.bind_widget(
+            session,
+            f"who-{model}",
+            st.pills,
+            shown=selected,
+            update=make,
+            label=f"{MODELS[model].title}: {'positions' if model == 'transformer' else 'initialization'}",
+            options={name: VARIANTS[name].label for name in names},
+            selection_mode="multi",
+        )
+
+
+def _draw_settings(session: ui.PageSession[MemoryState]) -> None:
+    state = session.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        ui.bind_widget(session, "length", st.number_input, label="Any other length (needs training)", width=230)
+        ui.bind_widget(session, "symbols", st.number_input, width=210)
+        rates = sorted({0.0, *LEARNING_RATES, *RATES, state.rate})
+        ui.bind_widget(
+            session, "rate", st.selectbox, options={r: f"{r:g}" if r else "default" for r in rates}, width=150
+        )
+        ui.bind_widget(session, "steps", st.number_input, width=210)
+        ui.bind_widget(session, "seeds", st.number_input, width=110)
+        ui.bind_widget(session, "seed", st.number_input, width=120)
+    ui.reset_button(session)
