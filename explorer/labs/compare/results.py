@@ -163,13 +163,9 @@ def cost_formulas(runs: Sequence[ComparedRun]) -> list[str]:
     lines = [r"\text{seconds} = \text{steps} \times \text{seconds a step}"]
     costs = sorted(((p[0], run) for run in runs if (p := step_cost(run))), key=lambda pair: pair[0])
     for cost, run in costs[:: max(len(costs) - 1, 1)][:2]:
-        curves = run.curves
-        if curves is not None:
-            steps = len(curves.losses)
-            total = f"{cost * steps / 1000:.2f}"
-            lines.append(
-                rf"{total}\,\text{{s}} = {steps} \times {cost:.2f}\,\text{{ms}}\quad(\text{{run {run.label}}})"
-            )
+        steps = len(run.curves.losses) if run.curves else 0
+        total, step = rf"{cost * steps / 1000:.2f}\,\text{{s}}", rf"{cost:.2f}\,\text{{ms}}"
+        lines.append(rf"{total} = {steps} \times {step}\quad(\text{{run {run.label}}})")
     return lines
 
 

@@ -24,7 +24,7 @@ _FRAGMENT = "memory-inside"
 
 
 def section(session: ui.PageSession[MemoryState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw gates and states of one recurrent model. `views` are the run views of the page, by name of their variant."""
+    """Draw gates and states of one recurrent model."""
     ui.explanation(
         "Rows: units, those with the longest half-life first; columns: symbols. Point at a unit, or use the arrow "
         "keys, to draw its values as a line."

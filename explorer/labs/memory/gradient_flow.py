@@ -160,10 +160,7 @@ HEIGHT = 400
 
 
 def section(session: ui.PageSession[MemoryState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw the gradient norms of all runs at every snapshot, a table of them, and the formulas behind them.
-
-    `views` are the run views of the page, by name of their variant.
-    """
+    """Draw the gradient norms of all runs at every snapshot, and a table of them."""
     ui.explanation(
         "A network learns from the gradient of its loss. The loss is known only after the last symbol, so its gradient "
         "has to travel back through every step to reach the first one."

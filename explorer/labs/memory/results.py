@@ -150,11 +150,7 @@ def learning_rate_finding(state: MemoryState) -> str:
 def section(
     session: ui.PageSession[MemoryState], results: Mapping[str, RecallResult], views: Mapping[str, ui.RunView]
 ) -> None:
-    """Draw the results of the finished runs, and the sweep.
-
-    results: the finished runs by the name of their variant.
-    views: the run views of the page, by the same names.
-    """
+    """Draw the results of the finished runs, and the sweep."""
     state = session.state
     ui.draw_now(recall.results_view, state, results, views)
     st.subheader("Which lengths can each model learn?", anchor=False)

@@ -181,16 +181,13 @@ def _results_section(session: EnglishSession) -> None:
         ui.draw_now(lambda document: document.table("english-results", results_table(shown, majority)))
         with st.container(horizontal=True, horizontal_alignment="distribute"):
             st.caption(
-                f"There are about {_TRAINING_REVIEWS:,} reviews to learn from; a real language model reads thousands "
+                "There are about 10,000 reviews to learn from; a real language model reads thousands "
                 "of millions of sentences. Models “from reviews alone” have read no composed sentence.",
                 width=860,
             )
             st.page_link("generation.py", label="Open a real model", icon=":material/arrow_forward:")
 
     request.add_fragment("english.results", draw)
-
-
-_TRAINING_REVIEWS = 10_000
 
 
 def _learned_from_reviews(lab: EnglishLab) -> dict[str, ui.RunView]:

@@ -33,8 +33,6 @@ _VERSION_TEXT = {
     OWN: "The models learn your classes from your sentences.",
 }
 
-_UNTIL_GIVEN = " Until you give a table, the page shows the sentences of the grammar."
-
 # The fragments of the page that depend on the sentence: only these are redrawn when it changes.
 _REDRAW = ("sentence", "verdicts", "insides", "more-insides", "trap")
 
@@ -59,7 +57,8 @@ def file_text(data: Negation) -> str:
 def version_row(session: NegationSession) -> None:
     """Draw the choice of the version of the task, with a sentence about it."""
     version = session.experiment.version
-    example = _UNTIL_GIVEN if version == OWN and not session.experiment.has_file else ""
+    missing = version == OWN and not session.experiment.has_file
+    example = " Until you give a table, the page shows the sentences of the grammar." * missing
     with st.container(horizontal=True, vertical_alignment="center"):
         bind_widget(
             session,

@@ -120,11 +120,10 @@ class NegationLab(OpenExperiment):
         for model in self.model_names():
             window = {"window": max(data.lengths)} if "window" in self.own_settings(model) else {}
             settings[model] = {**self.preset_settings(model), **window, "epochs": epochs}
+        shared = {**own, "batch_size": _OWN_BATCH}
         first = NegationLab(metric=self.metric, data="own")  # the address contains nothing of the file
-        lab = replace(
-            first, models=_models_within_limits(first, self.models, {**own, "batch_size": _OWN_BATCH}, settings)
-        )
-        return lab.with_settings({**own, "batch_size": _OWN_BATCH}, settings)
+        models = _models_within_limits(first, self.models, shared, settings)
+        return replace(first, models=models).with_settings(shared, settings)
 
     def without_file(self) -> NegationLab:
         """Return the state with the sentences of the grammar again."""

@@ -33,9 +33,7 @@ class Standing:
     best_step: int  # where the median over the seeds was lowest
     best_loss: float
     final_loss: float  # the median at the last evaluation, over the same part of the text as `best_loss`
-    train_improvement: (
-        float  # by how much the median loss on training text has fallen since `best_step`; negative if it rose
-    )
+    train_improvement: float  # how far the median loss on training text has fallen since `best_step`
     training_tokens: float  # read by one seed
 
     @property
@@ -114,15 +112,15 @@ def _group_finding(standings: Mapping[str, Standing], token: str) -> str:
         known = f"The n-gram has a loss of {median_loss(ngram):.3f} nats per {token}. " if ngram else ""
         return f"{known}No network has been trained to a finite loss."
     best = min(networks, key=median_loss)
-    title, loss = f"the {best.row.title}", median_loss(best)
+    title, loss = best.row.title, median_loss(best)
     if ngram is None:
-        return f"T{title[1:]} has the lowest loss of a network, {loss:.3f} nats per {token}{_details(best)}."
+        return f"The {title} has the lowest loss of a network, {loss:.3f} nats per {token}{_details(best)}."
     rival, count = median_loss(ngram), len(best.held_out)
     losses = f"{loss:.3f} against {rival:.3f} nats per {token}{' (median)' * (count > 1)}"
     if loss > rival - _NEGLIGIBLE:
-        return f"No network beats the n-gram; {title} comes closest: {losses}."
+        return f"No network beats the n-gram; the {title} comes closest: {losses}."
     seeds = f" in {int((best.held_out < rival).sum())} of {count} seeds" if count > 1 else ""
-    return f"T{title[1:]} beats the n-gram{seeds}: {losses}."
+    return f"The {title} beats the n-gram{seeds}: {losses}."
 
 
 def _details(standing: Standing) -> str:

@@ -37,7 +37,7 @@ _KEY = "translation-alignment"
 
 
 def section(session: ui.PageSession[TranslationState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw the alignment of one model. `views` are the run views of the page, by name of their variant."""
+    """Draw the alignment of one model."""
     runs = ui.loaded_runs(views, "No finished run yet: select and train a model.", EMPTY)
     if not runs:
         return

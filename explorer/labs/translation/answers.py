@@ -54,10 +54,7 @@ def input_row(session: ui.PageSession[TranslationState]) -> None:
 
 
 def section(session: ui.PageSession[TranslationState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw the answers of every model to the source.
-
-    `views` are the run views of the page, by name of their variant.
-    """
+    """Draw the answers of every model to the source."""
     state, task = session.state, session.state.task_config
     source = source_ids(task, state.source)
     runs = ui.loaded_runs(views, "No finished run yet: select and train a model.", _ROW)

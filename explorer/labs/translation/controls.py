@@ -79,7 +79,7 @@ TASK_CAPTIONS = {
 
 
 def settings_row(session: ui.PageSession[TranslationState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw the choice of task, models and seed, and the training settings. `views`: the run views of the page."""
+    """Draw the choice of task, models and seed, and the training settings."""
     loaded = ui.loaded_runs(views)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         ui.bind_widget(

@@ -30,7 +30,7 @@ _MARKS = {BOS: "begin", EOS: "end"}
 
 
 def section(session: ui.PageSession[TranslationState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw beam search and exposure bias of one model. `views` are the run views of the page, by name."""
+    """Draw beam search and exposure bias of one model."""
     ui.explanation(
         "Greedy decoding takes the most likely token at each step. Beam search keeps several sequences and continues "
         "all of them, so a sequence that begins with a less likely token can still win."

@@ -174,7 +174,7 @@ MAX_PAIRS, _SHOWN = 200, 10  # held-out pairs whose sources the models translate
 
 
 def errors_section(state: TranslationState, views: Mapping[str, ui.RunView]) -> None:
-    """Draw the held-out pairs with the outputs of the models. `views` are the run views, by name of their variant."""
+    """Draw the held-out pairs with the outputs of the models."""
     task = state.task_config
     assert isinstance(task, PairsConfig)
     runs = ui.loaded_runs(views)
@@ -224,11 +224,7 @@ def _describe(texts: tuple[str | None, ...], target: str) -> str:
 
 
 def section(state: TranslationState, results: Mapping[str, TranslationResult], views: Mapping[str, ui.RunView]) -> None:
-    """Draw the results of the finished runs, and the formulas.
-
-    results: the finished runs by the name of their variant.
-    views: the run views of the page, by the same names.
-    """
+    """Draw the results of the finished runs, and the formulas."""
     if state.task != "pairs":  # for pairs, the table is drawn above, in place of a chart by length
         ui.draw_now(table_view, state, results, views)
     compared = {each.variant.words: views[name].config for name, each in results.items()}
