@@ -26,11 +26,7 @@ MIN_STANDARD_ERRORS = 2.5  # of a difference that counts as measurable; the brow
 
 
 def answer_finding(
-    reading: AttentionReading,
-    row: int,
-    outcome_name: Callable[[int], str],
-    where: str,
-    trained: bool = True,
+    reading: AttentionReading, row: int, outcome_name: Callable[[int], str], where: str, trained: bool = True
 ) -> str:
     """Return the most probable answer, and how the ablation changes it.
 

@@ -200,12 +200,7 @@ def _snapshot_data(stored_model: Model, state: AttentionState, token: str) -> di
     pool: Pool = "quick" if stored_model.pool == "quick" else "patient"  # checkpoints of a real model take seconds
     section = Section(lambda: {"snapshots": background.submit(call.key, call, pool)}, answer)
     address = register(f"{token}{hash(call.key):x}", section, call.key)  # computed once the browser fetches it
-    return {
-        "steps": steps,
-        "curve": stored_model.held_out_losses(state.seed),
-        "unit": "nats",
-        "address": address,
-    }
+    return {"steps": steps, "curve": stored_model.held_out_losses(state.seed), "unit": "nats", "address": address}
 
 
 def _apply_events(session: ui.PageSession[AttentionState], stored_model: Model, key: str) -> None:

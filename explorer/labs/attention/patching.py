@@ -94,10 +94,6 @@ def _draw_part(session: ui.PageSession[AttentionState], stored_model: Model) -> 
     call = ui.Call(compute_patching, stored_model, unchanged, changed_text(state, stored_model))
     pool: Pool = "quick" if stored_model.layout.layers <= MAX_QUICK_LAYERS else "patient"
 
-    def rerun_after_click() -> None:
-        if _apply_click(session, submit(call.key, call, pool)):
-            rerun_fragments((_PART,))
-
     ui.show(
         "gaze-patching",
         call,
@@ -108,7 +104,7 @@ def _draw_part(session: ui.PageSession[AttentionState], stored_model: Model) -> 
         height=560,
         pool=pool,
         events={_MAP: ("pick",), _PARTS: ("pick",)},
-        on_event=rerun_after_click,
+        on_event=lambda: _apply_click(session, submit(call.key, call, pool)),
     )
     ui.show_when_ready(
         "gaze-patched-state",
@@ -185,18 +181,17 @@ def compute_patching(stored_model: Model, state: AttentionState, changed: str) -
     return PatchedTexts(first, other, patch_states(model, first.ids, other.ids, position, *outcomes))
 
 
-def _apply_click(session: ui.PageSession[AttentionState], future: Future[PatchedTexts]) -> bool:
-    """Select the state of the cell that was clicked; return whether another one is selected now."""
+def _apply_click(session: ui.PageSession[AttentionState], future: Future[PatchedTexts]) -> None:
+    """Select the state of the cell that was clicked, and rerun the fragment if it is another one."""
     clicks = [click for key in (_MAP, _PARTS) if (click := ui.pop_pick(key))]
     if not clicks or not is_ready(future) or future.exception():
-        return False
+        return
     found = future.result().patching
     state = _clicked_state(found, *clicks[-1])
-    if state is None or state == selected_state(session.state, found):
-        return False
-    session.state = replace(session.state, patch=state.url)
-    ui.write_url(session)
-    return True
+    if state and state != selected_state(session.state, found):
+        session.state = replace(session.state, patch=state.url)
+        ui.write_url(session)
+        rerun_fragments((_PART,))
 
 
 def _clicked_state(found: Patching, panel: str, x: int, y: int) -> PatchedState | None:
@@ -316,11 +311,7 @@ def _draw_state(session: ui.PageSession[AttentionState], stored_model: Model, te
 
 
 def patched_view(
-    document: ui.Document,
-    found: Patching,
-    patched: Float[ndarray, " outcomes"],
-    outcomes: Sequence[str],
-    colour: str,
+    document: ui.Document, found: Patching, patched: Float[ndarray, " outcomes"], outcomes: Sequence[str], colour: str
 ) -> None:
     """Write the answers to both texts, and to the changed one with a state of the first (`patched`: their logs)."""
     document.finding(findings.patched_state_finding(found, patched, outcomes))

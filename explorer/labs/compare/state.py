@@ -75,12 +75,7 @@ class Comparison(PageState):
     x: Literal["step", "tokens", "seconds"] = setting("step", "Horizontal axis", options=AXES)
     y: str = setting("test_accuracy", "Measure", options=MEASURES, check=_check_measure)
     smooth: float = setting(
-        0.0,
-        "Smoothing",
-        low=0.0,
-        high=0.99,
-        step=0.01,
-        help="Weight of earlier points (moving average).",
+        0.0, "Smoothing", low=0.0, high=0.99, step=0.01, help="Weight of earlier points (moving average)."
     )
     log_x: bool = setting(False, "log x")
     log_y: bool = setting(False, "log y")

@@ -172,10 +172,7 @@ def _panels(views: Mapping[str, ui.RunView]) -> list[ui.Panel]:
     spans = {quantity: _axis_range(views, quantity) for quantity in _QUANTITIES}
     return [
         _panel(
-            cell,
-            quantity,
-            tuple((which, views[f"{cell.name}-{which}"].curves) for which in _LINES),
-            spans[quantity],
+            cell, quantity, tuple((which, views[f"{cell.name}-{which}"].curves) for which in _LINES), spans[quantity]
         )
         for quantity in _QUANTITIES
         for cell in CLIPPING_CELLS
@@ -200,10 +197,7 @@ def _axis_range(views: Mapping[str, ui.RunView], quantity: str) -> tuple[float, 
 
 @cached()
 def _panel(
-    cell: ClippingCell,
-    quantity: str,
-    curves_by_line: tuple[tuple[str, Curves | None], ...],
-    span: tuple[float, float],
+    cell: ClippingCell, quantity: str, curves_by_line: tuple[tuple[str, Curves | None], ...], span: tuple[float, float]
 ) -> ui.Panel:
     """Return one panel; it is cached for all visitors of the same runs."""
     lines, steps = [], 0.0

@@ -56,9 +56,7 @@ def selected_step(state: MemoryState, steps: list[int]) -> int:
 
 
 def _draw_gates(
-    session: ui.PageSession[MemoryState],
-    runs: Mapping[str, ui.Run],
-    variants: Mapping[str, ModelVariant],
+    session: ui.PageSession[MemoryState], runs: Mapping[str, ui.Run], variants: Mapping[str, ModelVariant]
 ) -> None:
     name = selected_variant(session.state, runs)
     run = runs[name]
@@ -95,15 +93,8 @@ def _draw_controls(
     with st.container(horizontal=True, vertical_alignment="top"):
         titles = {one: variants[one].title for one in runs}
         ui.bind_widget(session, "inside", st.selectbox, shown=name, redraw=redraw, options=titles, width=240)
-        ui.bind_widget(
-            session,
-            "replica",
-            st.selectbox,
-            shown=min(state.replica, len(seeds) - 1),
-            redraw=redraw,
-            options=dict(enumerate(map(str, seeds))),
-            width=110,
-        )
+        replica, options = min(state.replica, len(seeds) - 1), dict(enumerate(map(str, seeds)))
+        ui.bind_widget(session, "replica", st.selectbox, shown=replica, redraw=redraw, options=options, width=110)
         if len(steps) > 1:
             ui.bind_widget(
                 session,

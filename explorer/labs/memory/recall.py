@@ -65,10 +65,7 @@ def group_by_architecture(variants: Mapping[str, ModelVariant]) -> dict[str, lis
 
 
 def lengths_view(
-    document: ui.Document,
-    state: MemoryState,
-    variants: Mapping[str, ModelVariant],
-    results: Mapping[str, RecallResult],
+    document: ui.Document, state: MemoryState, variants: Mapping[str, ModelVariant], results: Mapping[str, RecallResult]
 ) -> None:
     """Write the finding, and the accuracy by length, a panel for each architecture."""
     task, lengths = state.task, evaluation_lengths(state.task.length)
@@ -135,10 +132,7 @@ def _orderless_caption(task: RecallConfig, variants: Iterable[ModelVariant]) -> 
 
 
 def results_view(
-    document: ui.Document,
-    state: MemoryState,
-    results: Mapping[str, RecallResult],
-    views: Mapping[str, ui.RunView],
+    document: ui.Document, state: MemoryState, results: Mapping[str, RecallResult], views: Mapping[str, ui.RunView]
 ) -> None:
     """Write all numbers in a table, a row for each variant, and what differs between the models."""
     length = state.length

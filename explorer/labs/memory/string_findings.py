@@ -50,10 +50,7 @@ def memory_finding(text: str) -> str:
 
 
 def final_loss_finding(
-    title: str,
-    with_state: Float[ndarray, " replicas"],
-    without_state: Float[ndarray, " replicas"],
-    low: float,
+    title: str, with_state: Float[ndarray, " replicas"], without_state: Float[ndarray, " replicas"], low: float
 ) -> str:
     """Return the final losses of the seeds against the lowest loss without memory, in nats per character."""
     return (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
 
 import numpy as np
 import streamlit as st
@@ -13,8 +12,7 @@ from numpy import ndarray
 from explorer import charts, ui
 from explorer.catalogue import model_row
 from explorer.inspection import load_model
-from explorer.inspection.words import negation_sentences
-from explorer.inspection.words import word_effects as effects
+from explorer.inspection.words import negation_sentences, word_effects
 from explorer.labs.negation import findings
 from explorer.labs.negation.findings import FILE, GRAMMAR, ModelAnswer, answers_finding
 from explorer.labs.negation.session import NegationSession
@@ -47,12 +45,6 @@ def classes_of(run: ui.Run) -> tuple[str, ...]:
     return Language.from_json(run.tokenizer).classes
 
 
-def word_effects(run: ui.Run, words: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
-    """Return each word of an English sentence with what it contributes; see `inspection.words.word_effects`."""
-    found = effects.word_effects(load_model.shared_model(run), words)
-    return tuple(zip(found.words, found.values.tolist(), strict=True))
-
-
 def probabilities_of_sentences(
     run: ui.Run, sentences: tuple[tuple[str, ...], ...]
 ) -> Float[ndarray, "sentences replicas classes"]:
@@ -60,20 +52,24 @@ def probabilities_of_sentences(
     return negation_sentences.probabilities_of_sentences(load_model.shared_model(run), sentences)
 
 
-FindWords: TypeAlias = Callable[[], tuple[str, ...]]  # returns the words of the sentence as it is now
-
-
 def measure_answer(run: ui.Run, words: tuple[str, ...], length: int | None = None) -> ModelAnswer:
     """Return the answer of a model; the sentence is padded to `length`. Raises DamagedRun."""
     row = model_row(run.config.model)
-    effects = () if isinstance(run.config.task, NegationConfig) else word_effects(run, words)
+    effects: tuple[tuple[str, float], ...] = ()
+    if not isinstance(run.config.task, NegationConfig):
+        found = word_effects.word_effects(load_model.shared_model(run), words)
+        effects = tuple(zip(found.words, found.values.tolist(), strict=True))
     return ModelAnswer(row.title, row.colour, class_probabilities(run, words, length), classes_of(run), effects, words)
 
 
 def answers_section(
-    views: Mapping[str, ui.RunView], find_words: FindWords, task: NegationConfig | None, name: str
+    views: Mapping[str, ui.RunView], find_words: Callable[[], tuple[str, ...]], task: NegationConfig | None, name: str
 ) -> None:
-    """Draw the finding, then the tokens, then a bar for each model; `task` is None for English sentences."""
+    """Draw the finding, then the tokens, then a bar for each model.
+
+    find_words: returns the words of the sentence as it is now
+    task: None for English sentences
+    """
     runs = ui.loaded_runs(views)
     if not runs:
         live = any(view.live for view in views.values())

@@ -138,11 +138,7 @@ def attention_title(tokens: Sequence[str], weights: Float[ndarray, "query key"])
 
 
 def attention_finding(
-    tokens: Sequence[str],
-    weights: Float[ndarray, "heads query key"],
-    head: int,
-    layer: int,
-    layers: int,
+    tokens: Sequence[str], weights: Float[ndarray, "heads query key"], head: int, layer: int, layers: int
 ) -> str:
     """Return where one head attends at the position of the answer, and to which other token another head attends."""
     row = weights[head, 0][~np.isnan(weights[head, 0])]

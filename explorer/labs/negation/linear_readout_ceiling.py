@@ -79,10 +79,7 @@ def _fit(config: NegationConfig) -> LinearReadout | None:
 
 
 def file_ceiling_view(
-    document: ui.Document,
-    fitted: LinearReadout | None,
-    sentences: int,
-    ends: tuple[tuple[float, ...], ...] | None,
+    document: ui.Document, fitted: LinearReadout | None, sentences: int, ends: tuple[tuple[float, ...], ...] | None
 ) -> None:
     """Write whether a sum of word weights fits the training sentences.
 

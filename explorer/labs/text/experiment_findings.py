@@ -17,13 +17,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.byte_cache import cached
-from explorer.experiments.paper_experiments import (
-    UNIFORM_BITS,
-    Condition,
-    Experiment,
-    ExperimentPanel,
-    Trial,
-)
+from explorer.experiments.paper_experiments import UNIFORM_BITS, Condition, Experiment, ExperimentPanel, Trial
 from explorer.inspection.verdicts import MeanDifference, mean_difference
 from explorer.number_format import format_count, format_interval, format_scientific, format_signed
 from explorer.training.record import Curves

@@ -181,13 +181,7 @@ def exposure_chart(
     positions = np.arange(1, given.shape[1] + 1)
     lines = [
         charts.Line(
-            label,
-            f"{variant.words}, {name}",
-            variant.colour,
-            dash,
-            positions,
-            median_and_range(values.T),
-            name=name,
+            label, f"{variant.words}, {name}", variant.colour, dash, positions, median_and_range(values.T), name=name
         )
         for label, name, dash, values in (
             ("correct", "after correct tokens", "solid", given),
