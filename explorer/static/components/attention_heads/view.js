@@ -450,7 +450,7 @@ export default defineComponent((place, /** @type {SendEvent<AttentionHeadsEvents
     });
     saveMenu(second, {
       svg: () =>
-        screenSvg(large.root, { title: `${openHead()} · ${title}`, canvases: large.canvases, skip: ".thin:not(.lit)" }),
+        screenSvg(large.root, { title: `${openHead()} · ${title}`, drawings: large.canvases, skip: ".thin:not(.lit)" }),
       csv: () => headCsv(exportState()),
       file: `${file}-head`,
     });

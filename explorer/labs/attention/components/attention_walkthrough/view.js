@@ -289,7 +289,7 @@ export default defineComponent((place, /** @type {SendEvent<WalkthroughEvents>} 
     keys.show(sceneAt(at));
     const numbers = Array.from({ length: walk.width }, (_, i) => i + 1);
     saveMenu(place, {
-      svg: () => screenSvg(place, { skip: ".askers, .rail, .trouble, .best", canvases: redrawings(place) }),
+      svg: () => screenSvg(place, { skip: ".askers, .rail, .trouble, .best", drawings: redrawings(place) }),
       csv: () => toCsv([...math.COLUMNS, ...numbers], math.walkCsv(walk, data.tokens)),
       file: `${data.file}-${math.STEPS[at].toLowerCase()}`,
     });

@@ -31,7 +31,7 @@ import { Distribution } from "./distribution.js";
 import { loadArrays } from "../../../../static/shared/runtime/array_store.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { setTextIfChanged, element, node } from "../../../../static/shared/runtime/dom.js";
+import { setTextIfChanged, node } from "../../../../static/shared/runtime/dom.js";
 import { shortenToEnd } from "../../../../static/shared/runtime/visible_text.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
@@ -74,9 +74,9 @@ export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} 
   const controls = node("div", { class: "controls" }, label, size, marks);
   const heading = node("h3", { class: "finding" });
   const distribution = new Distribution();
-  const legendEnd = element("span");
-  const when = element("span", "when"),
-    change = element("span", "change");
+  const legendEnd = node("span");
+  const when = node("span", { class: "when" }),
+    change = node("span", { class: "change" });
   const scale = node(
     "span",
     { class: "key" },
