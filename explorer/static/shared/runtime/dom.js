@@ -9,7 +9,7 @@ function setAttribute(element, name, value) {
   if (name.startsWith(".")) element.classList.toggle(name.slice(1), Boolean(value));
   else if (name.startsWith("--")) element.style.setProperty(name, value);
   else if (name === "value" && element.type === "range") moveSlider(element, value);
-  else if (name === "checked" || name === "value")
+  else if (["checked", "indeterminate", "value"].includes(name))
     element[name] = value; // the user changes it, too
   else if (value == null || (value === false && !isAria)) element.removeAttribute(name);
   else {

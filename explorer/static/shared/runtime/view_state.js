@@ -95,7 +95,7 @@ export class LiveElements {
     this.follow(() => {
       const before = views,
         active = /** @type {HTMLElement} */ (document.activeElement),
-        focused = [...element.children].findIndex((child) => child.contains(active));
+        focused = [...element.childNodes].findIndex((child) => child.contains(active));
       views = new Map();
       items().forEach((item, i) => {
         const view = before.get(keyOf(item, i)) ?? { inner: new LiveElements() };
@@ -109,13 +109,13 @@ export class LiveElements {
         child.remove();
       }
       [...views.values()].forEach(({ child }, i) => {
-        if (element.children[i] !== child) element.insertBefore(child, element.children[i] ?? null);
+        if (element.childNodes[i] !== child) element.insertBefore(child, element.childNodes[i] ?? null);
       });
       if (focused >= 0 && document.activeElement !== active) {
         // its element was moved, or replaced by the one in its place
-        const again = element.children[focused],
-          next = active.isConnected ? active : (again?.querySelector("button, a, input") ?? again);
-        next?.focus({ preventScroll: true });
+        const again = /** @type {HTMLElement} */ (element.childNodes[focused]),
+          next = active.isConnected ? active : (again?.querySelector?.("button, a, input") ?? again);
+        /** @type {HTMLElement} */ (next)?.focus?.({ preventScroll: true });
       }
       for (const { inner } of views.values()) inner.update();
     });
