@@ -1,6 +1,14 @@
 /* Create HTML and SVG elements and change their text. */
 
-function fillElement(element, attributes, children) {
+/** Return the attributes and the children in the arguments of `node` that follow the tag. */
+export const splitParts = (parts) => (parts[0]?.constructor === Object ? [parts[0], parts.slice(1)] : [{}, parts]);
+
+function makeElement(namespace, tag, parts) {
+  const [name, ...classes] = tag.split("."),
+    [attributes, children] = splitParts(parts);
+  /** @type {any} */
+  const element = document.createElementNS(`http://www.w3.org/${namespace}`, name);
+  if (classes.length) element.setAttribute("class", classes.join(" "));
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element[name] = value;
     else if (value != null && value !== false) element.setAttribute(name, value);
@@ -9,14 +17,12 @@ function fillElement(element, attributes, children) {
   return element;
 }
 
-/** Create an HTML element; an attribute "on…" is the handler of an event. Strings among the children become text, never
-    markup. */
-export const node = (tag, attributes = {}, ...children) =>
-  fillElement(document.createElement(tag), attributes, children);
+/** Create an HTML element: a tag with its classes ("span.label.wide"), attributes, which may be left out, and children.
+    An attribute "on…" is the handler of an event. Strings among the children become text, never markup. */
+export const node = (tag, ...parts) => makeElement("1999/xhtml", tag, parts);
 
-/** Create an SVG element. */
-export const svgNode = (tag, attributes = {}, ...children) =>
-  fillElement(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+/** Create an SVG element in the same way. */
+export const svgNode = (tag, ...parts) => makeElement("2000/svg", tag, parts);
 
 /** Give an element one of base.css's colour variables, which the styles read as `var(--colour)`. */
 export function tint(element, colour) {

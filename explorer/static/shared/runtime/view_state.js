@@ -8,7 +8,7 @@
    The state is an object. A control that is bound to one of its fields changes it, draws, and sends the state to the page as
    event "set" when it is released. */
 
-import { icon, moveSlider, node as makeNode, svgNode } from "./dom.js";
+import { icon, moveSlider, node as makeNode, splitParts, svgNode } from "./dom.js";
 import { SyncedValue } from "./synced_value.js";
 
 /** Set an attribute. `false`, null and undefined remove it, but for "aria-…", where false is a value. */
@@ -24,6 +24,13 @@ function setAttribute(element, name, value) {
   }
 }
 
+/** A child of `LiveElements.node`, see `list`. */
+class ElementList {
+  constructor(items, make) {
+    Object.assign(this, { items, make });
+  }
+}
+
 /** Elements some of whose attributes, texts and children follow a state. */
 export class LiveElements {
   #updates = [];
@@ -35,10 +42,10 @@ export class LiveElements {
    * Create an HTML element, as `node` in dom.js does. An attribute "on…" is the handler of an event; any other function is
    * called at each update: it returns the value of the attribute, or as a child its text. A `list` is a child, too.
    */
-  node = (tag, attributes = {}, ...children) => this.#bind(makeNode(tag), attributes, children);
+  node = (tag, ...parts) => this.#bind(makeNode(tag), ...splitParts(parts));
 
   /** Create an SVG element in the same way. */
-  svg = (tag, attributes = {}, ...children) => this.#bind(svgNode(tag), attributes, children);
+  svg = (tag, ...parts) => this.#bind(svgNode(tag), ...splitParts(parts));
 
   /** Create a button; `symbol` is the name of its icon. */
   button = ({ symbol = "", ...more }, ...children) => {
@@ -85,7 +92,7 @@ export class LiveElements {
    * Return a child that stands for one element per item. They are made again when the items have become different; `make`
    * receives the item, its index and `LiveElements` of their own.
    */
-  list = (items, make) => ({ items, make });
+  list = (items, make) => new ElementList(items, make);
 
   #bind(element, attributes, children) {
     for (const child of children) {

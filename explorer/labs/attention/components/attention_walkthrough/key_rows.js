@@ -47,17 +47,17 @@ function rowNote({ walk, step }, i) {
 
 class KeyRow {
   constructor(token, key) {
-    const name = node("span", { class: "token" }, tokenLabel(token));
-    this.ghost = node("i", { class: "ghost" });
-    this.bar = node("i", { class: "bar" });
+    const name = node("span.token", tokenLabel(token));
+    this.ghost = node("i.ghost");
+    this.bar = node("i.bar");
     this.value = document.createTextNode("");
     this.root = node(
-      "button",
-      { type: "button", class: "row", tabindex: -1, "aria-pressed": "false" },
-      node("span", { class: "place" }, String(key + 1)),
+      "button.row",
+      { type: "button", tabindex: -1, "aria-pressed": "false" },
+      node("span.place", String(key + 1)),
       name,
-      node("span", { class: "track" }, this.ghost, this.bar),
-      node("span", { class: "value" }, this.value),
+      node("span.track", this.ghost, this.bar),
+      node("span.value", this.value),
     );
   }
 }
@@ -65,13 +65,13 @@ class KeyRow {
 /** `does` = { keep(key), point(key or null) }. */
 export class KeyList {
   rows = [];
-  best = node("div", { class: "best" });
-  strips = node("canvas", { class: "strips", "aria-hidden": "true" });
-  list = node("div", { class: "rows", role: "group" });
-  scroller = node("div", { class: "scroller" }, this.strips, this.list);
-  foot = node("div", { class: "foot" });
-  sum = node("canvas", { class: "foot-strip", role: "img" });
-  root = node("div", { class: "keys" }, this.best, this.scroller, this.foot);
+  best = node("div.best");
+  strips = node("canvas.strips", { "aria-hidden": "true" });
+  list = node("div.rows", { role: "group" });
+  scroller = node("div.scroller", this.strips, this.list);
+  foot = node("div.foot");
+  sum = node("canvas.foot-strip", { role: "img" });
+  root = node("div.keys", this.best, this.scroller, this.foot);
 
   constructor(does) {
     this.does = does;
@@ -136,19 +136,19 @@ export class KeyList {
     const { tokens, unit } = given,
       values = step >= math.SOFTMAX ? walk.weights : step >= math.SCALE ? walk.scaled : walk.raw,
       digits = step >= math.SOFTMAX ? formatWeight : formatNumber;
-    const showHint = (text) => this.best.replaceChildren(node("span", { class: "label hint" }, text));
+    const showHint = (text) => this.best.replaceChildren(node("span.label.hint", text));
     if (step === math.QUERY) return showHint(walk.count === 1 ? "" : `Click a ${unit} to make it the query.`);
     if (walk.count === 1 || (step >= math.MASK && !walk.seen.length)) return showHint("");
     if (step < math.SCORES) return showHint(`Point at a ${unit}; press it to stay there.`);
     if (step >= math.SOFTMAX && walk.uniform) return showHint("All alike.");
     this.best.replaceChildren(
-      node("span", { class: "label" }, "Strongest"),
+      node("span.label", "Strongest"),
       ...math.strongestKeys(walk, step, NAMED).map((i) => {
         const row = node(
-          "button",
-          { type: "button", class: "strong" },
-          node("span", { class: "code" }, shortenToWidth(tokenLabel(tokens[i]), 110, 15)),
-          node("span", {}, digits(values[i])),
+          "button.strong",
+          { type: "button" },
+          node("span.code", shortenToWidth(tokenLabel(tokens[i]), 110, 15)),
+          node("span", digits(values[i])),
         );
         row.ariaLabel = `${quoteToken(tokens[i])}, ${unit} ${i + 1}: ${digits(values[i])}`;
         row.onclick = () => {
@@ -165,20 +165,17 @@ export class KeyList {
   /** Draw the scale and the sum below the list. */
   #drawFoot(scene, axis, zero) {
     const { walk, step, scale, look, size } = scene,
-      makeLabel = (text) => node("span", { class: "foot-label" }, text);
+      makeLabel = (text) => node("span.foot-label", text);
     if (step < math.SCORES) {
       const digits = math.digitsOf(scale.asking),
-        [low, high] = [-scale.asking, scale.asking].map((value) => node("span", {}, formatNumber(value, digits)));
-      return this.foot.replaceChildren(node("div", { class: "legend" }, low, node("i", { class: "ramp" }), high));
+        [low, high] = [-scale.asking, scale.asking].map((value) => node("span", formatNumber(value, digits)));
+      return this.foot.replaceChildren(node("div.legend", low, node("i.ramp"), high));
     }
     if (step >= math.MASK && !walk.seen.length) return this.foot.replaceChildren();
     if (step === math.VALUES) {
       paintShapes(this.sum, vectorTiles(scene, true), look, size.track, SUM);
       this.sum.ariaLabel = `The sum: ${Array.from(walk.mixed, (value) => formatNumber(value)).join(", ")}`;
-      return this.foot.replaceChildren(
-        makeLabel(walk.off ? "zeros" : "sum"),
-        node("span", { class: "foot-track" }, this.sum),
-      );
+      return this.foot.replaceChildren(makeLabel(walk.off ? "zeros" : "sum"), node("span.foot-track", this.sum));
     }
     const makeTick = (text, from) => {
       const tick = node("span", { class: `tick ${from < 0.06 ? "start" : from > 0.94 ? "end" : ""}` }, text);
@@ -197,8 +194,8 @@ export class KeyList {
         : "";
     this.foot.replaceChildren(
       makeLabel(total && "sum"),
-      node("span", { class: "foot-track" }, ...ticks),
-      node("b", { class: "foot-value" }, total),
+      node("span.foot-track", ...ticks),
+      node("b.foot-value", total),
     );
   }
 

@@ -55,12 +55,12 @@ function setText(place, text) {
 function formulaNodes(parts) {
   return parts.map((part) => {
     if (typeof part === "string") return part;
-    if (part.v) return node("i", {}, part.v);
-    if (part.sub) return node("sub", {}, ...formulaNodes(part.sub));
-    if (part.sup) return node("sup", {}, ...formulaNodes(part.sup));
-    if (part.root) return node("span", { class: "root" }, "√", node("span", {}, ...formulaNodes(part.root)));
-    if (part.result) return node("b", {}, ...formulaNodes(part.result));
-    return node("span", { class: "over" }, ...part.over.map((line) => node("span", {}, ...formulaNodes(line))));
+    if (part.v) return node("i", part.v);
+    if (part.sub) return node("sub", ...formulaNodes(part.sub));
+    if (part.sup) return node("sup", ...formulaNodes(part.sup));
+    if (part.root) return node("span.root", "√", node("span", ...formulaNodes(part.root)));
+    if (part.result) return node("b", ...formulaNodes(part.result));
+    return node("span.over", ...part.over.map((line) => node("span", ...formulaNodes(line))));
   });
 }
 
@@ -80,14 +80,14 @@ class Formula {
 const PRESENTATION = { slides: [".askers, .rail, .formula, .note", ".lens", ".keys"] };
 
 export default defineComponent((place, /** @type {SendEvent<WalkthroughEvents>} */ send) => {
-  const chips = node("div", { class: "chips", role: "group", "aria-label": "Query token" });
-  const askers = node("div", { class: "askers" }, node("span", { class: "label" }, "Query token"), chips);
+  const chips = node("div.chips", { role: "group", "aria-label": "Query token" });
+  const askers = node("div.askers", node("span.label", "Query token"), chips);
   const steps = math.STEPS.map((name, i) => {
     return node(
-      "button",
-      { type: "button", class: "step", onclick: () => goToStep(i) },
-      node("span", { class: "number" }, String(i + 1)),
-      node("span", { class: "name" }, name),
+      "button.step",
+      { type: "button", onclick: () => goToStep(i) },
+      node("span.number", String(i + 1)),
+      node("span.name", name),
     );
   });
   const [back, next] = [
@@ -95,37 +95,36 @@ export default defineComponent((place, /** @type {SendEvent<WalkthroughEvents>} 
     { label: "Next", name: "arrow_forward", by: 1 },
   ].map(({ label, name, by }) => {
     return node(
-      "button",
-      { type: "button", class: "lineage-button", onclick: () => goToStep(currentStep() + by) },
+      "button.lineage-button",
+      { type: "button", onclick: () => goToStep(currentStep() + by) },
       ...(by < 0 ? [icon(name), label] : [label, icon(name)]),
     );
   });
   const rail = node(
-    "div",
-    { class: "rail" },
-    node("div", { class: "steps", role: "group", "aria-label": "The seven steps" }, ...steps),
-    node("div", { class: "turns" }, back, next),
+    "div.rail",
+    node("div.steps", { role: "group", "aria-label": "The seven steps" }, ...steps),
+    node("div.turns", back, next),
   );
-  const heading = node("h3", { class: "finding", "aria-live": "polite" }),
-    note = node("p", { class: "note" });
+  const heading = node("h3.finding", { "aria-live": "polite" }),
+    note = node("p.note");
   const rule = new Formula("rule"),
     sum = new Formula("sum");
-  const title = node("h4", { class: "title" }),
-    canvas = node("canvas", { class: "picture", role: "img" }),
-    words = node("p", { class: "reading" });
-  const lens = node("div", { class: "lens" }, title, node("div", { class: "frame" }, canvas), words);
+  const title = node("h4.title"),
+    canvas = node("canvas.picture", { role: "img" }),
+    words = node("p.reading");
+  const lens = node("div.lens", title, node("div.frame", canvas), words);
   const keys = new KeyList({
     keep: (at) => walk && keepKey(at),
     point: (at) => walk && currentStep() !== math.QUERY && hoverKey(at),
   });
-  const trouble = node("p", { class: "trouble", role: "status" });
+  const trouble = node("p.trouble", { role: "status" });
   place.replaceChildren(
     askers,
     rail,
     heading,
-    node("div", { class: "formula" }, rule.root, sum.root),
+    node("div.formula", rule.root, sum.root),
     note,
-    node("div", { class: "stage" }, lens, keys.root),
+    node("div.stage", lens, keys.root),
     trouble,
   );
 
@@ -200,7 +199,7 @@ export default defineComponent((place, /** @type {SendEvent<WalkthroughEvents>} 
     built = state;
     drawnState = "";
     buttons = tokens.map((token, i) => {
-      const chip = node("button", { type: "button", class: "chip", tabindex: -1 }, tokenLabel(token));
+      const chip = node("button.chip", { type: "button", tabindex: -1 }, tokenLabel(token));
       chip.ariaLabel = `${quoteToken(token)}, ${unit} ${i + 1}, asks`;
       return chip;
     });
