@@ -146,7 +146,16 @@ const STYLES = [
   "text-anchor",
   "dominant-baseline",
   "letter-spacing",
+  "image-rendering",
 ];
+const COLOUR = /color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)/g;
+
+/** Mixed colours are computed as color(srgb ...), which most programs for SVG do not know. */
+export const plainColours = (style) =>
+  style.replace(COLOUR, (_, red, green, blue, alpha = "1") => {
+    const channels = [red, green, blue].map((share) => Math.round(255 * Number(share))).join(", ");
+    return Number(alpha) === 1 ? `rgb(${channels})` : `rgba(${channels}, ${Number(alpha)})`;
+  });
 
 export function svgOf(svg) {
   const copy = svg.cloneNode(true),
@@ -156,7 +165,8 @@ export function svgOf(svg) {
   from.forEach((node, i) => {
     const style = getComputedStyle(node);
     to[i].removeAttribute("class");
-    to[i].setAttribute("style", STYLES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+    const texts = STYLES.map((name) => `${name}:${plainColours(style.getPropertyValue(name))}`);
+    to[i].setAttribute("style", texts.join(";"));
   });
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", width);

@@ -2,7 +2,7 @@
    backgrounds, borders, rings and outlines, the numbers of editable matrices. What scrolls is laid out in full. Controls
    are left out, and icons but those of SIGNS. */
 import { svgNode } from "./dom.js";
-import { svgOf } from "./export_menu.js";
+import { plainColours, svgOf } from "./export_menu.js";
 import { SvgContext } from "./svg_context.js";
 import { resolveColours } from "./svg_file.js";
 import { FONT, textWidth } from "./text_metrics.js";
@@ -13,14 +13,6 @@ const SKIPPED =
   ".lineage-save, .lineage-button .lineage-icon, .frame-probe, input:not(.matrix input), textarea, option";
 const SIGNS = { check: "✓", close: "✗", casino: "⚄" };
 const isVisible = (colour) => colour !== "transparent" && !/[,/] 0\)$/.test(colour);
-const COLOUR = /color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)/g;
-
-/** Mixed colours are computed as color(srgb ...), which most programs for SVG do not know. */
-const plainColours = (style) =>
-  style.replace(COLOUR, (_, red, green, blue, alpha = "1") => {
-    const channels = [red, green, blue].map((share) => Math.round(255 * Number(share))).join(", ");
-    return Number(alpha) === 1 ? `rgb(${channels})` : `rgba(${channels}, ${Number(alpha)})`;
-  });
 
 /**
  * @param {HTMLElement} root
