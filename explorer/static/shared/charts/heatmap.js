@@ -50,10 +50,10 @@ function imageBufferFor(width, height) {
 }
 
 /**
- * Draw a grid into the whole of `canvas`; `gap` px are left between cells. Where one pixel holds several cells it shows
+ * Draw a grid into the whole of `canvas`; `gap` px are left between cells, `gapBelow` px below each. Where one pixel holds several cells it shows
  * the strongest of them, so that a thin diagonal does not fade with the length of the text.
  */
-export function paintCells(canvas, grid, shades, gap = 0) {
+export function paintCells(canvas, grid, shades, gap = 0, gapBelow = gap) {
   const { width, height } = canvas;
   const { image, line } = imageBufferFor(width, height),
     pixels = new Uint32Array(image.data.buffer);
@@ -74,7 +74,7 @@ export function paintCells(canvas, grid, shades, gap = 0) {
       for (let x = left; x < right; x++) if (shade > line[x]) line[x] = shade;
     }
     const start = top * width,
-      bottom = Math.max(top + 1, down[row + 1] - gap);
+      bottom = Math.max(top + 1, down[row + 1] - gapBelow);
     for (let x = 0; x < width; x++) if (line[x] >= 0) pixels[start + x] = shades[line[x]];
     for (let y = top + 1; y < bottom; y++) pixels.copyWithin(y * width, start, start + width);
   }

@@ -116,8 +116,16 @@ const STYLES = [
   ...["fill", "fill-opacity", "opacity", "visibility", "display", "paint-order", "text-anchor", "dominant-baseline"],
   ...["width", "opacity", "dasharray", "linecap", "linejoin"].map((part) => `stroke-${part}`),
   ...["family", "size", "weight", "style", "variant-numeric"].map((part) => `font-${part}`),
-  ...["stroke", "letter-spacing"],
+  ...["stroke", "letter-spacing", "image-rendering"],
 ];
+const COLOUR = /color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)/g;
+
+/** Mixed colours are computed as color(srgb ...), which most programs for SVG do not know. */
+export const plainColours = (style) =>
+  style.replace(COLOUR, (_, red, green, blue, alpha = "1") => {
+    const channels = [red, green, blue].map((share) => Math.round(255 * Number(share))).join(", ");
+    return Number(alpha) === 1 ? `rgb(${channels})` : `rgba(${channels}, ${Number(alpha)})`;
+  });
 
 export function svgOf(svg) {
   const copy = svg.cloneNode(true),
@@ -126,7 +134,10 @@ export function svgOf(svg) {
   [svg, ...svg.querySelectorAll("*")].forEach((each, i) => {
     const style = getComputedStyle(each);
     copies[i].removeAttribute("class");
-    copies[i].setAttribute("style", STYLES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+    copies[i].setAttribute(
+      "style",
+      STYLES.map((name) => `${name}:${plainColours(style.getPropertyValue(name))}`).join(";"),
+    );
   });
   const viewBox = copy.getAttribute("viewBox") ?? `0 0 ${width} ${height}`,
     [x, y, wide, high] = viewBox.split(/[\s,]+/);

@@ -2,8 +2,7 @@
    backgrounds, borders, rings and outlines, the numbers of editable matrices. What scrolls is laid out in full. Controls
    are left out, and icons but those of SIGNS. */
 import { svgNode } from "./dom.js";
-import { svgOf } from "./export_menu.js";
-import { SvgContext } from "./svg_context.js";
+import { plainColours, svgOf } from "./export_menu.js";
 import { resolveColours } from "./svg_file.js";
 import { FONT, textWidth } from "./text_metrics.js";
 import { mixColours } from "../charts/value_scale.js";
@@ -13,22 +12,13 @@ const SKIPPED =
   ".lineage-save, .lineage-button .lineage-icon, .frame-probe, input:not(.matrix input), textarea, option";
 const SIGNS = { check: "✓", close: "✗", casino: "⚄" };
 const isVisible = (colour) => colour !== "transparent" && !/[,/] 0\)$/.test(colour);
-const COLOUR = /color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)/g;
-
-/** Mixed colours are computed as color(srgb ...), which most programs for SVG do not know. */
-const plainColours = (style) =>
-  style.replace(COLOUR, (_, red, green, blue, alpha = "1") => {
-    const channels = [red, green, blue].map((share) => Math.round(255 * Number(share))).join(", ");
-    return Number(alpha) === 1 ? `rgb(${channels})` : `rgba(${channels}, ${Number(alpha)})`;
-  });
 
 /**
  * @param {HTMLElement} root
  * @param {object} [more]
  * @param {string} [more.title] a heading above the picture
  * @param {string} [more.skip] selector of elements that are left out
- * @param {Map<Element, SVGElement | ((context: SvgContext) => void)>} [more.drawings] an SVG element that is saved in place
- *    of an element, or what draws a canvas; without it the canvas is saved as pixels
+ * @param {Map<Element, SVGElement>} [more.drawings] what is saved in place of an element
  */
 export function screenSvg(root, { title = "", skip = "", drawings = new Map() } = {}) {
   const unfolded = unfold(root),
@@ -90,7 +80,7 @@ function copyElement(element, copier) {
   if (element.matches(copier.skipped) || style.display === "none" || Number(style.opacity) === 0) return [];
   if (element.checkVisibility && !element.checkVisibility({ visibilityProperty: true })) return [];
   if (element.matches(".lineage-icon")) return copySign(element, style, copier);
-  if (drawing instanceof SVGElement) return [placeDrawing(drawing, element, copier)];
+  if (drawing) return [placeDrawing(drawing, element, copier)];
   if (element instanceof SVGElement) {
     const copy = new DOMParser().parseFromString(svgOf(element), "image/svg+xml").documentElement;
     copy.firstElementChild.remove(); // its background
@@ -116,21 +106,14 @@ function placeDrawing(svg, element, { place }) {
   return svg;
 }
 
-function copyBox(element, style, { place, drawings }) {
+function copyBox(element, style, { place }) {
   const wrapped = style.display === "inline" ? [...element.getClientRects()] : [element.getBoundingClientRect()],
     shapes = wrapped.filter(({ width, height }) => width && height).flatMap((box) => copyBackground(box, style, place)),
     screenBox = element.getBoundingClientRect();
   if (element instanceof HTMLInputElement && element.value) shapes.push(textIn(place(screenBox), style, element.value)); // the number of a cell that can be edited
-  if (element instanceof HTMLCanvasElement && screenBox.width && screenBox.height) {
-    const box = place(screenBox),
-      draw = drawings.get(element),
-      look = { preserveAspectRatio: "none", style: "image-rendering:pixelated" };
-    if (draw) {
-      const context = new SvgContext(box.x, box.y);
-      draw(context);
-      shapes.push(context.root);
-    } else if (element.width && element.height)
-      shapes.push(svgNode("image", { ...box, href: element.toDataURL(), ...look }));
+  if (element instanceof HTMLCanvasElement && element.width && element.height && screenBox.width && screenBox.height) {
+    const look = { preserveAspectRatio: "none", style: "image-rendering:pixelated" };
+    shapes.push(svgNode("image", { ...place(screenBox), href: element.toDataURL(), ...look }));
   }
   if (style.outlineStyle !== "none" && !element.matches(":focus-visible"))
     for (const box of wrapped)

@@ -38,7 +38,7 @@ export function formatThreeDigits(value) {
     : formatNumber(value, value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3);
 }
 
-const largestMagnitude = (values) =>
+export const largestMagnitude = (values) =>
   values.reduce((most, value) => (Math.abs(value) > most ? Math.abs(value) : most), 0);
 const minAndMax = (values) => [Math.min(...values), Math.max(...values)];
 

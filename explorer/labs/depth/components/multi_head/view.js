@@ -67,11 +67,10 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
       (cut) => headCounts().indexOf(cut),
       (i) => headCounts()[i],
     ),
-    sizes = node("output", {}, () => `${view.value.cut} × ${data.width / view.value.cut} numbers`);
+    sizes = node("output", () => `${view.value.cut} × ${data.width / view.value.cut} numbers`);
   const controls = node(
-    "div",
-    { class: "controls" },
-    node("label", { class: "cut" }, node("span", {}, "Heads"), node("span", {}, slider, sizes)),
+    "div.controls",
+    node("label.cut", node("span", "Heads"), node("span", slider, sizes)),
     view.choice("view", "Colour", VIEWS),
   );
   const describeStage = () => {
@@ -87,17 +86,17 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
   });
   place.replaceChildren(
     controls,
-    node("p", { class: "finding", role: "status" }, () => data.cuts[view.value.cut].finding),
+    node("p.finding", { role: "status" }, () => data.cuts[view.value.cut].finding),
     stage,
-    node("p", { class: "words", role: "status" }, describePair),
+    node("p.words", { role: "status" }, describePair),
     node(
-      "div",
-      { class: "legend", "aria-hidden": "true" },
-      node("span", {}, () => (isShares() ? "0" : "1/8 of uniform")),
+      "div.legend",
+      { "aria-hidden": "true" },
+      node("span", () => (isShares() ? "0" : "1/8 of uniform")),
       node("i", { class: () => (isShares() ? "ramp amount" : "ramp sign") }),
-      node("span", {}, () => (isShares() ? "1" : "8 times uniform")),
+      node("span", () => (isShares() ? "1" : "8 times uniform")),
     ),
-    node("p", { class: "about" }, () => data.cuts[view.value.cut].words),
+    node("p.about", () => data.cuts[view.value.cut].words),
   );
   const theme = new Theme(place, () => paintTiles());
   controls.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
@@ -130,8 +129,8 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
     const { cut } = view.value;
     tiles = Array.from({ length: cut }, (_, head) => {
       const map = new HeatMap(),
-        letters = node("div", { class: "letters", "aria-hidden": "true" }),
-        value = node("span", { class: "value" });
+        letters = node("div.letters", { "aria-hidden": "true" }),
+        value = node("span.value");
       map.followsTouch = true;
       map.canvas.after(letters);
       map.onpoint = (cell) => {
@@ -144,7 +143,7 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
         at = cell;
         showPointedPair();
       };
-      const root = node("figure", {}, node("figcaption", {}, node("b", {}, `head ${head + 1}`), value), map.root);
+      const root = node("figure", node("figcaption", node("b", `head ${head + 1}`), value), map.root);
       return { map, letters, value, root };
     });
     stage.replaceChildren(...tiles.map(({ root }) => root));

@@ -10,8 +10,7 @@ import { node, tint } from "../../../../static/shared/runtime/dom.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { formatCount, formatNumber, formatWeight } from "../../../../static/shared/runtime/format.js";
 
-const legendKey = (kind, ...words) =>
-  node("span", { class: "key" }, node("i", { class: kind, "aria-hidden": "true" }), ...words);
+const legendKey = (kind, ...words) => node("span.key", node("i", { class: kind, "aria-hidden": "true" }), ...words);
 
 function setData(place, text) {
   if (place.data !== text) place.data = text;
@@ -29,15 +28,14 @@ class Row {
   constructor() {
     this.word = document.createTextNode("");
     this.number = document.createTextNode("");
-    this.label = node("span", { class: "label", dir: "auto" }, this.word);
-    this.learned = node("i", { class: "learned" });
-    this.now = node("i", { class: "now" });
+    this.label = node("span.label", { dir: "auto" }, this.word);
+    this.learned = node("i.learned");
+    this.now = node("i.now");
     this.root = node(
-      "li",
-      { class: "row" },
-      node("span", { class: "place" }, this.label),
-      node("span", { class: "track" }, this.learned, this.now),
-      node("span", { class: "value" }, this.number),
+      "li.row",
+      node("span.place", this.label),
+      node("span.track", this.learned, this.now),
+      node("span.value", this.number),
     );
     this.state = "";
   }
@@ -56,56 +54,41 @@ class Row {
 export class Distribution {
   rows = Array.from({ length: MOST }, () => new Row());
   beyond = new Row(); // what the sampling noise selects, where it is none of the likeliest
-  context = node("q", { class: "context", dir: "auto" });
+  context = node("q.context", { dir: "auto" });
   time = document.createTextNode("");
   rest = document.createTextNode("");
   restValue = document.createTextNode("");
   entropy = document.createTextNode("");
   perplexity = document.createTextNode("");
-  note = node("p", { class: "note" });
-  dot = node("i", { class: "dot", "aria-hidden": "true" });
+  note = node("p.note");
+  dot = node("i.dot", { "aria-hidden": "true" });
   whose = document.createTextNode("");
   after = document.createTextNode("");
-  first = node("span", { class: "line" }, this.dot, this.whose);
-  second = node("span", { class: "line" });
+  first = node("span.line", this.dot, this.whose);
+  second = node("span.line");
 
   constructor() {
-    const makeNumber = (value, words) =>
-      node(
-        "div",
-        { class: "number" },
-        node("span", { class: "figure" }, value),
-        node("span", { class: "words" }, words),
-      );
-    this.title = node("h3", { class: "title" }, this.first, this.second);
+    const makeNumber = (value, words) => node("div.number", node("span.figure", value), node("span.words", words));
+    this.title = node("h3.title", this.first, this.second);
     this.cutKey = legendKey("now hatched", "cut");
     this.root = node(
-      "section",
-      { class: "distribution" },
+      "section.distribution",
       this.title,
       node(
-        "p",
-        { class: "keys" },
-        legendKey("now", "at ", node("span", { class: "figures" }, this.time)),
+        "p.keys",
+        legendKey("now", "at ", node("span.figures", this.time)),
         legendKey("learned", "at temperature 1"),
         legendKey("die", "chosen"),
         this.cutKey,
       ),
       node(
-        "ol",
-        { class: "rows" },
+        "ol.rows",
         ...this.rows.map(({ root }) => root),
-        node(
-          "li",
-          { class: "row rest" },
-          node("span", {}, this.rest),
-          node("span", { class: "value" }, this.restValue),
-        ),
+        node("li.row.rest", node("span", this.rest), node("span.value", this.restValue)),
         this.beyond.root,
       ),
       node(
-        "div",
-        { class: "numbers" },
+        "div.numbers",
         makeNumber(this.entropy, "bits, entropy of the choice"),
         makeNumber(this.perplexity, "perplexity of the choice"),
       ),

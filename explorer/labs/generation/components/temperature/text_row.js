@@ -39,20 +39,20 @@ export const colourLevel = (surprisal, full) => Math.round(LEVELS * Math.min(1, 
 let rowCount = 0; // so that every token in the document has an id of its own
 
 export class TextRow {
-  name = node("span", { class: "name" });
-  note = node("p", { class: "note" });
-  prompt = node("span", { class: "prompt" });
+  name = node("span.name");
+  note = node("p.note");
+  prompt = node("span.prompt");
   body = node("span");
   box = node(
-    "div",
-    { class: "text", tabindex: 0, role: "listbox", dir: "auto", "aria-orientation": "horizontal" },
+    "div.text",
+    { tabindex: 0, role: "listbox", dir: "auto", "aria-orientation": "horizontal" },
     this.prompt,
     this.body,
   );
   values = Array.from({ length: 3 }, () => document.createTextNode(""));
-  surpriseWords = node("span", { class: "words" });
+  surpriseWords = node("span.words");
   surprised = document.createTextNode("");
-  quoted = node("b", { class: "code", dir: "auto" });
+  quoted = node("b.code", { dir: "auto" });
   after = document.createTextNode("");
   cursor = -1; // the token selected with the arrow keys
   spans = [];
@@ -62,24 +62,21 @@ export class TextRow {
   /** `hover(at)`: the pointer or the keys are on a token, -1: on none; `keep(at)`: it was pressed. */
   constructor({ hover, keep }) {
     const [surprise, varied, repeated] = this.values;
-    const makeNumber = (value, words) =>
-      node("div", { class: "number" }, node("span", { class: "figure" }, value), words);
-    this.head = node("div", { class: "head" }, node("i", { class: "dot", "aria-hidden": "true" }), this.name);
+    const makeNumber = (value, words) => node("div.number", node("span.figure", value), words);
+    this.head = node("div.head", node("i.dot", { "aria-hidden": "true" }), this.name);
     this.numbers = node(
-      "div",
-      { class: "numbers" },
+      "div.numbers",
       makeNumber(surprise, this.surpriseWords),
-      makeNumber(varied, node("span", { class: "words" }, "distinct runs of 4")),
-      makeNumber(repeated, node("span", { class: "words" }, "repeated runs of 8")),
+      makeNumber(varied, node("span.words", "distinct runs of 4")),
+      makeNumber(repeated, node("span.words", "repeated runs of 8")),
     );
     this.root = node(
-      "article",
-      { class: "card" },
+      "article.card",
       this.head,
       this.note,
       this.box,
       this.numbers,
-      node("p", { class: "surprised" }, this.surprised, this.quoted, this.after),
+      node("p.surprised", this.surprised, this.quoted, this.after),
     );
     this.prefix = `lineage-temperature-${++rowCount}`;
     const tokenOfEvent = (event) => event.target.at ?? -1;

@@ -67,35 +67,28 @@ const PRESENTATION = { slides: [".controls, .finding, .written", ".controls, .di
 const nameOf = ({ title }) => (/^[a-z0-9]/.test(title) ? title : `the ${title}`);
 
 export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} */ send) => {
-  const slider = node("input", { type: "range", class: "slider", min: 0, max: 2, step: 0.01 });
-  const size = node("output", { class: "size", "aria-hidden": "true" });
-  const marks = node("div", { class: "marks" });
-  const label = node("label", { class: "label" }, node("span", {}, "Temperature"), slider);
-  const controls = node("div", { class: "controls" }, label, size, marks);
-  const heading = node("h3", { class: "finding" });
+  const slider = node("input.slider", { type: "range", min: 0, max: 2, step: 0.01 });
+  const size = node("output.size", { "aria-hidden": "true" });
+  const marks = node("div.marks");
+  const label = node("label.label", node("span", "Temperature"), slider);
+  const controls = node("div.controls", label, size, marks);
+  const heading = node("h3.finding");
   const distribution = new Distribution();
   const legendEnd = node("span");
-  const when = node("span", { class: "when" }),
-    change = node("span", { class: "change" });
-  const scale = node(
-    "span",
-    { class: "key" },
-    "surprisal: 0",
-    node("i", { class: "ramp", "aria-hidden": "true" }),
-    legendEnd,
-  );
-  const legend = node("p", { class: "keys" }, scale, when, change);
-  const cards = node("div", { class: "cards" });
-  const trouble = node("p", { class: "trouble", role: "status" });
+  const when = node("span.when"),
+    change = node("span.change");
+  const scale = node("span.key", "surprisal: 0", node("i.ramp", { "aria-hidden": "true" }), legendEnd);
+  const legend = node("p.keys", scale, when, change);
+  const cards = node("div.cards");
+  const trouble = node("p.trouble", { role: "status" });
   const textPanel = node(
-    "section",
-    { class: "written" },
-    node("h3", { class: "title" }, "The text, with the same random numbers"),
+    "section.written",
+    node("h3.title", "The text, with the same random numbers"),
     legend,
     cards,
     trouble,
   );
-  place.replaceChildren(controls, heading, node("div", { class: "panels" }, distribution.root, textPanel));
+  place.replaceChildren(controls, heading, node("div.panels", distribution.root, textPanel));
 
   const listening = new AbortController();
   const temperature = new SyncedValue(),
@@ -354,14 +347,14 @@ export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} 
           ...newData.marks.map(([value, position]) => {
             const name = `Temperature ${value}${position && `, ${position}`}`,
               end = { 0: "at-start", 2: "at-end" }[value],
-              words = position ? node("span", {}, position) : null;
+              words = position ? node("span", position) : null;
             const onclick = () => {
               holdSlider();
               setTemperature(value);
               releaseSlider();
             };
             const attributes = { class: end, "aria-label": name, style: `--at: ${value / 2}`, onclick };
-            return node("button", { type: "button", ...attributes }, node("b", {}, String(value)), " ", words);
+            return node("button", { type: "button", ...attributes }, node("b", String(value)), " ", words);
           }),
         );
       }

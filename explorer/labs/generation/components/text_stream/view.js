@@ -35,17 +35,16 @@ const setTextIfChanged = (place, text) => {
 
 /** One model. Its nodes are reused, so that scroll position and selection survive updates. */
 class Panel {
-  name = node("b", { class: "name" });
-  status = node("p", { class: "status" });
+  name = node("b.name");
+  status = node("p.status");
   text = new TokenText("");
-  trouble = node("p", { class: "trouble", hidden: "" });
-  note = node("p", { class: "note" });
+  trouble = node("p.trouble", { hidden: "" });
+  note = node("p.note");
   root = node(
-    "section",
-    { class: "panel" },
-    node("div", { class: "head" }, node("span", { class: "dot" }), this.name),
+    "section.panel",
+    node("div.head", node("span.dot"), this.name),
     this.status,
-    node("div", { class: "sheet" }, this.text.root, this.trouble),
+    node("div.sheet", this.text.root, this.trouble),
     this.note,
   );
   follows = true;
@@ -127,14 +126,14 @@ class Panel {
 }
 
 export default defineComponent((place) => {
-  const label = node("span", {});
-  const button = node("button", { type: "button", class: "lineage-button press" }, icon("edit"), label);
-  const about = node("span", { class: "about" });
-  const key = node("span", { class: "keys" });
-  const list = node("div", { class: "panels" });
-  const caption = node("p", { class: "lineage-caption" });
-  const announcement = node("span", { class: "news", role: "status" });
-  place.replaceChildren(node("div", { class: "controls" }, button, about, key), list, caption, announcement);
+  const label = node("span");
+  const button = node("button.lineage-button.press", { type: "button" }, icon("edit"), label);
+  const about = node("span.about");
+  const key = node("span.keys");
+  const list = node("div.panels");
+  const caption = node("p.lineage-caption");
+  const announcement = node("span.news", { role: "status" });
+  place.replaceChildren(node("div.controls", button, about, key), list, caption, announcement);
 
   const panels = new Map();
   const writers = new stream.StreamQueue({

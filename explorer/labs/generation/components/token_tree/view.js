@@ -42,19 +42,19 @@ const branchPath = (from, to, wide) => `M0 ${from} C${wide / 2} ${from} ${wide /
 
 /** One candidate. Its nodes are reused so that focus and pressed buttons are kept. */
 class Candidate {
-  piece = node("span", { class: "piece", dir: "auto" });
+  piece = node("span.piece", { dir: "auto" });
   sampled = icon("casino");
-  p = node("span", { class: "p" });
-  learned = node("i", { class: "learned" });
-  now = node("i", { class: "now" });
+  p = node("span.p");
+  learned = node("i.learned");
+  now = node("i.now");
   root = node(
-    "button",
-    { type: "button", class: "candidate", tabindex: -1 },
+    "button.candidate",
+    { type: "button", tabindex: -1 },
     this.piece,
     this.sampled,
     " ",
     this.p,
-    node("span", { class: "bar" }, this.learned, this.now),
+    node("span.bar", this.learned, this.now),
   );
 
   show(row, temperature) {
@@ -85,11 +85,11 @@ class Candidate {
 
 class Column {
   candidates = [];
-  head = node("div", { class: "step" });
-  list = node("div", { class: "candidates", role: "group" });
-  others = node("div", { class: "others" });
-  branches = svgNode("svg", { class: "branches", width: GAP, height: ROW * (math.SHOWN + 1), "aria-hidden": "true" });
-  root = node("div", { class: "column" }, this.branches, node("div", {}, this.head, this.list, this.others));
+  head = node("div.step");
+  list = node("div.candidates", { role: "group" });
+  others = node("div.others");
+  branches = svgNode("svg.branches", { width: GAP, height: ROW * (math.SHOWN + 1), "aria-hidden": "true" });
+  root = node("div.column", this.branches, node("div", this.head, this.list, this.others));
 
   /** `from`: the row that was taken in the column before; null: there is none. */
   show(step, at, from, { temperature, unit }) {
@@ -133,33 +133,32 @@ class Column {
 const PRESENTATION = { slides: [".finding, .token-text, .controls, .about", ".columns"] };
 
 export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */ send) => {
-  const name = node("span", { class: "name" });
-  const key = node("span", { class: "keys" });
-  const finding = node("h3", { class: "finding" });
+  const name = node("span.name");
+  const key = node("span.keys");
+  const finding = node("h3.finding");
   const text = new TokenText("The text so far");
-  const about = node("p", { class: "about" });
+  const about = node("p.about");
   const next = iconButton("casino", "", () => requestAction(["next", 1]));
   const more = iconButton("fast_forward", "", () => requestAction(["next", 10]));
   const backButton = iconButton("undo", "Back", () => requestAction(["back", 1]));
   const fromPrompt = iconButton("first_page", "From the prompt", () => requestAction(["back", data.steps.length]));
-  const meter = node("output", { class: "meter" });
+  const meter = node("output.meter");
   const controls = node(
-    "div",
-    { class: "controls", role: "group", "aria-label": "Steps" },
+    "div.controls",
+    { role: "group", "aria-label": "Steps" },
     next,
     more,
     backButton,
     fromPrompt,
     meter,
   );
-  const tree = node("div", {
-    class: "columns",
+  const tree = node("div.columns", {
     role: "group",
     "aria-label": "The tree of candidates: arrows move, Enter takes, Backspace goes back",
   });
-  const caption = node("p", { class: "lineage-caption" });
+  const caption = node("p.lineage-caption");
   place.replaceChildren(
-    node("div", { class: "head" }, node("span", { class: "dot" }), name, key),
+    node("div.head", node("span.dot"), name, key),
     finding,
     text.root,
     about,

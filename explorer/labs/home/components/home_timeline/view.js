@@ -56,7 +56,7 @@ function drawBars({ rows }, width) {
           : svgLabel(shortenToWidth(word, minusWidth - 8, SIZE), axis - 7, y, "end"),
       ];
     }),
-    svgNode("path", { class: "axis", d: `M${axis} 0V${HEIGHT}` }),
+    svgNode("path.axis", { d: `M${axis} 0V${HEIGHT}` }),
   ];
 }
 
@@ -76,12 +76,12 @@ function drawAmounts({ rows }, width) {
       const y = (i + 0.5) * step,
         length = Math.max(1, value * longest);
       return [
-        svgNode("rect", { class: "share", x: axis, y: y - thick / 2, width: length, height: thick }),
+        svgNode("rect.share", { x: axis, y: y - thick / 2, width: length, height: thick }),
         svgLabel(shortenToWidth(word, axis - 8, SIZE), axis - 7, y, "end"),
         svgLabel(formatNumber(value), axis + length + 5, y),
       ];
     }),
-    svgNode("path", { class: "axis", d: `M${axis} 0V${rows.length * step}` }),
+    svgNode("path.axis", { d: `M${axis} 0V${rows.length * step}` }),
   ];
 }
 
@@ -91,15 +91,14 @@ function drawReach({ lines, low, left, right }, width) {
     top = 8;
   const y = (value) => top + ((bottom - top) * value) / low;
   return [
-    svgNode("path", { class: "rule", d: `M0 ${top}H${width}M0 ${bottom}H${width}` }),
+    svgNode("path.rule", { d: `M0 ${top}H${width}M0 ${bottom}H${width}` }),
     svgLabel(left, 0, HEIGHT - 7, "start", { class: "end" }),
     svgLabel(right, width, HEIGHT - 7, "end", { class: "end" }),
     ...lines.flatMap(({ label, colour, values }) => {
       const x = (i) => (i / (values.length - 1)) * width;
       const middle = Math.floor(values.length / 2);
       return [
-        svgNode("path", {
-          class: "line",
+        svgNode("path.line", {
           style: `stroke: var(${colour})`,
           d: `M${values.map((value, i) => `${x(i).toFixed(1)} ${y(value).toFixed(1)}`).join("L")}`,
         }),
@@ -123,8 +122,7 @@ function drawGrid({ rows, columns, values }, width) {
     ...rows.map((text, i) => svgLabel(text, 4, 14 + (i + 0.5) * cell, "middle", { "font-size": 13 })),
     ...values.flatMap((row, i) =>
       row.map((value, j) =>
-        svgNode("rect", {
-          class: "share",
+        svgNode("rect.share", {
           x: 14 + j * cell,
           y: 14 + i * cell,
           width: cell - 1,
@@ -146,8 +144,7 @@ function drawAttention({ query, tokens, weights }, width) {
   const strongest = weights.indexOf(Math.max(...weights));
   return [
     ...weights.map((weight, i) =>
-      svgNode("path", {
-        class: "ray",
+      svgNode("path.ray", {
         d: `M${start} ${from}L${end} ${y(i)}`,
         "stroke-width": Math.max(1, 9 * weight),
         opacity: 0.35 + 0.65 * weight,
@@ -172,25 +169,25 @@ const DRAW_FIGURE = {
 };
 
 function makeStation(station, open) {
-  const box = node("div", { class: "figure" });
-  const caption = node("p", { class: "caption" });
+  const box = node("div.figure");
+  const caption = node("p.caption");
   const card = node(
-    "a",
-    { class: "card", href: station.href },
-    node("span", { class: "year" }, station.year),
-    node("span", { class: "name" }, station.name),
-    node("span", { class: "source" }, station.source),
-    node("span", { class: "question" }, station.question),
+    "a.card",
+    { href: station.href },
+    node("span.year", station.year),
+    node("span.name", station.name),
+    node("span.source", station.source),
+    node("span.question", station.question),
     box,
     caption,
-    node("span", { class: "link" }, station.link),
+    node("span.link", station.link),
   );
   card.addEventListener("click", (event) => {
     if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     open(station.page);
   });
-  const element = tint(node("li", {}, card), station.colour);
+  const element = tint(node("li", card), station.colour);
   let figure = null;
 
   function paint() {

@@ -74,7 +74,7 @@ export default defineComponent((place, /** @type {SendEvent<MasksEvents>} */ sen
   const tables = STEPS.map((step) => {
     const { name, title, scale, digits } = step,
       finite = () => `${name}${name === "under" && view.value.fill === "finite" ? " finite" : ""}`,
-      root = node("section", { class: finite }, node("h4", {}, title), node("p", {}, words[name] ?? step.words)),
+      root = node("section", { class: finite }, node("h4", title), node("p", words[name] ?? step.words)),
       matrix = new Matrix(root, { label: title, scale, digits });
     matrix.onpick = (r, c, keep) => {
       if (r < 0 ? isKept : isKept && !keep) return;
@@ -85,23 +85,18 @@ export default defineComponent((place, /** @type {SendEvent<MasksEvents>} */ sen
     };
     return { name, scale, root, matrix };
   });
-  const steps = node("div", { class: "steps" }, ...tables.map(({ root }) => root));
+  const steps = node("div.steps", ...tables.map(({ root }) => root));
   place.replaceChildren(
     node(
-      "div",
-      { class: "tools" },
+      "div.tools",
       view.toggle("padding", "padding mask"),
       view.toggle("causal", "causal mask"),
       view.select("side", "padding side", { right: "right", left: "left" }),
       view.select("fill", "hidden scores become", FILLS),
     ),
-    node(
-      "div",
-      { class: "rows", role: "group", "aria-label": "The batch: choose a sentence" },
-      list(padBatch, makeRow),
-    ),
+    node("div.rows", { role: "group", "aria-label": "The batch: choose a sentence" }, list(padBatch, makeRow)),
     node("h3", { role: "status" }, () => attention.finding),
-    node("p", { class: "words", role: "status" }, () =>
+    node("p.words", { role: "status" }, () =>
       at
         ? math.describePair(attention.tokens, view.value, attention, ...at)
         : "Rows: query token, columns: key token. Point at a pair; click to keep it. A hidden pair has no tile.",

@@ -43,18 +43,17 @@ export default defineComponent((place) => {
   const { node, update } = new LiveElements();
   const grid = node("div", { class: () => (isKept ? "parts kept" : "parts"), tabindex: 0, role: "group" });
   const legend = node(
-    "div",
-    { class: "legend" },
-    node("span", {}, "gates 0"),
-    node("i", { class: "ramp amount" }),
-    node("span", {}, "1"),
-    node("span", { class: "next" }, "states −"),
-    node("i", { class: "ramp sign" }),
-    node("span", {}, "+"),
+    "div.legend",
+    node("span", "gates 0"),
+    node("i.ramp.amount"),
+    node("span", "1"),
+    node("span.next", "states −"),
+    node("i.ramp.sign"),
+    node("span", "+"),
   );
   place.replaceChildren(
     grid,
-    node("p", { class: "words", role: "status" }, () => words),
+    node("p.words", { role: "status" }, () => words),
     legend,
   );
   const theme = new Theme(place, () => paintFigures());
@@ -74,13 +73,13 @@ export default defineComponent((place) => {
     const map = new HeatMap();
     map.followsTouch = true;
     const path = svgNode("path"),
-      zero = svgNode("path", { class: "zero" }),
-      strip = svgNode("svg", { class: "strip", height: STRIP, "aria-hidden": "true" }, zero, path);
-    const letters = node("div", { class: "letters", "aria-hidden": "true" }),
+      zero = svgNode("path.zero"),
+      strip = svgNode("svg.strip", { height: STRIP, "aria-hidden": "true" }, zero, path);
+    const letters = node("div.letters", { "aria-hidden": "true" }),
       value = document.createTextNode(""),
-      scale = node("span", { class: "scale" }, part.scale),
-      caption = node("figcaption", {}, node("b", {}, part.title), scale, node("span", { class: "value" }, value)),
-      root = node("figure", {}, caption, map.root, letters, strip);
+      scale = node("span.scale", part.scale),
+      caption = node("figcaption", node("b", part.title), scale, node("span.value", value)),
+      root = node("figure", caption, map.root, letters, strip);
     map.onpoint = (cell) => isKept || selectCell(part, cell);
     map.onpick = (cell) => {
       isKept = !isKept;

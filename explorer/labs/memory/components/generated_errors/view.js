@@ -23,8 +23,8 @@ export const csvRows = ({ texts }) =>
   ]);
 
 export default defineComponent((place) => {
-  const panels = node("div", { class: "panels" });
-  const about = node("p", { class: "lineage-caption", "aria-live": "polite" });
+  const panels = node("div.panels");
+  const about = node("p.lineage-caption", { "aria-live": "polite" });
   place.replaceChildren(panels, about);
   let note = "",
     keptError = null;
@@ -67,25 +67,16 @@ export default defineComponent((place) => {
 
 function makePanel({ title, detail, colour, first, runs, label }) {
   const chunks = runs.map(({ text, why }) =>
-    why
-      ? node("button", { type: "button", class: "slip", "data-why": why, "aria-label": why }, showSpaces(text))
-      : text,
+    why ? node("button.slip", { type: "button", "data-why": why, "aria-label": why }, showSpaces(text)) : text,
   );
   return tint(
     node(
-      "section",
-      { class: "panel" },
+      "section.panel",
+      node("div.head", node("span.dot"), node("span.name", title), node("span.detail", detail)),
       node(
-        "div",
-        { class: "head" },
-        node("span", { class: "dot" }),
-        node("span", { class: "name" }, title),
-        node("span", { class: "detail" }, detail),
-      ),
-      node(
-        "div",
-        { class: "sheet", role: "region", tabindex: 0, dir: "auto", "aria-label": label },
-        node("span", { class: "given" }, first),
+        "div.sheet",
+        { role: "region", tabindex: 0, dir: "auto", "aria-label": label },
+        node("span.given", first),
         ...chunks,
       ),
     ),

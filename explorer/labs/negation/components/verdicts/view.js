@@ -82,29 +82,24 @@ function describeVerdict(row) {
 
 function makeRow() {
   const parts = {
-    name: node("span", { class: "name" }),
-    bar: node("span", { class: "bar" }),
-    seeds: node("span", { class: "seeds" }),
-    mark: node("span", { class: "mark" }),
-    answer: node("span", { class: "answer" }),
-    note: node("span", { class: "note" }),
-    words: node("span", { class: "words" }),
+    name: node("span.name"),
+    bar: node("span.bar"),
+    seeds: node("span.seeds"),
+    mark: node("span.mark"),
+    answer: node("span.answer"),
+    note: node("span.note"),
+    words: node("span.words"),
   };
-  const track = node(
-    "span",
-    { class: "track" },
-    parts.words,
-    node("span", { class: "scale" }, parts.bar, node("i", { class: "half" }), parts.seeds),
-  );
-  const verdict = node("span", { class: "verdict" }, parts.mark, parts.answer, parts.note);
-  return { ...parts, element: node("div", { class: "row", role: "img" }, parts.name, track, verdict) };
+  const track = node("span.track", parts.words, node("span.scale", parts.bar, node("i.half"), parts.seeds));
+  const verdict = node("span.verdict", parts.mark, parts.answer, parts.note);
+  return { ...parts, element: node("div.row", { role: "img" }, parts.name, track, verdict) };
 }
 
 function fillRow(parts, row, origin) {
   const middle = meanOf(row.values);
   tint(parts.element, row.colour).setAttribute("aria-label", describeVerdict(row));
   parts.element.dataset.right = String(row.right);
-  parts.name.replaceChildren(node("i", { class: "dot" }), row.name);
+  parts.name.replaceChildren(node("i.dot"), row.name);
   parts.words.replaceChildren(...colourWords(row.words));
   parts.element.classList.toggle("with-words", row.words.length > 0);
   parts.bar.style.left = cssPercent(Math.min(middle, origin));
@@ -184,14 +179,14 @@ function verdictsCsv({ rows }) {
 
 export default defineComponent((place) => {
   const listening = new AbortController();
-  const words = node("div", { class: "chips", role: "group", "aria-label": "The sentence, token by token" });
-  const note = node("p", { class: "token-note" });
-  const ends = [node("span"), node("span", {}, "undecided"), node("span")];
-  const grammar = node("span", { class: "grammar" });
-  const head = node("div", { class: "head" }, node("span", { class: "ends" }, ...ends), grammar);
-  const rows = node("div", { class: "rows" });
-  const caption = node("p", { class: "caption" });
-  const figure = node("div", { class: "figure" }, words, note, head, rows, caption);
+  const words = node("div.chips", { role: "group", "aria-label": "The sentence, token by token" });
+  const note = node("p.token-note");
+  const ends = [node("span"), node("span", "undecided"), node("span")];
+  const grammar = node("span.grammar");
+  const head = node("div.head", node("span.ends", ...ends), grammar);
+  const rows = node("div.rows");
+  const caption = node("p.caption");
+  const figure = node("div.figure", words, note, head, rows, caption);
   place.replaceChildren(figure);
   const showChips = makeChips(words, listening.signal);
   /** @type {VerdictsData} */
@@ -209,7 +204,7 @@ export default defineComponent((place) => {
         end.textContent = data.ends[i];
         end.classList.toggle("true", data.truth?.end === i);
       });
-      grammar.replaceChildren(...(data.truth ? [data.authority, node("b", {}, data.truth.name)] : []));
+      grammar.replaceChildren(...(data.truth ? [data.authority, node("b", data.truth.name)] : []));
       const newNames = data.rows.map((row) => row.name).join();
       if (newNames !== names) {
         // other models: a bar must not glide from one model's value to another's

@@ -26,26 +26,20 @@ const LINK = 26,
   HIGH = 208; // px of the connections between two steps
 
 export default defineComponent((place) => {
-  const weights = node("div", { class: "weights" });
-  const steps = node("div", { class: "steps", role: "group" });
-  const scroll = node("div", { class: "scroll" }, steps);
-  const words = node("p", { class: "words", role: "status" });
-  const bars = node("div", { class: "bars" }),
+  const weights = node("div.weights");
+  const steps = node("div.steps", { role: "group" });
+  const scroll = node("div.scroll", steps);
+  const words = node("p.words", { role: "status" });
+  const bars = node("div.bars"),
     units = node("canvas", { role: "img" });
-  const detail = node(
-    "div",
-    { class: "detail" },
-    node("div", { class: "look" }, node("b", {}, "state, one tile per unit"), units),
-    bars,
-  );
+  const detail = node("div.detail", node("div.look", node("b", "state, one tile per unit"), units), bars);
   const legend = node(
-    "p",
-    { class: "lineage-caption" },
+    "p.lineage-caption",
     "state −1 ",
-    node("i", { class: "ramp" }),
+    node("i.ramp"),
     " +1. Dashed: an input that is the network’s own last output. Pale: an output that the task does not use.",
   );
-  const net = node("div", { class: "net" }, weights, scroll);
+  const net = node("div.net", weights, scroll);
   place.replaceChildren(net, words, detail, legend);
   const theme = new Theme(place, () => paintStates());
   /** @type {UnrolledData | null} */
@@ -63,7 +57,7 @@ export default defineComponent((place) => {
   }
   function weightLetter(step, level) {
     const { letter, index } = sharedWeight(step, level);
-    return node("span", { class: "by", "aria-hidden": "true" }, letter, node("sub", {}, index));
+    return node("span.by", { "aria-hidden": "true" }, letter, node("sub", index));
   }
 
   function makeColumn(step, i) {
@@ -73,23 +67,17 @@ export default defineComponent((place) => {
       ? node(
           "span",
           { class: step.used ? "out" : "out unused" },
-          node("span", {}, best[0]),
-          node("small", {}, formatPercent(best[1])),
+          node("span", best[0]),
+          node("small", formatPercent(best[1])),
         )
-      : node("span", { class: "out none" });
+      : node("span.out.none");
     const button = node(
-      "button",
-      {
-        class: "step",
-        type: "button",
-        "aria-description": describeStep(step, i + 1),
-        "aria-pressed": "false",
-        tabindex: i ? -1 : 0,
-      },
+      "button.step",
+      { type: "button", "aria-description": describeStep(step, i + 1), "aria-pressed": "false", tabindex: i ? -1 : 0 },
       out,
       node("i", { class: best ? "up" : "up none" }, best && weightLetter(step, "out")),
       canvas,
-      node("i", { class: "up" }, weightLetter(step, "in")),
+      node("i.up", weightLetter(step, "in")),
       node("span", { class: step.fed_back ? "in fed" : "in" }, step.input),
     );
     button.onpointerenter = () => {
@@ -108,14 +96,14 @@ export default defineComponent((place) => {
   /** Draw the connections between two steps: the state, and the answer if it is the next input. */
   function makeLink(next) {
     const lines = [svgNode("path", { d: `M0 100H${LINK - 4}m-5 -4l5 4l-5 4` })];
-    if (next.fed_back) lines.push(svgNode("path", { class: "back", d: `M0 24H${LINK / 2 - 3}V188H${LINK - 2}` }));
+    if (next.fed_back) lines.push(svgNode("path.back", { d: `M0 24H${LINK / 2 - 3}V188H${LINK - 2}` }));
     const { letter, index } = sharedWeight(next, "state"),
-      name = svgNode("text", { class: "by", x: LINK / 2, y: 90 }),
-      subscript = svgNode("tspan", { dy: 3, class: "subscript" });
+      name = svgNode("text.by", { x: LINK / 2, y: 90 }),
+      subscript = svgNode("tspan.subscript", { dy: 3 });
     name.textContent = letter;
     subscript.textContent = index;
     name.append(subscript);
-    return svgNode("svg", { class: "link", width: LINK, height: HIGH, "aria-hidden": "true" }, ...lines, name);
+    return svgNode("svg.link", { width: LINK, height: HIGH, "aria-hidden": "true" }, ...lines, name);
   }
 
   function makeWeightRow(name, title) {
@@ -124,15 +112,14 @@ export default defineComponent((place) => {
       .map((each) => {
         const { letter, index, half, words: size, count } = describeMatrix(each);
         return node(
-          "div",
-          { class: "matrix" },
-          node("i", {}, letter, index && node("sub", {}, index)),
-          half && node("span", {}, ` ${half}`),
+          "div.matrix",
+          node("i", letter, index && node("sub", index)),
+          half && node("span", ` ${half}`),
           ` ${size} `,
-          node("small", {}, count),
+          node("small", count),
         );
       });
-    return node("div", { class: "level" }, node("small", { class: "title" }, title), ...entries);
+    return node("div.level", node("small.title", title), ...entries);
   }
 
   steps.onkeydown = (event) => {
@@ -173,17 +160,11 @@ export default defineComponent((place) => {
     paintState(units, step.state, gridOf(step.state.length, 3, 1));
     units.ariaLabel = `${step.state.length} units from ${Math.min(...step.state)} to ${Math.max(...step.state)}; unit ${high + 1} is furthest from 0, at ${step.state[high]}.`;
     bars.replaceChildren(
-      node("b", {}, step.top.length ? "most likely outputs" : "no output: the encoder only reads"),
+      node("b", step.top.length ? "most likely outputs" : "no output: the encoder only reads"),
       ...step.top.map(([label, p]) => {
         const fill = node("i");
         fill.style.width = `${100 * p}%`;
-        return node(
-          "div",
-          { class: "bar" },
-          node("span", {}, label),
-          node("span", { class: "rail" }, fill),
-          node("span", { class: "share" }, formatPercent(p)),
-        );
+        return node("div.bar", node("span", label), node("span.rail", fill), node("span.share", formatPercent(p)));
       }),
     );
   }
@@ -211,17 +192,16 @@ export default defineComponent((place) => {
       columns = data.steps.map(makeColumn);
       at = isKept && at !== null ? Math.min(at, columns.length - 1) : columns.findIndex(({ step }) => step.used);
       steps.replaceChildren(
-        ...columns.map(({ step, button }, i) => (i ? node("span", { class: "next" }, makeLink(step), button) : button)),
+        ...columns.map(({ step, button }, i) => (i ? node("span.next", makeLink(step), button) : button)),
       );
       steps.ariaLabel = `${data.title}, unrolled over ${columns.length} steps. Arrow keys move.`;
       weights.replaceChildren(
-        node("b", {}, data.title),
+        node("b", data.title),
         makeWeightRow("out", "state → output"),
         makeWeightRow("state", "state → next state"),
         makeWeightRow("in", "input → state"),
         node(
-          "small",
-          { class: "title" },
+          "small.title",
           data.weights.some(({ half }) => half) ? "the same at every step of a half" : "the same at every step",
         ),
       );

@@ -72,11 +72,11 @@ const stepDelay = (moments) => Math.min(900, Math.max(200, 8000 / moments.length
 
 /** One model. Its nodes are reused, so that scroll position and selection survive updates. */
 class Row {
-  name = node("b", { class: "name" });
-  when = node("span", { class: "when" });
-  head = node("div", { class: "head" }, node("span", { class: "dot" }), this.name, this.when);
-  text = node("div", { class: "text", role: "region", tabindex: 0, dir: "auto" });
-  root = node("div", { class: "row" }, this.head, this.text);
+  name = node("b.name");
+  when = node("span.when");
+  head = node("div.head", node("span.dot"), this.name, this.when);
+  text = node("div.text", { role: "region", tabindex: 0, dir: "auto" });
+  root = node("div.row", this.head, this.text);
 
   show(model, step) {
     const at = shownEvaluation(model, step),
@@ -104,10 +104,9 @@ export default defineComponent((place) => {
     isSingle = () => all.length < 2;
   const togglePlaying = () => (timer ? pausePlaying() : startPlaying());
   const makeStep = (symbol, words, steps, disabled) =>
-    button({ symbol, disabled, onclick: () => moveBySteps(steps) }, node("span", {}, words));
-  const slider = node("input", {
+    button({ symbol, disabled, onclick: () => moveBySteps(steps) }, node("span", words));
+  const slider = node("input.slider", {
     type: "range",
-    class: "slider",
     min: 0,
     step: 1,
     "aria-label": "Evaluation",
@@ -122,20 +121,20 @@ export default defineComponent((place) => {
     },
   });
   const controls = node(
-    "div",
-    { class: "controls", role: "group", "aria-label": "Evaluations" },
+    "div.controls",
+    { role: "group", "aria-label": "Evaluations" },
     playButton(() => timer, { disabled: isSingle, onclick: togglePlaying }),
     makeStep("skip_previous", "Back", -1, () => stepIndex() <= 0),
     makeStep("skip_next", "Next", 1, () => stepIndex() >= all.length - 1),
     slider,
-    node("output", { class: "where", style: () => `min-width: ${widest()}ch` }, describeShown),
+    node("output.where", { style: () => `min-width: ${widest()}ch` }, describeShown),
   );
-  const list = node("div", { class: "rows" });
-  const nothing = node("p", { class: "nothing" }, NOTHING);
+  const list = node("div.rows");
+  const nothing = node("p.nothing", NOTHING);
   place.replaceChildren(
     controls,
     list,
-    node("p", { class: "lineage-caption" }, () => data.caption ?? ""),
+    node("p.lineage-caption", () => data.caption ?? ""),
   );
 
   const stepIndex = () => Math.max(0, all.indexOf(state.step));

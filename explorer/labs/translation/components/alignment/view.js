@@ -93,12 +93,11 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
     paintAll();
   };
   const bar = node(
-    "div",
-    { class: "bar" },
+    "div.bar",
     buttonChoice("Kind of attention", kindTitles, () => arrays && currentView().look, showKind),
     buttonChoice("What the cells show", contents, () => (raw ? "scores" : "weights"), showContents),
   );
-  const outputRow = node("div", { class: "written", "aria-hidden": "true" });
+  const outputRow = node("div.written", { "aria-hidden": "true" });
   const makeFigure = () => {
     const base = svgNode("g"),
       mark = svgNode("g");
@@ -108,33 +107,21 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
     web = makeFigure(),
     own = makeFigure(),
     change = makeFigure();
-  const both = node("div", { class: "both" }, map.root, web.root);
-  const likely = node("div", { class: "likely" });
-  const changeTitle = node("h4", {}, "How far the vector changes if this token is replaced");
+  const both = node("div.both", map.root, web.root);
+  const likely = node("div.likely");
+  const changeTitle = node("h4", "How far the vector changes if this token is replaced");
   const strips = node(
-    "div",
-    { class: "strips" },
-    node("h4", {}, () => texts.strip),
+    "div.strips",
+    node("h4", () => texts.strip),
     own.root,
     changeTitle,
     change.root,
   );
-  const legend = node("div", { class: "legend" });
+  const legend = node("div.legend");
   const groupName = () => texts.group,
-    group = node(
-      "div",
-      { class: "parts", tabindex: 0, role: "group", "aria-label": groupName },
-      outputRow,
-      both,
-      strips,
-    );
-  const words = node("p", { class: "words", role: "status" }, () => texts.words);
-  place.replaceChildren(
-    bar,
-    heads.root,
-    group,
-    node("div", { class: "below" }, node("div", {}, words, legend), likely),
-  );
+    group = node("div.parts", { tabindex: 0, role: "group", "aria-label": groupName }, outputRow, both, strips);
+  const words = node("p.words", { role: "status" }, () => texts.words);
+  place.replaceChildren(bar, heads.root, group, node("div.below", node("div", words, legend), likely));
   const theme = new Theme(place, () => paintAll());
 
   const hasAttention = () => data.kind !== "vector";
@@ -280,9 +267,9 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
         node(
           "span",
           { class: `chip${right === false ? " wrong" : ""}` },
-          node("b", {}, tokenLabel(token)),
+          node("b", tokenLabel(token)),
           right === null ? null : icon(right ? "check" : "close"),
-          right === false ? node("small", {}, wanted === null ? "nothing" : tokenLabel(wanted)) : null,
+          right === false ? node("small", wanted === null ? "nothing" : tokenLabel(wanted)) : null,
         ),
       ),
     );
@@ -296,7 +283,7 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
       map.base.replaceChildren(...drawHeatMap(view, box, look));
       web.base.replaceChildren(...drawLines(view, boxes.web, look));
     }
-    const makeRamp = (name, low, high) => node("span", {}, low, node("i", { class: `ramp ${name}` }), high);
+    const makeRamp = (name, low, high) => node("span", low, node("i", { class: `ramp ${name}` }), high);
     legend.replaceChildren(
       view
         ? look.signed
@@ -331,8 +318,7 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
         change.base.replaceChildren(...drawBars(data.source, arrays.moved.data, wide, BARS, look, at.column));
       }
     }
-    if (i === null)
-      likely.replaceChildren(node("p", { class: "right" }, "The encoder writes nothing: there are no candidates."));
+    if (i === null) likely.replaceChildren(node("p.right", "The encoder writes nothing: there are no candidates."));
     else candidatesOf(i);
     const rest =
       keptRow() === null && !hover
@@ -357,7 +343,7 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
       : ` Another symbol instead of “${tokenLabel(data.source[at])}” at position ${at + 1} changes the vector by ${formatNumber(arrays.moved.data[at])} on average.`;
 
   function candidatesOf(i) {
-    const title = node("h4", {}, `Candidates at step ${i + 1}`),
+    const title = node("h4", `Candidates at step ${i + 1}`),
       best = math.likeliestTokens(arrays.probabilities, data.vocabulary, i),
       { wanted } = outputTokens[i];
     likely.replaceChildren(
@@ -366,12 +352,11 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
         const fill = node("i");
         fill.style.width = `${100 * p}%`;
         return node(
-          "div",
-          { class: "candidate" },
-          node("b", {}, tokenLabel(token)),
-          node("span", { class: "track" }, fill),
-          node("span", { class: "value" }, formatProbability(p, 3)),
-          node("span", { class: "right" }, token === wanted ? "right" : ""),
+          "div.candidate",
+          node("b", tokenLabel(token)),
+          node("span.track", fill),
+          node("span.value", formatProbability(p, 3)),
+          node("span.right", token === wanted ? "right" : ""),
         );
       }),
     );

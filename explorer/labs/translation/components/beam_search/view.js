@@ -39,32 +39,23 @@ const branchPath = (x, from, to) => `M${x} ${from}C${x + GAP / 2} ${from} ${x + 
 const PRESENTATION = { slides: [".control, h3, .scroller", ".lists, .words, .lineage-caption"] };
 
 export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} */ send) => {
-  const title = node("span", { class: "name" }),
-    source = node("span", { class: "source" });
-  const slider = node("input", { type: "range", class: "slider", min: 1, max: 8, step: 1, "aria-label": "Beam width" });
-  const meter = node("output", { class: "meter" });
-  const control = node("label", { class: "control" }, node("span", {}, "Beam width"), slider, meter);
-  const heading = node("h3", { class: "finding", "aria-live": "polite" });
-  const tree = svgNode("svg", { class: "tree" });
-  const scroller = node("div", { class: "scroller", role: "application", tabindex: 0 }, tree);
-  const words = node("p", { class: "words", role: "status" });
-  const ends = node("div", { class: "ends" });
-  const widths = node("div", { class: "widths" });
-  const head = node("div", { class: "head" }, node("span", { class: "dot" }), title, source);
+  const title = node("span.name"),
+    source = node("span.source");
+  const slider = node("input.slider", { type: "range", min: 1, max: 8, step: 1, "aria-label": "Beam width" });
+  const meter = node("output.meter");
+  const control = node("label.control", node("span", "Beam width"), slider, meter);
+  const heading = node("h3.finding", { "aria-live": "polite" });
+  const tree = svgNode("svg.tree");
+  const scroller = node("div.scroller", { role: "application", tabindex: 0 }, tree);
+  const words = node("p.words", { role: "status" });
+  const ends = node("div.ends");
+  const widths = node("div.widths");
+  const head = node("div.head", node("span.dot"), title, source);
   const caption = node(
-    "p",
-    { class: "lineage-caption" },
+    "p.lineage-caption",
     "Columns: steps; the most likely sequences are at the top. Box: a token and the log-probability of the sequence up to it (at width 1 the token’s probability); bar: the token’s probability. Dashed: dropped (only the best are drawn). Round: ended. Bold: the path to the best sequence.",
   );
-  place.replaceChildren(
-    head,
-    control,
-    heading,
-    scroller,
-    words,
-    node("div", { class: "lists" }, ends, widths),
-    caption,
-  );
+  place.replaceChildren(head, control, heading, scroller, words, node("div.lists", ends, widths), caption);
 
   const width = new SyncedValue();
   /** @type {BeamSearchData | null} */
@@ -206,8 +197,8 @@ export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} *
     return svgNode(
       "g",
       { class: `node ${state}`, "data-at": one },
-      svgNode("rect", { class: "box", x, y: top, width: BOX, height: HIGH, rx: ended ? HIGH / 2 : 5 }),
-      svgNode("rect", { class: "bar", x: x + 9, y: top + HIGH - 5, width: (BOX - 18) * p, height: 3, rx: 1 }),
+      svgNode("rect.box", { x, y: top, width: BOX, height: HIGH, rx: ended ? HIGH / 2 : 5 }),
+      svgNode("rect.bar", { x: x + 9, y: top + HIGH - 5, width: (BOX - 18) * p, height: 3, rx: 1 }),
       svgText(
         { x: x + 9, y: middle + 3, class: data.tokens[token].length > 1 ? "token long" : "token" },
         data.tokens[token],
@@ -245,7 +236,7 @@ export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} *
     const classes = ["rank", "written", "number", "verdict"],
       makeRow = (cells, attributes) =>
         node("tr", attributes, ...cells.map((cell, i) => node("td", { class: classes[i] }, cell))),
-      makeTable = (caption, rows) => node("table", {}, node("caption", {}, caption), node("tbody", {}, ...rows));
+      makeTable = (caption, rows) => node("table", node("caption", caption), node("tbody", ...rows));
     const finals = math.finalNodes(nodes, best).map(({ at: one, pushed }, i) => {
       const text = math.sequenceText(nodes, one, data.tokens),
         written = `${text || "nothing"}${nodes[one].ended ? "" : " …"}`,

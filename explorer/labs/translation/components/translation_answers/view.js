@@ -19,9 +19,9 @@ import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 
 export default defineComponent((place) => {
-  const rows = node("div", { class: "rows", role: "application", tabindex: 0 });
-  const words = node("p", { class: "words", role: "status" });
-  const caption = node("p", { class: "lineage-caption" });
+  const rows = node("div.rows", { role: "application", tabindex: 0 });
+  const words = node("p.words", { role: "status" });
+  const caption = node("p.lineage-caption");
   place.replaceChildren(rows, words, caption);
   /** @type {TranslationAnswersData | null} */
   let data = null,
@@ -91,16 +91,14 @@ export default defineComponent((place) => {
     });
     return tint(
       node(
-        "div",
-        { class: "row" },
-        node("div", { class: "title" }, node("span", { class: "dot" }), node("span", { class: "name" }, title)),
-        node("div", { class: "written" }, ...(words.length ? words : [node("span", { class: "none" }, detail)])),
+        "div.row",
+        node("div.title", node("span.dot"), node("span.name", title)),
+        node("div.written", ...(words.length ? words : [node("span.none", detail)])),
         node(
-          "div",
-          { class: "verdict" },
+          "div.verdict",
           mark,
-          node("span", { class: "sure" }, right === null ? sure : `${right ? "right" : "wrong"} ${sure}`),
-          node("span", { class: "note" }, note),
+          node("span.sure", right === null ? sure : `${right ? "right" : "wrong"} ${sure}`),
+          node("span.note", note),
         ),
       ),
       colour,
@@ -108,12 +106,10 @@ export default defineComponent((place) => {
   }
   const makeHead = ({ title, tokens }) =>
     node(
-      "div",
-      { class: "row lead" },
-      node("div", { class: "title" }, title),
+      "div.row.lead",
+      node("div.title", title),
       node(
-        "div",
-        { class: "written" },
+        "div.written",
         ...tokens.map((text) =>
           node("span", { class: `token${text.length > 1 ? " long" : ""}` }, text === " " ? "␣" : text),
         ),

@@ -290,19 +290,10 @@ function setTextIfChanged(place, words) {
   if (place.textContent !== words) place.textContent = words;
 }
 
-/** Colour a tile with variables of shared/base.css, so that it follows the theme without being redrawn. */
 function paintTile(cell, at, scale) {
   const key = at === null ? "" : `${scale} ${at.toFixed(2)}`;
   if (cell.painted === key) return;
   cell.painted = key;
-  const { style } = cell.box;
-  if (at === null) {
-    style.removeProperty("background-color");
-    style.removeProperty("color");
-    return;
-  }
-  const [low, high, part] = math.neighbouringStops(at),
-    [light, dark] = math.textColours(at, scale);
-  style.backgroundColor = `color-mix(in srgb, var(--${scale}-${low}) ${100 - part}%, var(--${scale}-${high}))`;
-  style.color = `light-dark(${light}, ${dark})`;
+  const { fill, ink } = at === null ? { fill: "", ink: "" } : math.tileColours(at, scale);
+  Object.assign(cell.box.style, { backgroundColor: fill, color: ink });
 }
