@@ -42,11 +42,11 @@ export function cellEdges(count, pixels) {
 const imageBuffers = new Map(); // one serves all canvases of a size
 
 function imageBufferFor(width, height) {
-  const size = `${width} ${height}`;
-  if (!imageBuffers.has(size) && imageBuffers.size > 3) imageBuffers.delete(imageBuffers.keys().next().value);
-  if (!imageBuffers.has(size))
-    imageBuffers.set(size, { image: new ImageData(width, height), line: new Int32Array(width) });
-  return imageBuffers.get(size);
+  const size = `${width} ${height}`,
+    buffer = imageBuffers.get(size) ?? { image: new ImageData(width, height), line: new Int32Array(width) };
+  if (imageBuffers.size > 3) imageBuffers.clear();
+  imageBuffers.set(size, buffer);
+  return buffer;
 }
 
 /**
@@ -90,19 +90,14 @@ export function paintPixels(canvas, grid, shades) {
 
 /** Return the cells of a grid as SVG rectangles. `box`: left, top, cell (width), high and gap, in px. */
 export function cellRects(grid, shades, { left, top, cell, high, gap }) {
+  const size = { width: Math.max(0.5, cell - gap).toFixed(2), height: Math.max(1, high - gap) };
+  const makeRect = (share, row, column) => {
+    const place = { x: (left + column * cell).toFixed(2), y: (top + row * high).toFixed(2) };
+    return svgNode("rect", { ...place, ...size, fill: rampColour(shades, share) });
+  };
   return Array.from({ length: grid.rows }, (_, row) =>
-    Array.from(grid.row(row), (share, column) =>
-      Number.isNaN(share)
-        ? []
-        : svgNode("rect", {
-            x: (left + column * cell).toFixed(2),
-            y: (top + row * high).toFixed(2),
-            width: Math.max(0.5, cell - gap).toFixed(2),
-            height: Math.max(1, high - gap),
-            fill: rampColour(shades, share),
-          }),
-    ).flat(),
-  ).flat();
+    Array.from(grid.row(row), (share, column) => (Number.isNaN(share) ? [] : makeRect(share, row, column))),
+  ).flat(2);
 }
 
 /** Return the side of a square heat map in device pixels: close to `room`, if possible with cells of equal size. */
@@ -130,13 +125,13 @@ export class HeatMap {
    * @type {(cell: {row: number, column: number}) => void} */
   onpick = () => {};
   grid = { rows: 1, columns: 1, row: () => [] };
+  canvas = node("canvas", { role: "img" });
+  rowMark = node("i.row-mark", { hidden: true });
+  columnMark = node("i.column-mark", { hidden: true });
+  cellMark = node("i.cell-mark", { hidden: true });
 
   constructor(attributes = {}) {
-    this.canvas = node("canvas", { role: "img" });
-    this.rowMark = node("i", { class: "row-mark", hidden: "" });
-    this.columnMark = node("i", { class: "column-mark", hidden: "" });
-    this.cellMark = node("i", { class: "cell-mark", hidden: "" });
-    this.root = node("div", { class: "map", ...attributes }, this.canvas, this.rowMark, this.columnMark, this.cellMark);
+    this.root = node("div.map", attributes, this.canvas, this.rowMark, this.columnMark, this.cellMark);
     this.root.onpointermove = (event) =>
       (this.followsTouch || event.pointerType !== "touch") && this.onpoint(this.cellOf(event));
     this.root.onclick = (event) => this.onpick(this.cellOf(event));
@@ -162,39 +157,27 @@ export class HeatMap {
   markCell(cell) {
     this.#place(this.cellMark, cell);
   }
-  /** @param {HTMLElement} mark
-   * @param {{row?: number, column?: number, columns?: number} | null} cell */
+  /** @param {{row?: number, column?: number, columns?: number} | null} cell */
   #place(mark, cell) {
     mark.hidden = !cell;
     if (!cell) return;
     const { row, column, columns = 1 } = cell,
-      percent = (part, whole) => `${(100 * part) / whole}%`;
-    if (row !== undefined)
-      Object.assign(mark.style, { top: percent(row, this.grid.rows), height: percent(1, this.grid.rows) });
+      percent = (part, whole) => `${(100 * part) / whole}%`,
+      { style } = mark;
+    if (row !== undefined) [style.top, style.height] = [row, 1].map((part) => percent(part, this.grid.rows));
     if (column !== undefined)
-      Object.assign(mark.style, {
-        left: percent(column, this.grid.columns),
-        width: percent(columns, this.grid.columns),
-      });
+      [style.left, style.width] = [column, columns].map((part) => percent(part, this.grid.columns));
   }
 }
 
 /**
  * Write the names of rows ("top") or columns ("left") beside a heat map of that size in px: all of them, or as many as
  * fit, `least` px apart.
- * @param {HTMLElement} place
- * @param {number} count
  * @param {(i: number) => string} name
  * @param {"top" | "left"} side
- * @param {number} size
  * @param {number} [least]
  */
 export function labelCells(place, count, name, side, size, least) {
-  place.replaceChildren(
-    ...labelledColumns(count, size, least).map((i) => {
-      const label = node("span", {}, name(i));
-      label.style[side] = `${(100 * (i + 0.5)) / count}%`;
-      return label;
-    }),
-  );
+  const makeLabel = (i) => node("span", { style: `${side}: ${(100 * (i + 0.5)) / count}%` }, name(i));
+  place.replaceChildren(...labelledColumns(count, size, least).map(makeLabel));
 }
