@@ -3,22 +3,18 @@
  * with its QR code and the controls. The component polls the server every second; for a student, a request that names the
  * `mark` of the last state is answered as soon as the state is another one, or after some seconds. GET /class/CODE answers
  * {over: true, problem} once the class has ended, else {number, teaches, revealed, open, present, vote: 1 or 2, mine, first
- * (the answer in the first vote), visible, votes: {answered, size, given}[], answer, mark}, where `given` is empty until the votes
- * are visible; for the teacher also closed, explained (the wall shows why), browsers (that control the class), kept (number of answers that can be downloaded), arrivals: {id, seconds,
- * given}[]; POST /class/CODE/answer {number, vote, given}, /remove {number, arrivals: ids} and /reveal, /show, /hide, /again,
- * /why, /votes, /close, /open, /alone, /end {number} answer the same, and /control {number, lasts} {control, address, qr}; each may answer {problem}, with status 503 if it may work a little later. Events: "moved": the page has to follow the
- * class; "next": 1 or -1, the teacher goes on; "sentence": a collected sentence that the page below has to show.
+ * (the answer in the first vote), visible, votes: {answered, size, given}[], answer, mark}, where `given` is empty until the
+ * votes are visible; for the teacher also closed, explained (the wall shows why), browsers (that control the class), kept
+ * (number of answers that can be downloaded), arrivals: {id, seconds, given}[]. POST /class/CODE/answer {number, vote, given},
+ * /remove {number, arrivals: ids} and /reveal, /show, /hide, /again, /why, /votes, /close, /open, /alone, /end {number}
+ * answer the same, and /control {number, lasts} {control, address, qr}; each may answer {problem}, with status 503 if it may
+ * work a little later. Events: "moved": the page has to follow the class; "next": 1 or -1, the teacher goes on; "sentence": a
+ * collected sentence that the page below has to show.
  *
- * @typedef {object} ClassroomData
- * @property {string} code
- * @property {number} number of the question
- * @property {boolean} open the page is shown below
- * @property {boolean} teaches
- * @property {any} question see shared/charts/measured_answer.js, or null
- * @property {{path: string, state: Record<string, string>} | null} page whose URL may contain a sentence; for the teacher
- * @property {{name: string, step: number, steps: number} | null} lesson
- * @property {string} address
- * @property {{size: number, path: string} | null} qr
+ * @typedef {{code: string, number: number, open: boolean, teaches: boolean, question: any, address: string,
+ *   page: {path: string, state: Record<string, string>} | null, lesson: {name: string, step: number, steps: number} | null,
+ *   qr: {size: number, path: string} | null}} ClassroomData `number` is that of the question, which is as in
+ *   shared/charts/measured_answer.js, or null; `open`: the page is shown below; the URL of `page` may contain a sentence
  *
  * @typedef {object} ClassroomEvents
  * @property {number} moved the time

@@ -7,14 +7,12 @@
  * @property {number} stop where the playback was released
  * @property {{figure: string, x: number, y: number}} pick the point of a pickable figure that was clicked
  *
- * @typedef {object} PlotFrameData
- * @property {Figure[]} figures
- * @property {1 | 2 | 3 | null} columns
- * @property {number} height
- * @property {number | null} narrow_height
- * @property {string} file
- * @property {any} playback null or {unit, end, available, step, seconds, live, run, say, autoplay, stops: label of
- *    each frame, says: sentence for each frame, first: initial position, tells: send the event "stop"}
+ * @typedef {{figures: Figure[], columns: 1 | 2 | 3 | null, height: number, narrow_height: number | null, file: string,
+ *   playback: any}} PlotFrameData `playback` is null or {unit, end, available, step, seconds, live, run, say, autoplay,
+ *   stops: label of each frame, says: sentence for each frame, first: initial position, tells: send the event "stop"}
+ *
+ * @typedef {{trace: number, low: number, high: number, digits: number}} Track indices of the traces with a value and its
+ *   interval
  *
  * @typedef {object} Figure
  * @property {string} name
@@ -23,16 +21,13 @@
  * @property {string} [value]
  * @property {string} alt
  * @property {string} [caption]
- * @property {any} plot plotly's JSON, or its text as fig.to_json() writes it; template "none", colours by name
- *    (theme.js)
- * @property {{trace: number, low: number, high: number, digits: number} | null} track indices of the traces whose value the
- *    title shows
- * @property {any[] | null} tracks several of them, listed below: {trace, low, high, digits, title, colour}
- * @property {number | number[] | null} rest x at which they are read without a pointer, one for each frame or for
- *    all; null: at their end
+ * @property {any} plot plotly's JSON, or its text as fig.to_json() writes it; template "none", colours by name (theme.js)
+ * @property {Track | null} track whose value the title shows
+ * @property {(Track & {title: string, colour: string})[] | null} tracks several of them, listed below
+ * @property {number | number[] | null} rest x at which they are read without a pointer, one for each frame or for all;
+ *    null: at their end
  * @property {number[][][] | null} frames y values of every trace at each stop of the playback
- * @property {any} target null or {value, low, high, label, lines: [{trace, title, colour}], rising, unit, digits},
- *    see draggable_target.js
+ * @property {any} target null or {value, low, high, label, lines: [{trace, title, colour}], rising, unit, digits}
  * @property {"x" | "y" | "xy" | null} token_axis
  * @property {number} token_offset position on the axis = token + offset
  * @property {number | null} token_count
