@@ -11,7 +11,6 @@ import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { formatCount, formatNumber, formatWeight } from "../../../../static/shared/runtime/format.js";
 
-/** Describe the tokens that are not among the most likely ones. */
 export function describeOthers({ kept, cut }, few) {
   if (kept === null) return "…and others";
   if (kept && cut) return `…and ${formatCount(kept)} others; ${formatCount(cut)} cut`;

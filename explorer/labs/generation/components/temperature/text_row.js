@@ -191,13 +191,11 @@ export class TextRow {
     return this.model.pieces[this.arrays.piece.data[row * this.spans.length + at]];
   }
 
-  /** Return the text before a token. */
   prefixOf(row, at) {
     const pieces = Array.from({ length: at }, (_, i) => this.pieceAt(row, i));
     return this.model.prompt + pieces.join("");
   }
 
-  /** Return the measures of a text; computed on first use. */
   measureRow(row) {
     const tokens = this.spans.length,
       valuesOf = (name) => this.arrays[name].data.subarray(row * tokens, (row + 1) * tokens);
@@ -217,7 +215,6 @@ export class TextRow {
     return (this.measured[row] ??= measure());
   }
 
-  /** The text as a file. */
   describeText() {
     return `${this.model.title}, temperature ${formatNumber(this.temperatures[this.row])}\n\n${this.prefixOf(this.row, this.spans.length)}\n`;
   }

@@ -240,7 +240,6 @@ export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */
     scrollToColumn(at);
   }
 
-  /** Scroll a column into view, by as little as possible. */
   function scrollToColumn(at) {
     const { offsetLeft, offsetWidth } = columns[at].root,
       scrollLeft = tree.scrollLeft,

@@ -64,7 +64,6 @@ export function drawHeatMap(view, box, look) {
   return [...rows, ...names].filter(Boolean);
 }
 
-/** Draw the mark of the hovered or selected row and column of the heat map. */
 export function heatMark(view, box, { row, column }, isSelected) {
   const drawFrame = (x, y, width, height, more) =>
     svgNode("rect", { fill: "none", stroke: "var(--ink)", x, y, width, height, ...more });

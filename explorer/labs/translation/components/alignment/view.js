@@ -66,9 +66,8 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
     hover = null, // the cell under the pointer
     column = null, // that is kept
     view = null,
-    boxes = null,
-    look = null,
     texts = { words: "", strip: "", group: "" };
+  let boxes, look;
   const { node, buttonChoice, list, update } = new LiveElements();
   const load = arrayLoader(
     (arrived) => {
