@@ -104,6 +104,15 @@ export default defineComponent((place) => {
     }
   }
 
+  const sendEvent = (name, value) => component.setTriggerValue(name, value);
+  async function createControl(lasts) {
+    try {
+      return await (await postToClass("control", { lasts })).json();
+    } catch {
+      return { problem: "The server does not respond. Press the button again." };
+    }
+  }
+
   /** Milliseconds until the next request: no two begin within a second, and one that has waited is repeated at once. */
   const nextPoll = (begun) =>
     isOver || document.hidden ? 5 * EVERY : session.mark ? Math.max(0, begun + EVERY - Date.now()) : EVERY;
@@ -214,25 +223,7 @@ export default defineComponent((place) => {
         [builtState, questionState, session, isOver, sending, refused] = [state, "", UNREAD, false, null, ""];
         place.classList.remove("revealed");
         part = data.teaches
-          ? teacherBoard(data, {
-              reveal: () => sendCommand("reveal"),
-              showVotes: (whether) => sendCommand(whether ? "show" : "hide"),
-              voteAgain: () => sendCommand("again"),
-              end: () => sendCommand("end"),
-              remove: (arrivals) => sendCommand("remove", { arrivals }),
-              setClosed: (command) => sendCommand(command),
-              showWhy: (whether) => sendCommand(whether ? "why" : "votes"),
-              keepControl: () => sendCommand("alone"),
-              createControl: async (lasts) => {
-                try {
-                  return await (await postToClass("control", { lasts })).json();
-                } catch {
-                  return { problem: "The server does not respond. Press the button again." };
-                }
-              },
-              moveBy: (steps) => component.setTriggerValue("next", steps),
-              openSentence: (sentence) => component.setTriggerValue("sentence", sentence),
-            })
+          ? teacherBoard(data, { sendCommand, createControl, send: sendEvent }, UNREAD)
           : data.question
             ? predictionForm(data, sendAnswer)
             : { root: classCode(data.code), show() {} };

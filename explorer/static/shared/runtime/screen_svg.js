@@ -3,7 +3,6 @@
    are left out, and icons but those of SIGNS. */
 import { svgNode } from "./dom.js";
 import { plainColours, svgOf } from "./export_menu.js";
-import { SvgContext } from "./svg_context.js";
 import { resolveColours } from "./svg_file.js";
 import { FONT, textWidth } from "./text_metrics.js";
 import { mixColours } from "../charts/value_scale.js";
@@ -19,10 +18,9 @@ const isVisible = (colour) => colour !== "transparent" && !/[,/] 0\)$/.test(colo
  * @param {object} [more]
  * @param {string} [more.title] a heading above the picture
  * @param {string} [more.skip] selector of elements that are left out
- * @param {Map<HTMLCanvasElement, (context: SvgContext) => void>} [more.canvases] what draws a canvas; without it the
- *    canvas is saved as pixels
+ * @param {Map<Element, SVGElement>} [more.drawings] what is saved in place of an element
  */
-export function screenSvg(root, { title = "", skip = "", canvases = new Map() } = {}) {
+export function screenSvg(root, { title = "", skip = "", drawings = new Map() } = {}) {
   const unfolded = unfold(root),
     origin = root.getBoundingClientRect(),
     scale = origin.width / root.offsetWidth || 1; // presentation mode enlarges pages
@@ -36,7 +34,7 @@ export function screenSvg(root, { title = "", skip = "", canvases = new Map() } 
     bounds.bottom = Math.max(bounds.bottom, y + height);
     return { x, y, width, height };
   };
-  const shapes = copyElement(root, { place, canvases, skipped: skip ? `${SKIPPED}, ${skip}` : SKIPPED });
+  const shapes = copyElement(root, { place, drawings, skipped: skip ? `${SKIPPED}, ${skip}` : SKIPPED });
   for (const restore of unfolded) restore();
   const { get, done } = resolveColours(root),
     top = EDGE + (title ? 36 : 0),
@@ -77,53 +75,45 @@ function unfold(root) {
 }
 
 function copyElement(element, copier) {
-  const style = getComputedStyle(element);
+  const style = getComputedStyle(element),
+    drawing = copier.drawings.get(element);
   if (element.matches(copier.skipped) || style.display === "none" || Number(style.opacity) === 0) return [];
   if (element.checkVisibility && !element.checkVisibility({ visibilityProperty: true })) return [];
   if (element.matches(".lineage-icon")) return copySign(element, style, copier);
-  const own = element instanceof SVGElement ? [copyDrawing(element, copier)] : copyBox(element, style, copier);
-  const children = element instanceof SVGElement ? [] : [...element.childNodes];
-  const inner = children.sort((a, b) => layerOf(a) - layerOf(b)).flatMap((child) => copyChild(child, copier));
-  const all = [...own, ...inner, ...(element instanceof SVGElement ? [] : copyGenerated(element, copier))];
-  return Number(style.opacity) < 1 && all.length ? [svgNode("g", { opacity: style.opacity }, ...all)] : all;
+  if (drawing) return [placeDrawing(drawing, element, copier)];
+  if (element instanceof SVGElement) {
+    const copy = new DOMParser().parseFromString(svgOf(element), "image/svg+xml").documentElement;
+    copy.firstElementChild.remove(); // its background
+    return fade([placeDrawing(document.importNode(copy, true), element, copier)], style);
+  }
+  const children = [...element.childNodes].sort((a, b) => layerOf(a) - layerOf(b));
+  const inner = children.flatMap((child) => copyChild(child, copier));
+  return fade([...copyBox(element, style, copier), ...inner, ...copyGenerated(element, copier)], style);
 }
 
+const fade = (shapes, { opacity }) =>
+  Number(opacity) < 1 && shapes.length ? [svgNode("g", { opacity }, shapes)] : shapes;
 const layerOf = (child) => (child instanceof Element && Number(getComputedStyle(child).zIndex)) || 0;
 function copyChild(child, copier) {
   if (child.nodeType === Node.TEXT_NODE) return copyText(child, copier);
   return child.nodeType === Node.ELEMENT_NODE ? copyElement(child, copier) : [];
 }
 
-/** A drawing of its own, with its styles. */
-function copyDrawing(svg, { place }) {
-  const copy = new DOMParser().parseFromString(svgOf(svg), "image/svg+xml").documentElement;
-  copy.firstElementChild.remove(); // its background
-  for (const [name, value] of Object.entries(place(svg.getBoundingClientRect()))) copy.setAttribute(name, value);
-  copy.setAttribute("overflow", "visible");
-  return document.importNode(copy, true);
+/** Put a drawing where an element is. */
+function placeDrawing(svg, element, { place }) {
+  const box = { ...place(element.getBoundingClientRect()), overflow: "visible" };
+  for (const [name, value] of Object.entries(box)) svg.setAttribute(name, value);
+  return svg;
 }
 
-function copyBox(element, style, { place, canvases }) {
+function copyBox(element, style, { place }) {
   const wrapped = style.display === "inline" ? [...element.getClientRects()] : [element.getBoundingClientRect()],
     shapes = wrapped.filter(({ width, height }) => width && height).flatMap((box) => copyBackground(box, style, place)),
     screenBox = element.getBoundingClientRect();
-  if (element instanceof HTMLInputElement) shapes.push(...copyValue(element, style, screenBox, place));
-  if (element instanceof HTMLCanvasElement && screenBox.width && screenBox.height) {
-    const box = place(screenBox),
-      draw = canvases.get(element);
-    if (draw) {
-      const context = new SvgContext(box.x, box.y);
-      draw(context);
-      shapes.push(context.root);
-    } else if (element.width && element.height)
-      shapes.push(
-        svgNode("image", {
-          ...box,
-          href: element.toDataURL(),
-          preserveAspectRatio: "none",
-          style: "image-rendering:pixelated",
-        }),
-      );
+  if (element instanceof HTMLInputElement && element.value) shapes.push(textIn(place(screenBox), style, element.value)); // the number of a cell that can be edited
+  if (element instanceof HTMLCanvasElement && element.width && element.height && screenBox.width && screenBox.height) {
+    const look = { preserveAspectRatio: "none", style: "image-rendering:pixelated" };
+    shapes.push(svgNode("image", { ...place(screenBox), href: element.toDataURL(), ...look }));
   }
   if (style.outlineStyle !== "none" && !element.matches(":focus-visible"))
     for (const box of wrapped)
@@ -153,18 +143,17 @@ function copyRing(screenBox, style, place, radius) {
   return [svgNode("rect", { ...box, fill: "none", stroke, "stroke-width": spread })];
 }
 
-/** The number of a cell that can be edited. */
-function copyValue(input, style, screenBox, place) {
-  const { x, y, width, height } = place(screenBox),
-    at = { x: x + width / 2, y: y + height / 2, "text-anchor": "middle" };
-  return input.value ? [svgNode("text", { ...at, ...fontOf(style) }, input.value)] : [];
-}
+/** Write a text in the middle of a box, or at another share of its width. */
+const textIn = ({ x, y, width, height }, style, text, anchor = "middle") =>
+  svgNode("text", { x: x + SHARES[anchor] * width, y: y + height / 2, "text-anchor": anchor, ...fontOf(style) }, text);
+const SHARES = { start: 0, middle: 0.5, end: 1 };
 
 function copySign(element, style, { place }) {
-  const { x, y, width, height } = place(element.getBoundingClientRect()),
-    sign = SIGNS[element.textContent],
-    font = { ...fontOf(style), "font-family": null };
-  return sign ? [svgNode("text", { x: x + width / 2, y: y + height / 2, "text-anchor": "middle", ...font }, sign)] : [];
+  const sign = SIGNS[element.textContent];
+  if (!sign) return [];
+  const text = textIn(place(element.getBoundingClientRect()), style, sign);
+  text.removeAttribute("font-family");
+  return [text];
 }
 
 /** Texts of ::before and ::after: at the beginning, at the end, or alone in the middle. */
@@ -174,12 +163,8 @@ function copyGenerated(element, { place }) {
       text = style.content.match(/^"(.+)"$/)?.[1],
       screenBox = [...element.getClientRects()].at(name === "::before" ? 0 : -1);
     if (!text || !screenBox) return [];
-    const { x, y, width, height } = place(screenBox),
-      anchor = !element.textContent ? "middle" : name === "::before" ? "start" : "end",
-      share = { start: 0, middle: 0.5, end: 1 }[anchor];
-    return [
-      svgNode("text", { x: x + share * width, y: y + height / 2, "text-anchor": anchor, ...fontOf(style) }, text),
-    ];
+    const anchor = !element.textContent ? "middle" : name === "::before" ? "start" : "end";
+    return [textIn(place(screenBox), style, text, anchor)];
   });
 }
 
