@@ -26,7 +26,6 @@ function paintVectors(canvas, vectors, end, { size, shades }, pitch, high) {
   paintCells(canvas, grid, shades, Math.round(gap * ratio), Math.round((pitch - high) * ratio));
 }
 
-/** The vectors of the tokens at a step that shows vectors. */
 function rowVectors({ walk, step, arrays }) {
   const { data, shape } = arrays.queries,
     count = step === math.QUERY ? shape[0] : walk.count;
@@ -126,7 +125,6 @@ export function keyList(keep, point) {
     best.replaceChildren(node("span.label", "Strongest"), ...buttons);
   }
 
-  /** The scale and the sum below the list. */
   function footParts() {
     const { walk, step, scale } = scene,
       makeLabel = (text) => node("span.foot-label", text);

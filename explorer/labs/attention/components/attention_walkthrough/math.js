@@ -29,7 +29,6 @@ const UNIFORM = 1e-4; // how far shares may be from those of the softmax before 
 export const digitsOf = (largest) =>
   largest >= 1000 ? 0 : largest >= 100 ? 1 : largest >= 0.1 || largest === 0 ? 2 : largest >= 0.01 ? 3 : 4;
 
-/** Format a positive number of any size with three significant digits. */
 export function formatThreeDigits(value) {
   if (value === 0) return "0";
   if (value >= 1e6 || value < 1e-3) return formatScientific(value, 2);
@@ -173,7 +172,6 @@ export function describeStep(walk, step, key, { tokens, unit, layer, head }) {
   return `The sum of all values, each times its weight: ${numbers} go on from ${name}.`;
 }
 
-/** Return the caption of the picture next to the keys. */
 export function describePicture(walk, step, key, { tokens }) {
   const name = quoteToken(tokens[walk.asked]),
     other = quoteToken(tokens[key]);
@@ -300,7 +298,6 @@ export function filledFormula(walk, step, key, place) {
   return [{ v: "o" }, { sub: [String(place + 1)] }, " = ", ...sumOfTerms(terms, seen.length), " = ", ...end];
 }
 
-/** Return a remark on a step, or "" if its formula needs none. */
 export function stepNote(walk, step, { turned = undefined } = {}) {
   if (step === QUERY)
     return turned

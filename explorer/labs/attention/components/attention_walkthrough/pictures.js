@@ -80,7 +80,6 @@ const productScale = (walk) => largestOf(Array.from({ length: walk.count }, (_, 
 /** The largest number that is taken from any key, or of their sum. */
 export const weightedScale = (walk) => largestOf([...walk.seen.map((key) => weightedValue(walk, key)), walk.mixed]);
 
-/** The picture beside the keys, so many px wide and high. */
 export function drawPicture(scene, wide, high) {
   const { walk, step } = scene;
   if (step >= SOFTMAX && !walk.seen.length) return [];
@@ -141,7 +140,6 @@ function drawBar(t, x, y, cell, high) {
   ];
 }
 
-/** Return a function that maps numbers linearly to px. */
 const linearScale = (low, high, from, to) => (value) =>
   high > low ? from + ((value - low) / (high - low)) * (to - from) : (from + to) / 2;
 
@@ -296,7 +294,6 @@ function drawCurve({ walk, key }, wide, high) {
   ];
 }
 
-/** Describe the number under the pointer, otherwise the colours. `place`: -1 for none. */
 export function pictureCaption(scene) {
   const { walk, step, key, place, scale, arrays } = scene;
   if (step === SCALE) return "Each line is a key.";

@@ -49,7 +49,6 @@ const [PLACE, VALUE, LETTER] = [34, 78, 9.7]; // px of a row before its token an
 const TROUBLE = "The numbers of this head did not arrive. Reload the page to ask for them again.";
 const rowHigh = (count) => (count <= 6 ? 56 : count <= 8 ? 44 : count <= 12 ? 34 : count <= 16 ? 28 : 22);
 
-/** Return a formula as nodes. */
 function formulaNodes(parts) {
   return parts.map((part) => {
     if (typeof part === "string") return part;
@@ -68,11 +67,8 @@ export default defineComponent((place, /** @type {SendEvent<WalkthroughEvents>} 
   /** @type {WalkthroughData | null} */
   let data = null;
   /** @type {any} */
-  let arrays = null,
-    walk = null,
-    scale = null,
-    shades = null,
-    size = null;
+  let arrays = null;
+  let walk, scale, shades, size;
   let drawnState = "",
     trouble = "",
     texts = { heading: "", note: "", title: "", caption: "", picture: "" },

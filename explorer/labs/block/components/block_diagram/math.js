@@ -9,7 +9,6 @@ const EPSILON = 1e-5; // of the norms, as in models/layers.py
 
 export const formatValue = (value) => formatEntry(value, Math.abs(value) < 0.0995 && value !== 0 ? 4 : 3);
 
-/** The number of a tensor at a place. */
 export function numberAt(tensor, ...place) {
   return tensor.data[place.reduce((index, step, axis) => index * tensor.shape[axis] + step, 0)];
 }

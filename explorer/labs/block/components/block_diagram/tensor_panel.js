@@ -148,7 +148,6 @@ export class TensorPanel {
     event.preventDefault();
   }
 
-  /** Show one number and how it is computed. */
   #explainNumber(choice) {
     const { flow, model, now } = this,
       { r, c, place } = this.#clampPosition(choice);

@@ -46,12 +46,11 @@ export default defineComponent((place, /** @type {SendEvent<BlockDiagramEvents>}
   let data = null, // that is drawn: its arrays are here
     /** @type {BlockDiagramData | null} */
     latest = null,
-    arrays = null,
-    model = null,
     handles = [],
     drawnWidth = 0,
     stop = null, // the handle that Tab reaches
     trouble = "";
+  let arrays, model;
   const view = new ViewState(send, show, (value) => value),
     { node, button } = view;
   const load = arrayLoader(
@@ -180,7 +179,6 @@ export default defineComponent((place, /** @type {SendEvent<BlockDiagramEvents>}
     return { arrow, shape, key: `arrow ${arrow.flow} ${arrow.end} ${arrow.way}`, opens: arrow.flow };
   }
 
-  /** Draw the input at the bottom. */
   function drawInputs(layout) {
     return data.arrows
       .filter(({ start }) => !start)

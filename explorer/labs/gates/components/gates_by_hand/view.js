@@ -45,12 +45,11 @@ const PRESENTATION = { slides: [".picture, .gates", ".states, .gradients"] };
 export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} */ send) => {
   const { STEPS } = math;
   let current = null,
-    data = null,
-    computed = null,
     axis = null, // floor and top of the axis of gradients, as powers of ten
     undone = [],
     stroke = null, // the gesture that is under way
     resting = 0;
+  let data, computed;
   const synced = new SyncedValue();
   const { node, button, list, update } = new LiveElements(),
     settled = new LiveElements(); // what is read aloud does not change while it plays

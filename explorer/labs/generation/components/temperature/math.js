@@ -109,7 +109,6 @@ export function knownView(arrays, row, at, rules, vocabulary) {
   };
 }
 
-/** How many tokens two texts of a model begin with alike. */
 export function sharedPrefix({ shape: [, tokens], data }, a, b) {
   let same = 0;
   while (same < tokens && data[a * tokens + same] === data[b * tokens + same]) same++;

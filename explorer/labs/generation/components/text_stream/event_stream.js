@@ -172,6 +172,5 @@ export function formatStatus(text, unit) {
 /** Return why a text ended early, unless the user stopped it. */
 export const problemText = ({ state, sentence }) => (state === "lost" ? LOST : sentence);
 
-/** Return the mean surprisal (nats) of a model's own tokens; null before the first one. */
 export const meanSurprisal = (surprisals) =>
   surprisals.length ? surprisals.reduce((sum, value) => sum + value, 0) / surprisals.length : null;

@@ -72,7 +72,6 @@ class Panel {
     this.text.startText(model.prompt);
   }
 
-  /** Show a text that has just started. */
   takeText(result, asking) {
     this.written = result;
     this.unit = unitOf(result, asking);
@@ -256,7 +255,6 @@ export default defineComponent((place) => {
   };
 });
 
-/** Return the shown texts as plain text. */
 const textsAsPlainText = (panels, data) =>
   panels
     .map(({ written }) => {

@@ -60,7 +60,6 @@ function drawBars({ rows }, width) {
   ];
 }
 
-/** Amounts from zero, each with its number. */
 function drawAmounts({ rows }, width) {
   const step = Math.min(36, HEIGHT / rows.length),
     thick = Math.min(16, step - 6),
@@ -114,7 +113,6 @@ function drawMap({ points }, width) {
   );
 }
 
-/** Weights as tiles: the stronger the colour, the larger the weight. */
 function drawGrid({ rows, columns, values }, width) {
   const cell = Math.min((HEIGHT - 14) / rows.length, (width - 14) / columns.length);
   return [

@@ -46,9 +46,8 @@ const PRESENTATION = {
 export default defineComponent((place, /** @type {SendEvent<MasksEvents>} */ send) => {
   /** @type {MasksData | null} */
   let data = null,
-    attention = null,
-    at = null,
     isKept = false;
+  let attention, at;
   const view = new ViewState(send, () => {
     [at, isKept] = [null, false];
     draw();
@@ -123,7 +122,6 @@ export default defineComponent((place, /** @type {SendEvent<MasksEvents>} */ sen
     attention = { ...first, ...masks, tokens, mask, finding };
     drawTables();
   }
-  /** Draw everything that depends on the pointer. */
   function drawTables() {
     const { tokens, mask, pad, past, scores, weights } = attention;
     const toNumbers = (one) => one.map((line) => line.map((may) => (may ? 1 : null))),

@@ -15,7 +15,6 @@ import { defineComponent } from "../../../../static/shared/runtime/component.js"
 /** Return the visible text of an error: a space would be an empty frame. */
 export const showSpaces = (text) => text.replaceAll(" ", "␣");
 
-/** The texts as a table: a row a run. */
 export const csvRows = ({ texts }) =>
   texts.flatMap(({ title, first, runs }) => [
     [title, first, ""],

@@ -47,12 +47,11 @@ const PRESENTATION = { slides: [".tables, .words", ".steps > :nth-child(-n+3)", 
 export default defineComponent((place, /** @type {SendEvent<DotProductEvents>} */ send) => {
   /** @type {DotProductData | null} */
   let data = null,
-    numbers = null,
-    attention = null,
     cell = null, // that is described
     at = null, // that was pointed at
     isKept = false,
-    isCopy = false; // numbers of a model were edited
+    isCopy = false;
+  let numbers, attention; // numbers of a model were edited
   const view = new ViewState(send, () => {
     if (!data.model) numbers = ownTables();
     draw();

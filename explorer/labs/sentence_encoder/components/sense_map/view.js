@@ -141,7 +141,6 @@ export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ 
     picture.replaceChildren(...dots, ...names, ...own);
     placePoints();
   }
-  /** Move all dots and labels to their current positions. */
   function placePoints() {
     const count = data.senses.length,
       parts = [...picture.children],

@@ -58,7 +58,6 @@ export const samplesCsv = (models) =>
     models.flatMap(({ title, steps, losses, texts }) => texts.map((text, i) => [title, steps[i], losses[i], text])),
   );
 
-/** Return the shown texts as plain text. */
 export const allTexts = (models, step) =>
   models
     .map((model) => {

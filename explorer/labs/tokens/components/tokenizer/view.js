@@ -74,13 +74,12 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
     vocabulary = new SyncedValue();
   /** @type {TokenizerData} */
   let data,
-    letters,
-    rankOf,
     tokens = [],
     timer = null, // of the playback
     paint = 0,
     tallest = 0,
     drawnState = "";
+  let letters, rankOf;
   const { node, button, playButton, list, update } = new LiveElements();
   const hasMerges = () => data.merges.length > 0,
     isWord = () => data.kind === "word";
@@ -176,7 +175,6 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
   );
   place.replaceChildren(heading, controls, node("div.both", node("div.main", picture, numbers), side));
 
-  /** Return the shown vocabulary size, within the range of the slider. */
   const currentSize = () => Math.min(data.most, Math.max(data.least, vocabulary.value ?? data.least));
   const lastMerge = () => (data.merges.length ? countLearned(data.merges, currentSize()) - 1 : -1);
 
@@ -226,7 +224,6 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
     showList(true);
   }
 
-  /** Return what is said of the last merge or word. */
   function mergeParts() {
     const at = lastMerge(),
       last = currentSize() - 1,
