@@ -3,29 +3,18 @@
    A grid is { rows, columns, row(r) }: `row` returns the positions of a row's values on their scale, 0 to 1; NaN is a
    masked cell and stays empty. */
 
-import { mixColours, labelledColumns } from "./value_scale.js";
-import { node, svgNode } from "../runtime/dom.js";
+import { mixColours, labelledColumns, parseColour } from "./value_scale.js";
+import { node } from "../runtime/dom.js";
 
 const SHADES = 1024;
 
 /** Return the pixels of a colour scale of the current colours; `colour` reads one of base.css's variables. */
 export function colourRamp(colour, name = "amount") {
-  const stops = Array.from({ length: 7 }, (_, i) =>
-    colour(`--${name}-${i}`)
-      .match(/[\d.]+/g)
-      .slice(0, 3)
-      .map(Number),
-  );
+  const stops = Array.from({ length: 7 }, (_, i) => parseColour(colour(`--${name}-${i}`)));
   return Uint32Array.from({ length: SHADES + 1 }, (_, i) => {
     const [red, green, blue] = mixColours(stops, i / SHADES);
     return (255 << 24) | (blue << 16) | (green << 8) | red;
   });
-}
-
-/** The colour of a position on the scale as CSS. */
-export function rampColour(shades, share) {
-  const pixel = shades[Math.round(share * SHADES)];
-  return `rgb(${pixel & 255}, ${(pixel >> 8) & 255}, ${(pixel >> 16) & 255})`;
 }
 
 /** Return the grid of numbers that are stored row by row. */
@@ -86,18 +75,6 @@ export function paintPixels(canvas, grid, shades) {
   canvas.width = grid.columns;
   canvas.height = grid.rows;
   paintCells(canvas, grid, shades);
-}
-
-/** Return the cells of a grid as SVG rectangles. `box`: left, top, cell (width), high and gap, in px. */
-export function cellRects(grid, shades, { left, top, cell, high, gap }) {
-  const size = { width: Math.max(0.5, cell - gap).toFixed(2), height: Math.max(1, high - gap) };
-  const makeRect = (share, row, column) => {
-    const place = { x: (left + column * cell).toFixed(2), y: (top + row * high).toFixed(2) };
-    return svgNode("rect", { ...place, ...size, fill: rampColour(shades, share) });
-  };
-  return Array.from({ length: grid.rows }, (_, row) =>
-    Array.from(grid.row(row), (share, column) => (Number.isNaN(share) ? [] : makeRect(share, row, column))),
-  ).flat(2);
 }
 
 /** Return the side of a square heat map in device pixels: close to `room`, if possible with cells of equal size. */
