@@ -82,6 +82,7 @@ class Frame {
   panels = [];
   /** @type {Set<Panel>} */
   queue = new Set(); // panels that are to be drawn
+  ending = new AbortController(); // aborted when the frame is closed
   isSeen = false;
   kept = false; // a readout stays after the pointer left
   grid = node("div.frame-panels");
@@ -103,8 +104,9 @@ class Frame {
     });
     this.sight.observe(place);
     place.addEventListener("lineage:height", () => this.ready && this.fitPanels());
-    window.addEventListener("keydown", this.onKey);
-    window.addEventListener("lineage:token", this.onToken);
+    const { signal } = this.ending;
+    window.addEventListener("keydown", (event) => this.onKey(event), { signal });
+    window.addEventListener("lineage:token", (event) => this.onToken(event), { signal });
     // The colour variables are defined only after the style sheet has loaded.
     const sheets = [...place.parentElement.querySelectorAll("link")].map(
       (link) => link.sheet || new Promise((done) => (link.onload = link.onerror = done)),
@@ -112,7 +114,7 @@ class Frame {
     const font = document.fonts.load("15px 'Source Sans'").catch(() => {}); // plotly measures words only once
     Promise.all([this.whenSeen().then(loadPlotly), font, ...sheets]).then(
       ([library]) => {
-        if (this.gone) return;
+        if (this.ending.signal.aborted) return;
         this.ready = true;
         this.plotly = library;
         this.fitPanels();
@@ -188,7 +190,7 @@ class Frame {
 
   drawSoon(...panels) {
     panels.forEach((panel) => this.queue.add(panel));
-    if (!this.gone) this.turn ??= requestAnimationFrame(this.drawSome);
+    if (!this.ending.signal.aborted) this.turn ??= requestAnimationFrame(this.drawSome);
   }
 
   drawSome = () => {
@@ -226,16 +228,16 @@ class Frame {
     if (!this.kept) for (const panel of this.panels) panel.pinPoints(null);
   }
 
-  onKey = (event) => {
+  onKey(event) {
     if (event.key !== "Escape" || !this.kept) return;
     event.preventDefault(); // presentation mode would end otherwise
     this.toggleKept(null);
     this.readValuesAt(null);
-  };
+  }
 
-  onToken = (/** @type {CustomEventInit} */ { detail }) => {
+  onToken(/** @type {CustomEventInit} */ { detail }) {
     for (const panel of this.panels) panel.highlightToken(detail?.index ?? null);
-  };
+  }
 
   /* Return all panels as one SVG file, with the text positions of the screen. */
   async figureSvg() {
@@ -255,12 +257,10 @@ class Frame {
   }
 
   close() {
-    this.gone = true;
+    this.ending.abort();
     cancelAnimationFrame(this.turn);
     this.sight.disconnect();
     this.playback?.stop();
-    window.removeEventListener("keydown", this.onKey);
-    window.removeEventListener("lineage:token", this.onToken);
     while (this.panels.length) this.panels.pop().remove();
     this.place.replaceChildren();
   }
