@@ -75,7 +75,7 @@ export default defineComponent((place) => {
     all = [],
     state = { step: null, following: true },
     timer = 0;
-  const { node, button, playButton, keyed, update } = new LiveElements();
+  const { node, button, playButton, list, keyed, update } = new LiveElements();
   const describeShown = () => (all.length ? `step ${formatCount(state.step)}` : ""),
     widest = () => `step ${formatCount(all.at(-1) ?? 0)}`.length, // wide enough for the last one: nothing moves
     isSingle = () => all.length < 2;
@@ -128,12 +128,10 @@ export default defineComponent((place) => {
   };
   const models = () => data.models,
     rows = keyed(models, makeRow, ({ name }) => name),
+    nothings = () => (data.models.length ? [] : [NOTHING]),
+    makeNothing = (text) => node("p.nothing", text),
     caption = node("p.lineage-caption", () => data.caption ?? "");
-  place.replaceChildren(
-    controls,
-    node("div.rows", rows, node("p.nothing", { hidden: () => data.models.length > 0 }, NOTHING)),
-    caption,
-  );
+  place.replaceChildren(controls, node("div.rows", rows), node("div", list(nothings, makeNothing)), caption);
 
   const stepIndex = () => Math.max(0, all.indexOf(state.step));
   const moveToIndex = (i) => {
