@@ -237,8 +237,8 @@ export default defineComponent((place, /** @type {SendEvent<WalkthroughEvents>} 
     update();
     if (!arrays || !size) return;
     if (walk?.arrays !== arrays || walk.wanted !== currentQuery()) {
-      walk = Object.assign(math.walkOf(arrays, currentQuery()), { arrays, wanted: currentQuery() });
-      walk.favourite = math.largestKey(walk);
+      const newWalk = math.walkOf(arrays, currentQuery());
+      walk = { ...newWalk, arrays, wanted: currentQuery(), favourite: math.largestKey(newWalk) };
       scale = math.colourScales(arrays);
       drawnState = "";
     }

@@ -5,21 +5,7 @@ import { formatNumber, formatSignificant } from "../../../../static/shared/runti
 
 const NORMS = { none: "no norm", post: "norm after", pre: "norm before" };
 const KINDS = { layer: "LayerNorm", rms: "RMSNorm" };
-const NUMBERS = [
-  "no",
-  "one",
-  "two",
-  "three",
-  "four",
-  "five",
-  "six",
-  "seven",
-  "eight",
-  "nine",
-  "ten",
-  "eleven",
-  "twelve",
-];
+const NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split(" ");
 const SAME = 0.99; // a cosine from which two tokens count as one
 const EQUAL = 0.02; // powers of ten: five in a hundred up or down is as much as before
 

@@ -15,7 +15,6 @@ const setPx = (element, values) =>
 
 /* ---- the diagrams ---- */
 
-const drawWire = (d, kind = "") => svgNode("path", { d, class: `wire ${kind}` });
 const svgText = (x, y, words, anchor = "middle") => svgNode("text", { x, y, "text-anchor": anchor, class: "" }, words);
 const drawOperator = (x, y, sign) =>
   svgNode("g.node", svgNode("circle", { cx: x, cy: y, r: 14 }), svgText(x, y + 6, sign));
@@ -25,7 +24,7 @@ const drawBox = (x, y, word) => {
 };
 
 /**
- * Return a diagram of a cell. `wires`: paths of constant width; `widths`: paths with what their width shows, a function of
+ * Return a diagram of a cell. `wires`: a path of constant width; `widths`: paths with what their width shows, a function of
  * the step; `fed`: the path by which the state reaches the candidate; `texts`: [x, y, function of the step, anchor].
  */
 function cellDiagram({ wires, widths, fed, nodes, texts, describe }) {
@@ -36,7 +35,7 @@ function cellDiagram({ wires, widths, fed, nodes, texts, describe }) {
   const root = svg(
     "svg.diagram",
     { viewBox: "0 16 400 202", role: "img", "aria-label": () => describe(step) },
-    ...wires.map((d) => drawWire(d)),
+    svgNode("path.wire", { d: wires }),
     ...widths.map(([d, share]) => svg("path", { d, class: "wire ", style: () => strokeWidth(share) })),
     svg("path.wire.fed", { d: fed, style: visibility }),
     ...nodes,
@@ -57,16 +56,7 @@ const before = (values, at) => (at ? values[at - 1] : 0);
 /** Draw the LSTM: the cell state, which only f scales, the input added to it, and the output read from it. */
 export const lstmDiagram = () =>
   cellDiagram({
-    wires: [
-      "M8 52H116",
-      "M249 52H392",
-      "M130 90V66",
-      "M182 120H221",
-      "M235 160V134",
-      "M320 52V83",
-      "M320 109V136",
-      "M372 150H334",
-    ],
+    wires: "M8 52H116M249 52H392M130 90V66M182 120H221M235 160V134M320 52V83M320 109V136M372 150H334",
     widths: [
       ["M144 52H221", ({ traces, at }) => traces.f[at]],
       ["M235 106V66", ({ traces, at }) => traces.i[at]],
@@ -97,7 +87,7 @@ export const lstmDiagram = () =>
 /** Draw the GRU: one state, and one gate that both keeps the old content and admits the new. */
 export const gruDiagram = () =>
   cellDiagram({
-    wires: ["M8 52H116", "M274 52H392", "M130 90V66", "M204 120H246", "M260 160V134"],
+    wires: "M8 52H116M274 52H392M130 90V66M204 120H246M260 160V134",
     widths: [
       ["M144 52H246", ({ traces, at }) => traces.z[at]],
       ["M260 106V66", ({ traces, at }) => 1 - traces.z[at]],

@@ -48,22 +48,13 @@ export class TextStream {
         this.#endStream("lost");
       }
     };
-    source.addEventListener(
-      "message",
-      handleData((more) => this.#appendTokens(more)),
-    );
-    source.addEventListener(
-      "end",
-      handleData(({ seconds, stopped }) => this.#endStream(stopped ? "stopped" : "finished", { seconds })),
-    );
-    source.addEventListener(
-      "problem",
-      handleData(({ sentence }) => this.#endStream("problem", { sentence })),
-    );
-    source.addEventListener(
-      "error",
-      handleData(() => this.#endStream("lost")),
-    );
+    const handlers = {
+      message: (more) => this.#appendTokens(more),
+      end: ({ seconds, stopped }) => this.#endStream(stopped ? "stopped" : "finished", { seconds }),
+      problem: ({ sentence }) => this.#endStream("problem", { sentence }),
+      error: () => this.#endStream("lost"),
+    };
+    for (const [name, handle] of Object.entries(handlers)) source.addEventListener(name, handleData(handle));
     this.#setState("writing");
   }
 

@@ -99,6 +99,7 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
     },
     onchange: () => setSize(Number(slider.value), true),
   });
+  const marks = () => data.marks;
   const makeMark = ([at, words]) => {
     const share = (at - data.least) / Math.max(1, data.most - data.least),
       end = share > 0.85 ? "at-end" : share < 0.1 ? "at-start" : "";
@@ -113,10 +114,7 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
     "div.controls",
     node("label.label", node("span", "Size of the vocabulary"), slider),
     node("output.size", () => formatCount(currentSize())),
-    node(
-      "div.marks",
-      list(() => data.marks, makeMark),
-    ),
+    node("div.marks", list(marks, makeMark)),
     node(
       "div.buttons",
       playButton(() => timer, { disabled: isFixed, onclick: togglePlaying }),
@@ -142,34 +140,41 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
       () => `${isUnknown() ? "unknown" : "characters per token"}, ${data.corpus}`,
     ),
   );
-  const listNames = () =>
-    hasMerges() ? ["merge", "pair", "new token", "id", "times"] : ["", "", isWord() ? "word" : "token", "id", "times"];
-  const listLabel = () =>
-    hasMerges()
-      ? "The merges, in the order they were learned"
-      : isWord()
-        ? "The words, the most frequent first"
-        : "The characters";
-  const hint = () =>
-    hasMerges()
-      ? "Press a merge to go there. Times: how often it joins a pair of the corpus."
-      : isWord()
-        ? "The most frequent word first. Press one to end the vocabulary there."
-        : "Times: how often it stands in the corpus.";
+  /** The list of a kind of tokenizer: its label, the names of its columns, and what can be done with it. */
+  const LISTS = {
+    merges: {
+      label: "The merges, in the order they were learned",
+      names: ["merge", "pair", "new token", "id", "times"],
+      hint: "Press a merge to go there. Times: how often it joins a pair of the corpus.",
+    },
+    words: {
+      label: "The words, the most frequent first",
+      names: ["", "", "word", "id", "times"],
+      hint: "The most frequent word first. Press one to end the vocabulary there.",
+    },
+    characters: {
+      label: "The characters",
+      names: ["", "", "token", "id", "times"],
+      hint: "Times: how often it stands in the corpus.",
+    },
+  };
+  const about = () => LISTS[hasMerges() ? "merges" : isWord() ? "words" : "characters"],
+    columnNames = () => about().names,
+    makeName = (word) => node("span", word);
   const space = node("div.list-space", { role: "rowgroup" });
   const table = node(
     "div.list",
-    { role: "table", tabindex: 0, "aria-label": listLabel, "aria-rowcount": () => countLines() },
+    { role: "table", tabindex: 0, "aria-label": () => about().label, "aria-rowcount": () => countLines() },
     space,
   );
-  const foot = node("div.foot", node("p.note", hint));
+  const foot = node(
+    "div.foot",
+    node("p.note", () => about().hint),
+  );
   const side = node(
     "div",
     { class: () => (hasMerges() ? "side" : "side plain") },
-    node(
-      "div.list-head",
-      list(listNames, (word) => node("span", word)),
-    ),
+    node("div.list-head", list(columnNames, makeName)),
     table,
     foot,
   );
