@@ -9,11 +9,8 @@
  * Streamlit itself. After a lost connection it has the page run once more if the visitor has used it too early. Events:
  * "visited": {path, search}; "continued": the time.
  *
- * @typedef {object} AddressData
- * @property {string} page path of the page, "" for the first one
- * @property {string} section its group in the menu, "" for a page without a group
- * @property {string} title
- * @property {string | null} followed query string of the step that the server answers; null in other answers
+ * @typedef {{page: string, section: string, title: string, followed: string | null}} AddressData the path of the page ("" for
+ *   the first one), its group in the menu ("" without a group), and the query string of the step that the server answers
  */
 
 import { defineComponent } from "../../shared/runtime/component.js";

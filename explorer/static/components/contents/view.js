@@ -2,8 +2,7 @@
  * Show the table of contents of a page: a button in the header that stays there, and a list of the page's sections.
  * It sends no events.
  *
- * @typedef {object} ContentsData
- * @property {{name: string, title: string}[]} sections empty if the page needs no table of contents
+ * @typedef {{sections: {name: string, title: string}[]}} ContentsData empty if the page needs no table of contents
  */
 import { icon, node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";

@@ -2,12 +2,8 @@
  * Show the measured answer of a lesson step beside the user's prediction, and lead to the figure that it is about. It
  * records in this browser that the step is done. Sends no events.
  *
- * @typedef {object} LessonAnswerData the answer and its question as in shared/charts/measured_answer.js
- * @property {string} lesson
- * @property {number} step
- * @property {string} section of the page, whose figure the answer is about; may be empty
- * @property {any} question
- * @property {any} said the user's prediction
+ * @typedef {{lesson: string, step: number, section: string, question: any, said: any}} LessonAnswerData with the answer, as in
+ *   shared/charts/measured_answer.js; its figure is in this section of the page; `said` is the user's prediction
  */
 import { drawAnswer } from "../../shared/charts/measured_answer.js";
 import { defineComponent } from "../../shared/runtime/component.js";

@@ -2,9 +2,7 @@
  * Show which steps of a lesson the visitor has done, as this browser remembers them. Events: "continue": the number of
  * the first step that is not done.
  *
- * @typedef {object} LessonProgressData
- * @property {string} lesson
- * @property {number} steps
+ * @typedef {{lesson: string, steps: number}} LessonProgressData
  *
  * @typedef {object} LessonProgressEvents
  * @property {number} continue

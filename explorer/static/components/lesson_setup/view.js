@@ -2,14 +2,10 @@
  * Show what a step of a lesson is about: the tokens, the networks and, before the prediction, the axis of the answer
  * without data. It moves the keyboard focus to the title of a step that the visitor has just opened. Sends no events.
  *
- * @typedef {object} LessonSetupData
- * @property {string} step names the step; a new one gets the keyboard focus; empty in a class
- * @property {string[]} tokens
- * @property {number[]} marked positions of the tokens that the question is about
- * @property {string} note under the tokens
- * @property {string[]} networks
- * @property {{low: number, high: number, unit: string, powers: boolean} | null} axis
- * @property {number[]} edges limits of the choices on the axis
+ * @typedef {{step: string, tokens: string[], marked: number[], note: string, networks: string[], edges: number[],
+ *   axis: {low: number, high: number, unit: string, powers: boolean} | null}} LessonSetupData `step` names the step, whose
+ *   title gets the keyboard focus, and is empty in a class; `marked` are positions of the tokens that the question is about,
+ *   `edges` limits of the choices on the axis; the note is under the tokens
  */
 import { drawEmptyAxis } from "../../shared/charts/answer_axis.js";
 import { defineComponent } from "../../shared/runtime/component.js";
