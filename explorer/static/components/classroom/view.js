@@ -50,7 +50,7 @@ export default defineComponent((place) => {
   };
   /** @type {ClassroomData | null} */
   let data = null,
-    /** @type {{setTriggerValue: import("../../shared/runtime/events.js").SendEvent<ClassroomEvents>, sendWhenIdle: (event: string, value: any, isValid: () => boolean) => void} | null} */
+    /** @type {{setTriggerValue: SendEvent<ClassroomEvents>, sendWhenIdle: (event: string, value: any, isValid: () => boolean) => void} | null} */
     component = null,
     session = {},
     builtState = "",
