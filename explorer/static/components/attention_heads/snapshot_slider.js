@@ -6,6 +6,7 @@ import { LiveElements } from "../../shared/runtime/view_state.js";
 
 const TALL = 64; // px of the curve
 const EDGE = 8; // px, half a thumb, by which the slider's stops are inside its ends
+const NOTHING = { steps: [], width: 0, at: 0 };
 const PACE = 170; // ms a snapshot while it plays
 
 /** Return the loss curve as a path, the place of a loss, and the highest and lowest loss. */
@@ -35,7 +36,7 @@ export function trainingSlider(does) {
   const { node, svg, list, playButton, update } = new LiveElements();
   const listening = new AbortController();
   /** @type {any} */
-  let shown = { steps: [] }; // {steps, curve, unit, width, at, isLoading, isAblated}
+  let shown = NOTHING; // {steps, curve, unit, width, at, isLoading, isAblated}
   let curve = null,
     drawn = "",
     timer = null,
@@ -92,7 +93,7 @@ export function trainingSlider(does) {
     min: 0,
     step: 1,
     max: () => Math.max(0, shown.steps.length - 1),
-    value: () => shown.at ?? 0,
+    value: () => shown.at,
     disabled: isSingle,
     "aria-label": "Training step",
     "aria-valuetext": label,
@@ -146,7 +147,7 @@ export function trainingSlider(does) {
         pause(false);
         isHeld = false;
       }
-      shown = training ?? { steps: [] };
+      shown = training ?? NOTHING;
       const state = JSON.stringify([shown.steps, shown.curve, shown.width]);
       if (state !== drawn) curve = shown.curve?.steps.length ? lossCurve(shown.curve, shown.steps, x) : null;
       drawn = state;

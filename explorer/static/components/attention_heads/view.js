@@ -4,26 +4,21 @@
  *
  * @typedef {{off: number[][], flat: number[][], unmasked: boolean, unplaced: boolean}} Interventions heads are [layer, head]
  *
- * @typedef {object} AttentionHeadsData
- * @property {string[]} tokens what each token adds to the text
+ * @typedef {{tokens: string[], ids: number[], unit: "letter" | "token" | "word", layers: number, heads: number,
+ *   causal: boolean, masked: number[], colour: string, title: string, file: string}} Attention the text and the model;
+ *   `masked` are keys that no query attends to, `colour` is a CSS variable
+ *
+ * @typedef {{open: number[], asked: number, scale: "one" | "row", sort: string, view: "lines" | "matrix",
+ *   step: number | null, touch: Interventions}} Choices the open head [layer, head], the index of the selected query token,
+ *   "place" or the name of a score, the step of the training; null: the last
+ *
+ * @typedef {object} Numbers
  * @property {string[]} [keys] the key tokens, if the queries attend to another text: cross-attention
- * @property {number[]} ids of the tokens
- * @property {number} layers
- * @property {number} heads
- * @property {boolean} causal
  * @property {Record<string, string>} [kinds] the kinds of attention of a model that has several, with their titles
  * @property {string} [kind] the one whose weights are shown
- * @property {number[]} masked keys that no query attends to
  * @property {string} address array "weights" (U16 "layers heads cells", see math.js) at `step` and with `touch`
- * @property {number[]} open [layer, head]
- * @property {number} asked index of the selected query token
- * @property {"one" | "row"} scale
- * @property {string} sort "place", the name of a score, "spread" or "worth"
- * @property {"lines" | "matrix"} view
  * @property {any} snapshots null or {steps, curve: {steps, losses}, unit: "nats", address}; its address answers with
  *    {address} of the array "weights" (U16 "steps layers heads cells") once the snapshots are computed
- * @property {number | null} step the step shown; null: the last
- * @property {Interventions} touch
  * @property {{mask: boolean, positions: boolean}} can which interventions the model allows
  * @property {number[][] | null} worth head importance: rise of the loss without that head, [layer][head]
  * @property {number[][] | null} worth_error its standard error
@@ -31,10 +26,8 @@
  * @property {boolean} [fixed] whether no intervention is offered
  * @property {any} [answers] {where, rows: [{text, now, before}], changed}: what the model predicts at `asked`; null: the
  *    model has no output layer
- * @property {"letter" | "token" | "word"} unit
- * @property {string} colour CSS variable
- * @property {string} title
- * @property {string} file
+ *
+ * @typedef {Attention & Choices & Numbers} AttentionHeadsData
  *
  * @typedef {object} AttentionHeadsEvents
  * @property {number[]} open [layer, head]

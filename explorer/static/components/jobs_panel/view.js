@@ -1,28 +1,15 @@
 /**
- * Show the jobs of a visitor, and to the operator those of all, in a corner of every page. The panel polls the server itself; Stop and Resume are POST
- * requests. GET /jobs answers {jobs: Job[]}, own ones first; POST /jobs/KEY/stop and /jobs/KEY/resume answer {ok,
- * problem}. Sends no events.
+ * Show the jobs of a visitor, and to the operator those of all, in a corner of every page. The panel polls the server itself;
+ * Stop and Resume are POST requests. GET /jobs answers {jobs: Job[]}, own ones first; POST /jobs/KEY/stop and
+ * /jobs/KEY/resume answer {ok, problem}. Sends no events.
  *
- * @typedef {object} JobsPanelData
- * @property {string} here key of the run on this page
- * @property {number} news version number; when it changes the panel polls at once
+ * @typedef {{here: string, news: number}} JobsPanelData `here` is the key of the run on this page; when the version number
+ *   `news` changes, the panel polls at once
  *
- * @typedef {object} Job
- * @property {string} key
- * @property {string} title
- * @property {string} detail
- * @property {string} colour CSS variable
- * @property {"waiting" | "running" | "finished" | "stopped" | "diverged" | "failed"} state
- * @property {number} step
- * @property {number} steps
- * @property {number | null} left seconds
- * @property {number | null} loss
- * @property {boolean} mine
- * @property {boolean} can_stop
- * @property {boolean} can_resume
- * @property {string} problem
- * @property {string} href
- * @property {number} ahead jobs before it in the queue
+ * @typedef {{key: string, title: string, detail: string, href: string, colour: string, step: number, steps: number,
+ *   state: "waiting" | "running" | "finished" | "stopped" | "diverged" | "failed", left: number | null, ahead: number,
+ *   loss: number | null, mine: boolean, can_stop: boolean, can_resume: boolean, problem: string}} Job `colour` is a CSS
+ *   variable, `left` are seconds, `ahead` are jobs before it in the queue
  */
 import { defineComponent } from "../../shared/runtime/component.js";
 import { LiveElements } from "../../shared/runtime/view_state.js";

@@ -18,20 +18,17 @@ import { icon, node } from "../../shared/runtime/dom.js";
 
 export default defineComponent((place) => ({
   show(/** @type {LessonSetupData} */ { step, tokens, marked, note, networks, axis, edges }) {
-    const root = node("div", { class: "setup" });
-    if (tokens.length)
-      root.append(
-        node(
-          "p",
-          { class: "tokens" },
-          ...tokens.map((token, i) => node("span", { class: marked.includes(i) ? "token marked" : "token" }, token)),
-        ),
-      );
-    if (note) root.append(node("p", { class: "lineage-caption" }, note));
-    for (const network of networks)
-      root.append(node("p", { class: "network" }, icon("neurology"), node("span", {}, network)));
-    if (axis) root.append(drawEmptyAxis(axis, edges));
-    place.replaceChildren(root);
+    const makeToken = (token, i) => node("span.token", { ".marked": marked.includes(i) }, token),
+      makeNetwork = (network) => node("p.network", icon("neurology"), node("span", network));
+    place.replaceChildren(
+      node(
+        "div.setup",
+        tokens.length > 0 && node("p.tokens", tokens.map(makeToken)),
+        note && node("p.lineage-caption", note),
+        networks.map(makeNetwork),
+        axis && drawEmptyAxis(axis, edges),
+      ),
+    );
     if (step) focusTitle(step);
   },
 }));

@@ -39,9 +39,6 @@ export function roundValue(value, { low, high }, log = false) {
   return Math.min(high, Math.max(low, Math.round(value * scale) / scale));
 }
 
-/** A number with its unit: "12 steps", but "1 step". */
-export const withUnit = (number, unit) => `${number} ${number === "1" ? unit.replace(/(\w)s$/, "$1") : unit}`.trim();
-
 // Percent of the range that a key moves the line by.
 const ARROWS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 };
 const KEYS = { ...ARROWS, PageUp: 10, PageDown: -10, Home: -100, End: 100 };

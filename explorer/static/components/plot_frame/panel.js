@@ -1,13 +1,13 @@
 /* One figure of the frame: its title line, its plotly chart, what lies over it, and its readout. */
 
-import { formatNumber, formatSignificant } from "../../shared/runtime/format.js";
+import { formatNumber, formatSignificant, withUnit } from "../../shared/runtime/format.js";
 import * as playback from "../../shared/charts/playback.js";
 import { placeEndLabels } from "../../shared/charts/end_labels.js";
 import { svgNode } from "../../shared/runtime/dom.js";
 import { textWidth } from "../../shared/runtime/text_metrics.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { LiveElements } from "../../shared/runtime/view_state.js";
-import { sortByReach, Target, withUnit } from "./draggable_target.js";
+import { sortByReach, Target } from "./draggable_target.js";
 
 // A drag zooms and a double click resets it; on a touch screen a drag scrolls the page.
 const ZOOMABLE = matchMedia("(pointer: fine)").matches;

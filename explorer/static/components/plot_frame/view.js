@@ -7,14 +7,12 @@
  * @property {number} stop where the playback was released
  * @property {{figure: string, x: number, y: number}} pick the point of a pickable figure that was clicked
  *
- * @typedef {object} PlotFrameData
- * @property {Figure[]} figures
- * @property {1 | 2 | 3 | null} columns
- * @property {number} height
- * @property {number | null} narrow_height
- * @property {string} file
- * @property {any} playback null or {unit, end, available, step, seconds, live, run, say, autoplay, stops: label of
- *    each frame, says: sentence for each frame, first: initial position, tells: send the event "stop"}
+ * @typedef {{figures: Figure[], columns: 1 | 2 | 3 | null, height: number, narrow_height: number | null, file: string,
+ *   playback: any}} PlotFrameData `playback` is null or {unit, end, available, step, seconds, live, run, say, autoplay,
+ *   stops: label of each frame, says: sentence for each frame, first: initial position, tells: send the event "stop"}
+ *
+ * @typedef {{trace: number, low: number, high: number, digits: number}} Track indices of the traces with a value and its
+ *   interval
  *
  * @typedef {object} Figure
  * @property {string} name
@@ -23,16 +21,13 @@
  * @property {string} [value]
  * @property {string} alt
  * @property {string} [caption]
- * @property {any} plot plotly's JSON, or its text as fig.to_json() writes it; template "none", colours by name
- *    (theme.js)
- * @property {{trace: number, low: number, high: number, digits: number} | null} track indices of the traces whose value the
- *    title shows
- * @property {any[] | null} tracks several of them, listed below: {trace, low, high, digits, title, colour}
- * @property {number | number[] | null} rest x at which they are read without a pointer, one for each frame or for
- *    all; null: at their end
+ * @property {any} plot plotly's JSON, or its text as fig.to_json() writes it; template "none", colours by name (theme.js)
+ * @property {Track | null} track whose value the title shows
+ * @property {(Track & {title: string, colour: string})[] | null} tracks several of them, listed below
+ * @property {number | number[] | null} rest x at which they are read without a pointer, one for each frame or for all;
+ *    null: at their end
  * @property {number[][][] | null} frames y values of every trace at each stop of the playback
- * @property {any} target null or {value, low, high, label, lines: [{trace, title, colour}], rising, unit, digits},
- *    see draggable_target.js
+ * @property {any} target null or {value, low, high, label, lines: [{trace, title, colour}], rising, unit, digits}
  * @property {"x" | "y" | "xy" | null} token_axis
  * @property {number} token_offset position on the axis = token + offset
  * @property {number | null} token_count
@@ -87,6 +82,7 @@ class Frame {
   panels = [];
   /** @type {Set<Panel>} */
   queue = new Set(); // panels that are to be drawn
+  ending = new AbortController(); // aborted when the frame is closed
   isSeen = false;
   kept = false; // a readout stays after the pointer left
   grid = node("div.frame-panels");
@@ -108,8 +104,9 @@ class Frame {
     });
     this.sight.observe(place);
     place.addEventListener("lineage:height", () => this.ready && this.fitPanels());
-    window.addEventListener("keydown", this.onKey);
-    window.addEventListener("lineage:token", this.onToken);
+    const { signal } = this.ending;
+    window.addEventListener("keydown", (event) => this.onKey(event), { signal });
+    window.addEventListener("lineage:token", (event) => this.onToken(event), { signal });
     // The colour variables are defined only after the style sheet has loaded.
     const sheets = [...place.parentElement.querySelectorAll("link")].map(
       (link) => link.sheet || new Promise((done) => (link.onload = link.onerror = done)),
@@ -117,7 +114,7 @@ class Frame {
     const font = document.fonts.load("15px 'Source Sans'").catch(() => {}); // plotly measures words only once
     Promise.all([this.whenSeen().then(loadPlotly), font, ...sheets]).then(
       ([library]) => {
-        if (this.gone) return;
+        if (this.ending.signal.aborted) return;
         this.ready = true;
         this.plotly = library;
         this.fitPanels();
@@ -193,7 +190,7 @@ class Frame {
 
   drawSoon(...panels) {
     panels.forEach((panel) => this.queue.add(panel));
-    if (!this.gone) this.turn ??= requestAnimationFrame(this.drawSome);
+    if (!this.ending.signal.aborted) this.turn ??= requestAnimationFrame(this.drawSome);
   }
 
   drawSome = () => {
@@ -231,16 +228,16 @@ class Frame {
     if (!this.kept) for (const panel of this.panels) panel.pinPoints(null);
   }
 
-  onKey = (event) => {
+  onKey(event) {
     if (event.key !== "Escape" || !this.kept) return;
     event.preventDefault(); // presentation mode would end otherwise
     this.toggleKept(null);
     this.readValuesAt(null);
-  };
+  }
 
-  onToken = (/** @type {CustomEventInit} */ { detail }) => {
+  onToken(/** @type {CustomEventInit} */ { detail }) {
     for (const panel of this.panels) panel.highlightToken(detail?.index ?? null);
-  };
+  }
 
   /* Return all panels as one SVG file, with the text positions of the screen. */
   async figureSvg() {
@@ -260,12 +257,10 @@ class Frame {
   }
 
   close() {
-    this.gone = true;
+    this.ending.abort();
     cancelAnimationFrame(this.turn);
     this.sight.disconnect();
     this.playback?.stop();
-    window.removeEventListener("keydown", this.onKey);
-    window.removeEventListener("lineage:token", this.onToken);
     while (this.panels.length) this.panels.pop().remove();
     this.place.replaceChildren();
   }

@@ -6,12 +6,9 @@
  * a component keeps its zoom, its selection and its keyboard focus. Events: those of the components inside, and "over": a
  * training has ended, or the page has to say something else.
  *
- * @typedef {object} SectionData
- * @property {string} address
- * @property {number} version a new one is fetched
- * @property {string} placeholder what is being computed
- * @property {number} height px that are reserved until the first answer
- * @property {number} page_run counts the runs of the page; with unchanged data an event would name an earlier fragment
+ * @typedef {{address: string, version: number, placeholder: string, height: number, page_run: number}} SectionData a new
+ *   version is fetched; `placeholder` says what is being computed, `height` px are reserved until the first answer;
+ *   `page_run` counts the runs of the page, because with unchanged data an event would name an earlier fragment
  *
  * @typedef {object} Answer
  * @property {Block[]} [blocks]
@@ -22,16 +19,10 @@
  * @property {boolean} [ended] a training has begun and ended since the page was run
  * @property {boolean} [rerun] the page draws the result by itself
  *
- * @typedef {object} Block
- * @property {"finding" | "text" | "markdown" | "caption" | "code" | "problem" | "empty" | "component" | "columns"} kind
- * @property {string} [text]
- * @property {string} [html] of markdown, made by the server from text without HTML
- * @property {number} [height] px
- * @property {string} [name] of a component
- * @property {string} [folder] of a component in the package
- * @property {string} [key] of a component
- * @property {any} [data] of a component
- * @property {Block[][]} [parts] of columns
+ * @typedef {{kind: "finding" | "text" | "markdown" | "caption" | "code" | "problem" | "empty" | "component" | "columns",
+ *   text?: string, html?: string, height?: number, name?: string, folder?: string, key?: string, data?: any,
+ *   parts?: Block[][]}} Block `html` is of markdown, made by the server from text without HTML; `name`, `folder` (in the
+ *   package), `key` and `data` are of a component, `parts` of columns; `height` is in px
  */
 
 import { defineComponent } from "../../shared/runtime/component.js";

@@ -7,6 +7,13 @@ export function scalePosition(value, span) {
   return Math.max(0, Math.min(1, at));
 }
 
+/** Return [red, green, blue] of a colour as the browser writes it. */
+export const parseColour = (text) =>
+  text
+    .match(/[\d.]+/g)
+    .slice(0, 3)
+    .map(Number);
+
 /** The colour of a share between evenly spaced stops, each [red, green, blue]. */
 export function mixColours(stops, at) {
   const place = at * (stops.length - 1),

@@ -64,7 +64,7 @@ export function tint(element, colour) {
 }
 
 /** Move a slider to `value`, and fill its track up to there. */
-export function moveSlider(slider, value) {
+function moveSlider(slider, value) {
   slider.value = value;
   slider.style.setProperty("--at", (slider.value - slider.min) / (slider.max - slider.min || 1));
 }

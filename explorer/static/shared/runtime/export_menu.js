@@ -143,14 +143,14 @@ export function svgOf(svg) {
     [x, y, wide, high] = viewBox.split(/[\s,]+/);
   for (const [name, value] of Object.entries({ xmlns: copy.namespaceURI, width, height, viewBox }))
     copy.setAttribute(name, value);
-  copy.prepend(svgNode("rect", { x, y, width: wide, height: high, fill: pageColour(svg) }));
+  copy.prepend(svgNode("rect", { x, y, width: wide, height: high, fill: colourAround(svg, "--page") }));
   return new XMLSerializer().serializeToString(copy);
 }
 
-/** Return the colour of the page around an element; none where the styles of the app are not loaded. */
-function pageColour(near) {
-  if (!getComputedStyle(near).getPropertyValue("--page").trim()) return "";
-  const probe = near.parentElement.appendChild(node("i", { style: "color: var(--page)" })),
+/** Return one of base.css's colours as it is around an element; "" where the styles of the app are not loaded. */
+export function colourAround(element, name) {
+  if (!getComputedStyle(element).getPropertyValue(name).trim()) return "";
+  const probe = element.parentElement.appendChild(node("i", { style: `color: var(${name})` })),
     { color } = getComputedStyle(probe);
   probe.remove();
   return color;

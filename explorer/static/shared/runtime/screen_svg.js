@@ -2,10 +2,9 @@
    backgrounds, borders, rings and outlines, the numbers of editable matrices. What scrolls is laid out in full. Controls
    are left out, and icons but those of SIGNS. */
 import { svgNode } from "./dom.js";
-import { plainColours, svgOf } from "./export_menu.js";
-import { resolveColours } from "./svg_file.js";
+import { colourAround, plainColours, svgOf } from "./export_menu.js";
 import { FONT, textWidth } from "./text_metrics.js";
-import { mixColours } from "../charts/value_scale.js";
+import { mixColours, parseColour } from "../charts/value_scale.js";
 
 const EDGE = 16; // px around the picture
 const SKIPPED =
@@ -36,19 +35,17 @@ export function screenSvg(root, { title = "", skip = "", drawings = new Map() } 
   };
   const shapes = copyElement(root, { place, drawings, skipped: skip ? `${SKIPPED}, ${skip}` : SKIPPED });
   for (const restore of unfolded) restore();
-  const { get, done } = resolveColours(root),
-    top = EDGE + (title ? 36 : 0),
+  const top = EDGE + (title ? 36 : 0),
     width = Math.max(bounds.right - bounds.left, title ? textWidth(title, 22) : 0) + 2 * EDGE,
-    height = bounds.bottom - bounds.top + top + EDGE;
-  const heading = { x: EDGE, y: 36, fill: get("--ink"), "font-size": 20, "font-weight": 600 };
+    height = bounds.bottom - bounds.top + top + EDGE,
+    font = { "font-size": 20, "font-weight": 600, "font-family": '"Source Serif", serif' };
   const file = svgNode(
     "svg",
     { viewBox: `0 0 ${width} ${height}`, width, height, "font-family": FONT },
-    svgNode("rect", { width, height, fill: get("--page") }),
-    title ? svgNode("text", { ...heading, "font-family": '"Source Serif", serif' }, title) : null,
-    svgNode("g", { transform: `translate(${EDGE - bounds.left} ${top - bounds.top})` }, ...shapes),
+    svgNode("rect", { width, height, fill: colourAround(root, "--page") }),
+    title && svgNode("text", { x: EDGE, y: 36, fill: colourAround(root, "--ink"), ...font }, title),
+    svgNode("g", { transform: `translate(${EDGE - bounds.left} ${top - bounds.top})` }, shapes),
   );
-  done();
   return new XMLSerializer().serializeToString(file);
 }
 
@@ -58,17 +55,12 @@ function unfold(root) {
     (element) => element instanceof HTMLElement && /auto|scroll/.test(getComputedStyle(element).overflow),
   );
   return scrollers.map((element) => {
-    const { cssText } = element.style,
-      { scrollTop, scrollLeft } = element;
-    for (const [name, value] of Object.entries({
-      overflow: "visible",
-      height: "auto",
-      "max-height": "none",
-      contain: "none",
-    }))
-      element.style.setProperty(name, value, "important");
+    const { scrollTop, scrollLeft, style } = element,
+      { cssText } = style;
+    for (const each of ["overflow: visible", "height: auto", "max-height: none", "contain: none"])
+      style.cssText += `; ${each} !important`;
     return () => {
-      element.style.cssText = cssText;
+      style.cssText = cssText;
       Object.assign(element, { scrollTop, scrollLeft });
     };
   });
@@ -221,12 +213,7 @@ function copyGradients(screenBox, style, place) {
 
 /** The colours of a gradient from left to right, evenly spaced; of one colour all over, that colour. */
 function gradientColours(image) {
-  const stops = (image.match(/rgba?\([^)]*\)/g) ?? []).map((colour) =>
-    colour
-      .match(/[\d.]+/g)
-      .slice(0, 3)
-      .map(Number),
-  );
+  const stops = (image.match(/rgba?\([^)]*\)/g) ?? []).map(parseColour);
   if (!image.startsWith("linear-gradient(") || stops.length < 2) return [];
   if (stops.every((stop) => String(stop) === String(stops[0]))) return [`rgb(${stops[0]})`];
   if (!/^linear-gradient\((to right|90deg)/.test(image)) return [];
@@ -238,11 +225,11 @@ function copyText(text, { place }) {
   const style = getComputedStyle(text.parentElement),
     preserved = /pre/.test(style.whiteSpace);
   if (!parseFloat(style.fontSize)) return [];
-  return wrappedLines(text, preserved).map(([line, screenBox]) => {
+  return wrappedLines(text).map(([line, screenBox]) => {
     const { x, y, height } = place(screenBox),
       shown = style.textOverflow === "ellipsis" ? shortenToBox(line, screenBox, text.parentElement) : line;
     const space = { "xml:space": preserved ? "preserve" : null };
-    return svgNode("text", { x, y: y + height / 2, ...fontOf(style), ...space }, shown);
+    return svgNode("text", { x, y: y + height / 2, ...fontOf(style), ...space }, preserved ? shown : shown.trim());
   });
 }
 
@@ -253,29 +240,22 @@ function shortenToBox(line, screenBox, element) {
   return element.scrollWidth <= element.clientWidth ? line : `${line.slice(0, Math.max(1, fitting))}…`;
 }
 
-function wrappedLines(text, preserved) {
+/** Return the lines of a text with their boxes: what is as high as the letter before, or takes no room, is in its line. */
+function wrappedLines(text) {
   const range = document.createRange(),
     lines = [];
-  const boxesOf = (index, word) => {
+  for (const { 0: letter, index } of text.data.matchAll(/./gsu)) {
     range.setStart(text, index);
-    range.setEnd(text, index + word.length);
-    return [...range.getClientRects()];
-  };
-  const addPart = (index, word, box) => {
-    const last = lines.at(-1);
-    if (!box?.width) return;
-    if (last && Math.abs(last[1].top - box.top) < 2) {
-      last[0] += word;
-      last[1] = new DOMRect(last[1].left, last[1].top, box.right - last[1].left, box.height);
-    } else lines.push([word, box]);
-  };
-  for (const { 0: word, index } of text.data.matchAll(preserved ? /\S+[^\S\n]*|[^\S\n]+/g : /\S+\s*/g)) {
-    const boxes = boxesOf(index, word.trimEnd() || word);
-    if (boxes.length < 2) addPart(index, word, preserved ? boxesOf(index, word)[0] : boxes[0]);
-    else
-      // the word is broken between two lines
-      for (const { 0: letter, index: at } of word.matchAll(/./gsu))
-        addPart(index + at, letter, boxesOf(index + at, letter)[0]);
+    range.setEnd(text, index + letter.length);
+    const [box] = range.getClientRects(),
+      last = lines.at(-1);
+    if (!box?.width) {
+      if (last) last[0] += letter;
+    } else if (last && Math.abs(last[1].top - box.top) < 2) {
+      const left = Math.min(last[1].left, box.left);
+      last[0] += letter;
+      last[1] = new DOMRect(left, last[1].top, Math.max(last[1].right, box.right) - left, box.height);
+    } else lines.push([letter, box]);
   }
   return lines;
 }

@@ -78,6 +78,7 @@ export class LiveElements {
         items,
         (item, i) => `${i} ${JSON.stringify(item)}`,
         (read, inner, i) => make(read(), i, inner),
+        true,
       ),
   });
 
@@ -89,7 +90,8 @@ export class LiveElements {
     attach: (element) => this.#attachList(element, items, keyOf, make),
   });
 
-  #attachList(element, items, keyOf, make) {
+  /** `refocuses`: an element that takes the place of that with the keyboard focus gets the focus. */
+  #attachList(element, items, keyOf, make, refocuses = false) {
     let views = new Map(); // by key: { item, child, inner }
     this.whenRemoved(() => views.forEach(({ inner }) => inner.#endings.forEach((end) => end())));
     this.follow(() => {
@@ -98,10 +100,11 @@ export class LiveElements {
         focused = [...element.childNodes].findIndex((child) => child.contains(active));
       views = new Map();
       items().forEach((item, i) => {
-        const view = before.get(keyOf(item, i)) ?? { inner: new LiveElements() };
+        const key = keyOf(item, i),
+          view = before.get(key) ?? { inner: new LiveElements() };
         view.item = item;
         view.child ??= make(() => view.item, view.inner, i);
-        views.set(keyOf(item, i), view);
+        views.set(key, view);
       });
       for (const [key, { child, inner }] of before) {
         if (views.has(key)) continue;
@@ -112,10 +115,9 @@ export class LiveElements {
         if (element.childNodes[i] !== child) element.insertBefore(child, element.childNodes[i] ?? null);
       });
       if (focused >= 0 && document.activeElement !== active) {
-        // its element was moved, or replaced by the one in its place
-        const again = /** @type {HTMLElement} */ (element.childNodes[focused]),
-          next = active.isConnected ? active : (again?.querySelector?.("button, a, input") ?? again);
-        /** @type {HTMLElement} */ (next)?.focus?.({ preventScroll: true });
+        const other = /** @type {HTMLElement} */ (refocuses ? element.childNodes[focused] : null),
+          next = active.isConnected ? active : (other?.querySelector?.("button") ?? other);
+        /** @type {HTMLElement} */ (next)?.focus?.({ preventScroll: true }); // a moved element has lost it
       }
       for (const { inner } of views.values()) inner.update();
     });
