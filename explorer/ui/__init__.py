@@ -11,6 +11,7 @@ from explorer.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
     from explorer.ui.components.base import event_callbacks as event_callbacks
+    from explorer.ui.components.base import pop_choices as pop_choices
     from explorer.ui.components.base import pop_event as pop_event
     from explorer.ui.components.base import register as register
     from explorer.ui.components.plot_frame import pop_pick as pop_pick
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
     from explorer.ui.training.curve_charts import variant_line as variant_line
     from explorer.ui.training.learning_chart import draw_learning_chart as draw_learning_chart
     from explorer.ui.training.learning_chart import last_step as last_step
+    from explorer.ui.training.run_view import Run as Run
     from explorer.ui.training.run_view import RunView as RunView
+    from explorer.ui.training.run_view import loaded_runs as loaded_runs
     from explorer.ui.training.run_view import untrained_panel as untrained_panel
     from explorer.ui.training.train_controls import TrainRequest as TrainRequest
     from explorer.ui.training.train_controls import draw_earlier_note as draw_earlier_note

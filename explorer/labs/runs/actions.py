@@ -22,7 +22,7 @@ from explorer.ui.page_sections import show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import count_action, current_tab, current_visitor
 from explorer.web import rate_limits
-from explorer.web.visitors import format_session_end, operator_session_end
+from explorer.web.visitors import operator_session_end
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ def actions_row(session: PageSession[RunsState], compare: Mapping[str, str], mos
             st.caption("Gone for good when you leave this page.")
         elif me.operator:
             end = operator_session_end(st.context.cookies)
-            until = f" until {format_session_end(end)}" if end else ""
+            until = f" until {end:%H:%M} UTC" if end else ""
             st.caption(f"You are the operator{until}. [Sign out](operator)")
 
 

@@ -19,7 +19,6 @@ from explorer.ui.result_section import result_section
 from explorer.ui.state.session import shared_url_params
 from explorer.ui.state.visitor import current_visitor
 from explorer.web import lesson_results, predictions
-from explorer.web.background import submit
 
 ANSWER_HEIGHT = 250  # pixels reserved for the result while it is measured
 
@@ -137,11 +136,7 @@ def _draw_prediction_form(visitor_id: str, lesson: Lesson, number: int) -> None:
 def _start_measuring(lesson: Lesson, number: int) -> None:
     """Start to measure the result of a step before it is needed."""
     if number <= len(lesson.steps) and not lesson_results.missing_model(lesson.steps[number - 1]):
-        submit(
-            lesson_results.result_key(lesson.name, number),
-            lambda: lesson_results.measure_step(lesson.name, number),
-            lesson_results.result_pool(lesson.name, number),
-        )
+        lesson_results.submit_step(lesson.name, number)
 
 
 def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: object | None) -> None:
@@ -157,7 +152,7 @@ def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: objec
         pool=lesson_results.result_pool(lesson.name, number),  # not behind the slower work of the page below
     )
     _start_measuring(lesson, number + 1)
-    _draw_navigation(lesson, number, partial(predictions.delete_prediction, visitor_id, lesson.name, number))
+    _draw_navigation(lesson, number, partial(predictions.store_prediction, visitor_id, lesson.name, number, None))
 
 
 def _draw_navigation(lesson: Lesson, number: int, predict_again: Callable[[], None] | None = None) -> None:
