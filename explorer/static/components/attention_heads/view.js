@@ -2,8 +2,6 @@
  * Draw the attention of every layer and head over one text, one head enlarged with its scores, and the effect of
  * interventions.
  *
- * @import { SendEvent } from "../../shared/runtime/events.js"
- *
  * @typedef {{off: number[][], flat: number[][], unmasked: boolean, unplaced: boolean}} Interventions heads are [layer, head]
  *
  * @typedef {{tokens: string[], ids: number[], unit: "letter" | "token" | "word", layers: number, heads: number,

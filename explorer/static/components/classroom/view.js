@@ -57,7 +57,7 @@ export default defineComponent((place) => {
   };
   /** @type {ClassroomData} */
   let data;
-  /** @type {{setTriggerValue: import("../../shared/runtime/events.js").SendEvent<ClassroomEvents>, sendWhenIdle: (event: string, value: any, isValid: () => boolean) => void}} */
+  /** @type {{setTriggerValue: SendEvent<ClassroomEvents>, sendWhenIdle: (event: string, value: any, isValid: () => boolean) => void}} */
   let component;
   let session = /** @type {any} */ (UNREAD),
     part = /** @type {any} */ (null), // what is shown of the class

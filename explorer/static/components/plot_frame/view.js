@@ -91,7 +91,7 @@ class Frame {
 
   /**
    * @param {HTMLElement} place
-   * @param {import("../../shared/runtime/events.js").SendEvent<PlotFrameEvents>} report
+   * @param {SendEvent<PlotFrameEvents>} report
    */
   constructor(place, report) {
     this.place = place;

@@ -2,8 +2,6 @@
  * Show a button at the end of a page that gives the page, in its current state, to a class. It also marks the controls inside
  * components that are hidden on this page.
  *
- * @import { SendEvent } from "../../shared/runtime/events.js"
- *
  * @typedef {{mark: string[]}} ShareButtonData names of hidden controls inside components, see controls.js
  *
  * @typedef {object} ShareButtonEvents

@@ -2,8 +2,6 @@
  * Draw a table: results with a strip of seeds, or answers sentence by sentence. Rows are selected and sorted in the
  * browser at once. Events: "chosen": keys; "sort": "key" or "-key"; "open": key of the row.
  *
- * @import { SendEvent } from "../../shared/runtime/events.js"
- *
  * @typedef {object} TableData
  * @property {any[]} columns {key, label, kind: "model" | "text" | "number" | "strip" | "verdict" | "mono" | "open" |
  *    "tags" | "brief" (two lines; complete in the saved file), align: "left" | "right", range: [low, high] of a

@@ -3,8 +3,6 @@
  * own numbers. Pointing at a key or at a number of a vector shows it, a click keeps it; this sends no event. Events:
  * "asked": index of the token that was pressed; "step": the step that was selected.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} WalkthroughData
  * @property {string[]} tokens
  * @property {number} asked index of the query token

@@ -2,8 +2,6 @@
  * Draw a Transformer block as a diagram; every box and every arrow can be opened, and a panel shows its tensor. Event
  * "set": {open, token, unit, head}; everything else happens in the browser.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} BlockDiagramData
  * @property {any[]} boxes {name, title, column, row, kind, flows, parameters, count}
  * @property {any[]} arrows {flow, start, end, way}

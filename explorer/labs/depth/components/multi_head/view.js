@@ -2,8 +2,6 @@
  * Draw one attention layer over a text with its matrices split into 1, 2, 4 or 8 heads: where each head attends.
  * Event "set": {cut, view}, when a control is released.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} MultiHeadData
  * @property {string[]} tokens
  * @property {number} width

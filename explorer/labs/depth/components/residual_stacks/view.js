@@ -2,8 +2,6 @@
  * Draw what happens in stacks of blocks before training, layer by layer: the residual stream, the gradient and the
  * tokens. Event "set": {residual, norm, kind, layers}, when a control is released.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} ResidualStacksData
  * @property {any[]} combinations {residual, norm, kind}
  * @property {number} heights the largest number of blocks

@@ -2,8 +2,6 @@
  * Draw one LSTM cell and one GRU cell whose gates the user sets by hand over fifty steps. Event "set", when a control
  * is released: everything below that the user can change.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} GatesByHandData
  * @property {Record<string, string>} lanes traces of the gates f, i, g, o, z, r, n as text, see math.js
  * @property {number} u
@@ -64,6 +62,7 @@ export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} 
   };
   const isUsual = () =>
     isCurrent(formatState(data.usual).lanes) && ["u", "w", "at"].every((name) => current[name] === data.usual[name]);
+  const presetList = () => data.presets;
   const presets = { class: "presets", role: "group", "aria-label": "Examples" };
   const play = new Playback((cursor) => {
     current.at = Math.min(STEPS - 1, Math.floor(cursor + 1e-6));
@@ -80,11 +79,7 @@ export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} 
   place.replaceChildren(
     node(
       "div.tools",
-      node(
-        "div",
-        presets,
-        list(() => data.presets, presetButton),
-      ),
+      node("div", presets, list(presetList, presetButton)),
       button({ disabled: none, hidden: none, onclick: undo }, "Undo"),
       button({ disabled: isUsual, hidden: isUsual, onclick: () => applyEdit(restoreDefaults) }, "Back to the defaults"),
     ),

@@ -42,14 +42,12 @@ export function makeDistribution() {
   const beyondRow = () =>
     isBeyond() ? { ...NO_ROW, id: view.sampled.id, p: view.sampled.p, isSampled: true } : NO_ROW;
   function makeRow(read) {
-    const state = () => (read().id === null ? "gone" : read().isCut ? "cut" : "");
+    const label = () => labelOf(read().id),
+      state = () => (read().id === null ? "gone" : read().isCut ? "cut" : "");
     return node(
       "li",
       { class: () => `row ${state()}${read().isSampled ? " taken" : ""}` },
-      makeNode(
-        "span.place",
-        node("span.label", { dir: "auto" }, () => labelOf(read().id)),
-      ),
+      makeNode("span.place", node("span.label", { dir: "auto" }, label)),
       makeNode(
         "span.track",
         node("i.learned", { style: () => percent(read().learned) }),
@@ -69,7 +67,8 @@ export function makeDistribution() {
       node("span.key", attributes, makeNode("i", { class: kind, "aria-hidden": "true" }), ...words),
     makeNumber = (read, words) => makeNode("div.number", node("span.figure", read), makeNode("span.words", words)),
     makeContext = (attributes) => node("q.context", { dir: "auto", ...attributes }, () => context),
-    isSingle = () => !several;
+    isSingle = () => !several,
+    temperature = () => formatNumber(view.t);
   const root = node(
     "section.distribution",
     makeNode(
@@ -84,12 +83,7 @@ export function makeDistribution() {
     ),
     makeNode(
       "p.keys",
-      makeKey(
-        "now",
-        {},
-        "at ",
-        node("span.figures", () => formatNumber(view.t)),
-      ),
+      makeKey("now", {}, "at ", node("span.figures", temperature)),
       makeKey("learned", {}, "at temperature 1"),
       makeKey("die", {}, "chosen"),
       makeKey("now hatched", { hidden: isUncut }, "cut"),

@@ -4,8 +4,6 @@
  * temperature of the nearest text with the same prefix. Events: "temperature": where the slider was released (with
  * keys: 400 ms after the last one); "position": {model, of, at} of the token that was pressed.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} TemperatureData
  * @property {number[]} temperatures of the texts, ascending
  * @property {number} temperature the page's value
@@ -124,18 +122,15 @@ export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} 
     const name = position ? node("span", position) : null;
     return node("button", { type: "button", ...attributes }, node("b", String(value)), " ", name);
   };
-  const cards = node("div.cards");
+  const markList = () => data?.marks ?? [],
+    uniformText = () => words.uniform,
+    cards = node("div.cards");
   const textPanel = node(
     "section.written",
     node("h3.title", () => `The text${texts.length > 1 ? "s" : ""}, with the same random numbers`),
     node(
       "p.keys",
-      node(
-        "span.key",
-        "surprisal: 0",
-        node("i.ramp", { "aria-hidden": "true" }),
-        node("span", () => words.uniform),
-      ),
+      node("span.key", "surprisal: 0", node("i.ramp", { "aria-hidden": "true" }), node("span", uniformText)),
       node("span.when", () => words.nearest),
       node("span", { class: () => (isDifferent ? "change barred" : "change") }, () => words.change),
     ),
@@ -147,10 +142,7 @@ export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} 
       "div.controls",
       node("label.label", node("span", "Temperature"), slider),
       node("output.size", { "aria-hidden": "true" }, shownTemperature),
-      node(
-        "div.marks",
-        list(() => data?.marks ?? [], makeMark),
-      ),
+      node("div.marks", list(markList, makeMark)),
     ),
     node("h3.finding", () => words.finding),
     node("div.panels", distribution.root, textPanel),

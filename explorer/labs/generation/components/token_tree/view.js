@@ -3,8 +3,6 @@
  * request is open at a time; presses made meanwhile are sent together afterwards. A candidate has `cut`: true where
  * truncation removed it; without the field that is inferred from its numbers.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} TokenTreeData
  * @property {string} title
  * @property {string} colour CSS variable
@@ -170,6 +168,8 @@ export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */
     makeAction("first_page", "From the prompt", () => ["back", data.steps.length], isAtPrompt),
     node("output.meter", () => `${data.steps.length} of ${formatUnits(data.most, data.unit)}`),
   );
+  const legends = () => [[data.unit, data.full]],
+    makeLegend = (legend) => drawLegend(...legend);
   const treeLabel = "The tree of candidates: arrows move, Enter takes, Backspace goes back",
     tree = node("div.columns", { role: "group", "aria-label": treeLabel });
   const caption =
@@ -179,13 +179,7 @@ export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */
       "div.head",
       node("span.dot"),
       node("span.name", () => data.title),
-      node(
-        "span.keys",
-        list(
-          () => [[data.unit, data.full]],
-          (legend) => drawLegend(...legend),
-        ),
-      ),
+      node("span.keys", list(legends, makeLegend)),
     ),
     node("h3.finding", () => formatFinding(data)),
     text.root,

@@ -2,8 +2,6 @@
  * Draw the architectures of the home page along one line; each is a link. Event "open": the page of a plain click, so
  * that Streamlit does not load the page again.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} HomeTimelineData
  * @property {any[]} stations {year, name, source, question, colour, href, page, link, figure}; figure is null or has kind
  *    "bars" {rows: [{label, value}]}, "amounts" {rows, values from 0}, "reach" {lines: [{label, colour, values}], low,

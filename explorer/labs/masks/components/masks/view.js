@@ -2,8 +2,6 @@
  * Draw the masks of a batch (padding, causal, both) and what they do to the scores and weights of one attention
  * layer. Hover shows a pair, a click or Enter keeps it. Event "set": the state as JSON.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} MasksData
  * @property {string[][]} batch
  * @property {Record<string, number[]>} vectors by word

@@ -51,11 +51,8 @@ export default defineComponent((place) => {
     node("i.ramp.sign"),
     node("span", "+"),
   );
-  place.replaceChildren(
-    grid,
-    node("p.words", { role: "status" }, () => words),
-    legend,
-  );
+  const text = () => words;
+  place.replaceChildren(grid, node("p.words", { role: "status" }, text), legend);
   const theme = new Theme(place, () => paintFigures());
   const load = arrayLoader(
     (arrived) => {

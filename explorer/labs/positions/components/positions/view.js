@@ -3,8 +3,6 @@
  * rotated at each position, and how similar two positions are. Pointing shows a position (and a pair, or the key's
  * position), a click sets it. Event "set": the state as JSON, when a control is released.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} PositionsData
  * @property {number} count positions
  * @property {{address: string, trained: number} | null} learned address: "before" and "after" (F32 "places

@@ -3,8 +3,6 @@
  * Edits of a model's tables are made on a copy and are not sent. Events: "set": the state as JSON; "size": the number
  * of tokens.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} DotProductData
  * @property {string[]} tokens
  * @property {any} state {width, q, k, v: rows one after the other (empty: drawn from the seed; seed 0: an example),
@@ -87,6 +85,7 @@ export default defineComponent((place, /** @type {SendEvent<DotProductEvents>} *
   const tokens = makeStepper("token", countTokens, () => `${countTokens()} tokens`, resizeText),
     widths = makeStepper("dimension", width, () => `dₖ = ${width()}`, resizeTables);
   const mask = node("select.lineage-select", { disabled: isModel, onchange: () => view.set({ mask: mask.value }) });
+  const tokenList = () => data.tokens;
   const noPadding = () => isModel() || view.value.mask !== "padding",
     paddingGroup = { class: "padding", role: "group", "aria-label": "Which tokens are padding", hidden: noPadding };
   const makePadding = (token, i, inner) => {
@@ -101,11 +100,7 @@ export default defineComponent((place, /** @type {SendEvent<DotProductEvents>} *
       "div.tools",
       view.toggle("divide", "divide by √dₖ"),
       node("label", "mask", mask),
-      node(
-        "span",
-        paddingGroup,
-        list(() => data.tokens, makePadding),
-      ),
+      node("span", paddingGroup, list(tokenList, makePadding)),
       tokens,
       widths,
       button({ symbol: "casino", hidden: isModel, onclick: drawNumbers }, "Draw random numbers"),

@@ -3,8 +3,6 @@
  * sentences. Hover shows, a click selects. Events: "layer", when the slider is released; "chosen", when a sentence is
  * selected.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} SenseMapData
  * @property {string} word
  * @property {string[]} topics 2 names
@@ -85,10 +83,8 @@ export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ 
   const words = node("p.words", { role: "status" }, () => pointed || describeLayer()),
     map = node("div.map", picture, words),
     head = node("p.head", headText),
-    sentences = node(
-      "ol.list",
-      list(() => data.sentences, makeSentenceRow),
-    );
+    sentenceList = () => data.sentences,
+    sentences = node("ol.list", list(sentenceList, makeSentenceRow));
   place.replaceChildren(
     node("label.layers", node("span", "Layer"), slider, node("output", layerName)),
     node("div.both", map, node("div.side", head, sentences)),

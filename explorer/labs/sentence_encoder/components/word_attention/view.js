@@ -35,15 +35,12 @@ export default defineComponent((place) => {
   };
   const count = (items) => items.map((_, i) => String(i + 1)),
     vector = () => data.vectors.at(-1)[at.word].map((value) => formatNumber(value));
-  const looks = node("div.looks"),
+  const pairText = () => pair,
+    looks = node("div.looks"),
     tiles = node("div.tiles"),
     whose = () => `“${data.words[at.word]}” (word ${at.word + 1}): its ${vector().length} numbers at every layer.`;
   const halves = [
-    node(
-      "div.half",
-      looks,
-      node("p.words", { role: "status" }, () => pair),
-    ),
+    node("div.half", looks, node("p.words", { role: "status" }, pairText)),
     node(
       "div.half",
       node("p.whose", whose),

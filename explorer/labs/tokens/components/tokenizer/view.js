@@ -2,8 +2,6 @@
  * Show a text in tokens under a slider over the vocabulary size; the merges are replayed in the browser. Event
  * "vocabulary": the size at which the slider was released.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} TokenizerData
  * @property {"char" | "word" | "bpe" | "bytes"} kind
  * @property {string} text
@@ -369,20 +367,16 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
 
 function tokensCsv(data, tokens, letters) {
   const textOf = ([id, start, end]) => (id === data.unknown ? "<unk>" : letters.slice(start, end).join(""));
-  return toCsv(
-    ["place", "token", "id", "start", "end"],
-    tokens.map((token, i) => [i, textOf(token), ...token]),
-  );
+  const rows = tokens.map((token, i) => [i, textOf(token), ...token]);
+  return toCsv(["place", "token", "id", "start", "end"], rows);
 }
 
 function listCsv({ merges, tokens, uses, counts }) {
-  if (!merges.length)
-    return toCsv(
-      ["id", "token", "times"],
-      tokens.map((token, id) => [id, token, counts[id]]),
-    );
-  return toCsv(
-    ["merge", "left", "right", "token", "id", "times"],
-    uses.map((used, i) => [i + 1, ...merges.slice(3 * i, 3 * i + 3).map((id) => tokens[id]), merges[3 * i + 2], used]),
-  );
+  const rows = tokens.map((token, id) => [id, token, counts[id]]);
+  if (!merges.length) return toCsv(["id", "token", "times"], rows);
+  const mergeRow = (used, i) => {
+    const ids = merges.slice(3 * i, 3 * i + 3);
+    return [i + 1, ...ids.map((id) => tokens[id]), ids[2], used];
+  };
+  return toCsv(["merge", "left", "right", "token", "id", "times"], uses.map(mergeRow));
 }

@@ -2,8 +2,6 @@
  * Draw where a translator attends while it generates, as a heat map and as lines: rows are target tokens, columns
  * source tokens. Hover shows, a click keeps, arrow keys move, Esc releases. Events: "look", "open", "at".
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} AlignmentData
  * @property {"additive" | "transformer" | "vector"} kind
  * @property {string[]} source tokens
@@ -134,12 +132,9 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
       name = () => `chip${isWrong ? " wrong" : ""}${row === decodingStep() ? " here" : ""}`;
     return inner.node("span", { class: name }, makeNode("b", tokenLabel(token)), verdict, correct);
   };
-  const both = makeNode("div.both", map.root, web.root),
-    outputRow = node(
-      "div.written",
-      { "aria-hidden": "true" },
-      list(() => outputTokens, makeChip),
-    ),
+  const tokenList = () => outputTokens,
+    both = makeNode("div.both", map.root, web.root),
+    outputRow = node("div.written", { "aria-hidden": "true" }, list(tokenList, makeChip)),
     strips = node(
       "div.strips",
       node("h4", () => texts.strip),

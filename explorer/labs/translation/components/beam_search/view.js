@@ -3,8 +3,6 @@
  * the server. Hover shows the path of a node, a click keeps it, arrow keys move, Esc releases. Event "width": where
  * the slider was released.
  *
- * @import { SendEvent } from "../../../../static/shared/runtime/events.js"
- *
  * @typedef {object} BeamSearchData
  * @property {string} title
  * @property {string} colour CSS variable
