@@ -27,6 +27,7 @@ from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import Language, SentenceConfig, language_of, negation_data
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.recall import batch as sequences
+from explorer.tasks.replicas import pad_and_stack
 from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sentiment.data import batches as english_batches
 from explorer.tasks.sentiment.data import example_rows, sentiment_data
@@ -37,7 +38,6 @@ from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 from explorer.tasks.seq2seq.own_pairs import pair_table
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
-from explorer.tasks.sequence_labelling.rows import pad_and_stack
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data

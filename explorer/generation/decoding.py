@@ -142,8 +142,7 @@ class NeuralNgramDecoder:
     def _next_logits(self) -> Float[Tensor, "samples vocabulary"]:
         h = self.model.inner(self.window.flatten(1))
         h = torch.tanh(h if self.model.norm is None else self.model.norm(h))
-        logits: Tensor = self.model.readout(h)
-        return logits
+        return self.model.readout(h)
 
 
 class RecurrentDecoder:

@@ -34,11 +34,7 @@ class Sampling:
     )
     top_k: int = setting(0, "Only so many of the likeliest tokens may be chosen. 0: all.", 0, 20_000, label="Top-k")
     top_p: float = setting(
-        1.0,
-        "Only the likeliest tokens that together reach this probability may be chosen. 1: all.",
-        0,
-        1,
-        label="Top-p",
+        1.0, "Only the likeliest tokens that together reach this probability. 1: all.", 0, 1, label="Top-p"
     )
     min_p: float = setting(
         0.0, "Only tokens at least this share as likely as the likeliest may be chosen. 0: all.", 0, 1, label="Min-p"

@@ -68,11 +68,7 @@ class ConvolutionConfig(ModelConfig):
     filters: int = setting(8, "Filters of each width.", 1, 256)
     narrowest: int = setting(2, "Tokens that the narrowest filters see at once.", 1, 16, label="Narrowest filter")
     widest: int = setting(
-        3,
-        "Tokens that the widest filters see at once; there are filters of every width between.",
-        1,
-        16,
-        label="Widest filter",
+        3, "Tokens that the widest filters see; there is every width between.", 1, 16, label="Widest filter"
     )
 
     def __post_init__(self) -> None:
@@ -131,11 +127,7 @@ class _EnglishConfig(ModelConfig):
         0.3, "Share of the embedding, and of what the readout reads, that is left out in each training step.", 0, 0.9
     )
     start: float = setting(
-        0.1,
-        "Standard deviation of the embeddings before training.",
-        0.001,
-        2.0,
-        label="Standard deviation of the initial embeddings",
+        0.1, "Standard deviation before training.", 0.001, 2.0, label="Standard deviation of the initial embeddings"
     )
 
 
@@ -156,11 +148,7 @@ class BagOfBigramsEnglishConfig(ModelConfig):
     """The number of weights of softmax regression on bigram counts."""
 
     buckets: int = setting(
-        2**17,
-        "Weights for each class; pairs of tokens share them by a hash (Weinberger et al. 2009).",
-        2**8,
-        2**20,
-        label="Shared weights",
+        2**17, "Weights for each class, shared by a hash (Weinberger et al. 2009).", 2**8, 2**20, label="Shared weights"
     )
 
 
@@ -222,11 +210,7 @@ class NgramTextConfig(ModelConfig):
     """The order of the n-gram model, its smoothing, and the weight of its cache."""
 
     n: int = setting(
-        6,
-        "Tokens of the longest n-gram: it sees one token less and predicts the next.",
-        1,
-        8,
-        label="Order n of the n-gram",
+        6, "Tokens of the longest n-gram: it sees one less and predicts the next.", 1, 8, label="Order n of the n-gram"
     )
     smoothing: Literal["kneser_ney", "modified_kneser_ney", "stupid_backoff"] = setting(
         "kneser_ney",
@@ -261,10 +245,7 @@ class RecurrentTextConfig(ModelConfig):
     layers: int = setting(1, "Recurrent layers, one above the other.", 1, 8)
     dropout: float = setting(0.0, "Share of units left out between layers and before the answer, in training.", 0, 0.9)
     start: Literal["uniform", "xavier", "orthogonal"] = setting(
-        "uniform",
-        "How the recurrent matrices start: evenly within 1/sqrt(hidden) (PyTorch's usual), Xavier's bound, "
-        "or as rotations.",
-        label="Initialization",
+        "uniform", "Recurrent matrices: as in PyTorch, with Xavier's bound, or rotations.", label="Initialization"
     )
 
 
@@ -304,15 +285,13 @@ class TransformerTextConfig(AttentionConfig):
     )
     norm: Literal["layer", "rms", "none"] = setting("layer", "LayerNorm, RMSNorm, or none.")
     norm_place: Literal["pre", "post"] = setting(
-        "pre",
-        "Norm before each part of a block, or (2017) after its residual.",
-        label="Norm before or after the sublayer",
+        "pre", "Norm before each part of a block, or (2017) after it.", label="Norm before or after the sublayer"
     )
     activation: Literal["relu", "gelu", "relu2"] = setting("relu2", "ReLU, GELU, or ReLU squared.")
     biases: bool = setting(False, "Whether the feedforward layers, norms and the answer have biases.")
     dropout: float = setting(0.0, "Share of numbers left out after each part of a block, in training.", 0, 0.9)
     start: Literal["usual", "zero"] = setting(
-        "zero", "Whether the last layer of each part and the answer start as usual, or at zero.", label="Initialization"
+        "zero", "How the last layer of each part, and the answer, start.", label="Initialization"
     )
 
 
@@ -326,16 +305,10 @@ class RNNRecallConfig(ModelConfig):
     width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128, label="Width of the embeddings")
     hidden: int = setting(16, "Units in the hidden state.", 1, 256, label="Hidden units")
     start: Literal["usual", "orthogonal"] = setting(
-        "usual",
-        "The recurrent matrix: evenly within 1/sqrt(hidden), as PyTorch does, or a rotation.",
-        label="Initialization",
+        "usual", "The recurrent matrix: uniform as in PyTorch, or a rotation.", label="Initialization"
     )
     gain: float = setting(
-        0.0,
-        "Spectral radius that the recurrent matrix is scaled to at the start; 0 leaves it as drawn.",
-        0,
-        10,
-        label="Spectral radius",
+        0.0, "Spectral radius of the recurrent matrix at the start; 0: as drawn.", 0, 10, label="Spectral radius"
     )
 
 
@@ -466,17 +439,11 @@ class TransformerTaggerConfig(AttentionConfig):
         True, "Whether scores are divided by the root of a head's width.", label="Scores divided by √d"
     )
     spread: float = setting(
-        1.0,
-        "Initial size of the query and key matrices, as a multiple of PyTorch's default.",
-        0.001,
-        100.0,
-        label="Scale of queries and keys",
+        1.0, "Initial size, as a multiple of PyTorch's default.", 0.001, 100.0, label="Scale of queries and keys"
     )
     norm: Literal["layer", "rms", "none"] = setting("layer", "LayerNorm, RMSNorm, or none.")
     norm_place: Literal["post", "pre"] = setting(
-        "post",
-        "Norm after each part's residual (2017), or before each part of a block.",
-        label="Norm before or after the sublayer",
+        "post", "Norm after each part's residual (2017), or before the part.", label="Norm before or after the sublayer"
     )
     residual: bool = setting(True, "Whether each part adds to what it reads, or hands on only what it makes.")
 

@@ -163,8 +163,7 @@ class TransformerTagger(nn.Module):
         mask = self.mask(ids)
         for block in self.blocks:
             x = block(x, mask, rotation)
-        features: Tensor = self.final_norm(x)
-        return features
+        return self.final_norm(x)
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time labels"]:
         return self.readout(self.features(ids))

@@ -50,15 +50,13 @@ class WordVectors(nn.Module):
     ) -> Float[Tensor, "*replicas batch candidates"]:
         """Return the score of each candidate word; `present` is 0 for an input that is none."""
         h = self.hidden(self.combine(self.embedding(inputs), present))
-        scores: Tensor = (self.readout(words) * h[..., None, :]).sum(dim=-1)
-        return scores
+        return (self.readout(words) * h[..., None, :]).sum(dim=-1)
 
     def combine(
         self, vectors: Float[Tensor, "*replicas batch inputs width"], present: Float[Tensor, "*replicas batch inputs"]
     ) -> Float[Tensor, "*replicas batch width"]:
         """Return the mean of the input vectors that are present."""
-        mean: Tensor = (vectors * present[..., None]).sum(dim=-2) / present.sum(dim=-1, keepdim=True)
-        return mean
+        return (vectors * present[..., None]).sum(dim=-2) / present.sum(dim=-1, keepdim=True)
 
 
 class SkipGram(WordVectors):

@@ -11,7 +11,6 @@ share: the same gradient in exact arithmetic from six rows instead of 64, and th
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +19,7 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 from explorer.array_types import Float, Int
 from explorer.lazy_libraries import torch
 from explorer.models.settings import setting
-from explorer.tasks.text.config import SHA256_PATTERN
+from explorer.tasks.text.config import check_own_text, own_text_setting
 from explorer.tokenization.words import Words
 
 VERSION = 1
@@ -52,9 +51,7 @@ class NegationConfig:
     test_size: int = setting(200, "Sentences to test the models on.", 8, 20_000, label="Test sentences")
     data_seed: int = setting(0, "Seed of the sentences that are drawn.", 0, 2**31 - 1, label="Seed of the sentences")
     fresh_data: bool = setting(
-        True,
-        "Fresh sentences for every seed; otherwise all seeds share one set.",
-        label="Fresh sentences for every seed",
+        True, "Fresh sentences for every seed, or one set for all.", label="Fresh sentences for every seed"
     )
     padding: Literal["pad", "eos"] = setting(
         "pad", "What fills up short sentences: <PAD>, never counted, or <EOS>, counted like a word."
@@ -62,33 +59,17 @@ class NegationConfig:
     corpus: Literal["grammar", "own"] = setting(
         "grammar", "The sentences: those of the grammar, or your own with their labels.", label="Sentences"
     )
-    text: str = setting(
-        "",
-        "SHA-256 of your own file; empty for the grammar.",
-        pattern=f"({SHA256_PATTERN})?",
-        label="SHA-256 of your file",
-    )
+    text: str = own_text_setting("SHA-256 of your own file; empty for the grammar.", "SHA-256 of your file")
     classes: int = setting(2, "Own sentences: how many different labels the file has.", 2, MAX_CLASSES, label="Classes")
     held_out_share: float = setting(
-        0.2,
-        "Own sentences: the share of each class that training never sees; the models are tested on it.",
-        0.05,
-        0.5,
-        label="Held-out share of the sentences",
+        0.2, "Own sentences: the share of each class for the test.", 0.05, 0.5, label="Held-out share of the sentences"
     )
     vocabulary: int = setting(
-        1_000,
-        "Own sentences: how many of the most frequent words of the training part are in the vocabulary, at most.",
-        1,
-        5_000,
-        label="Known words, at most",
+        1_000, "Own sentences: the most frequent training words that are known.", 1, 5_000, label="Known words, at most"
     )
 
     def __post_init__(self) -> None:
-        if self.corpus == "own" and not re.fullmatch(SHA256_PATTERN, self.text):
-            raise ValueError("corpus = own needs text, the SHA-256 of your file (64 digits from 0 to f)")
-        if self.corpus != "own" and self.text:
-            raise ValueError(f"text goes with corpus = own only, not with corpus = {self.corpus}")
+        check_own_text(self.corpus, self.text, "file")
         if self.corpus != "own" and self.classes != len(CLASSES):
             raise ValueError(f"classes = {self.classes} goes with corpus = own only: the grammar has {len(CLASSES)}")
         if self.corpus == "own" and (self.held_out != "none" or self.padding != "pad"):

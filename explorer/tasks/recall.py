@@ -26,11 +26,7 @@ class RecallConfig:
         2, "Different symbols; a blind guess is right once in so many.", 2, 26, label="Different symbols"
     )
     sequences: int = setting(
-        0,
-        "Sequences to learn from, shown again and again, as the notebook does; 0: fresh ones at every step.",
-        0,
-        100_000,
-        label="Training sequences",
+        0, "Sequences shown again and again; 0: fresh ones at every step.", 0, 100_000, label="Training sequences"
     )
 
 

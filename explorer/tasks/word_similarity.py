@@ -39,8 +39,7 @@ GENDER_PAIRS = (
 def unit_vectors(vectors: Float[ndarray, "*replicas words width"]) -> Float[ndarray, "*replicas words width"]:
     """Return the vectors divided by their lengths; a vector of zeros stays."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    unit: ndarray = vectors / np.where(lengths > 0, lengths, 1)
-    return unit
+    return vectors / np.where(lengths > 0, lengths, 1)
 
 
 def questions_of(config: WordVectorsConfig, index: Mapping[str, int]) -> Int[ndarray, "questions 4"]:
@@ -63,8 +62,7 @@ def analogy_similarity(
 ) -> Float[ndarray, "questions words"]:
     """Return the cosine of every word with b - a + c for each question (a, b, c)."""
     a, b, c = (unit[ids] for ids in questions.T)
-    similarity: ndarray = unit_vectors(b - a + c) @ unit.T
-    return similarity
+    return unit_vectors(b - a + c) @ unit.T
 
 
 def analogy_hits(
@@ -80,8 +78,7 @@ def analogy_hits(
     similarity[:, 0] = -np.inf
     if exclude:
         np.put_along_axis(similarity, questions[:, :3], -np.inf, axis=1)
-    hits: ndarray = similarity.argmax(axis=1) == questions[:, 3]
-    return hits
+    return similarity.argmax(axis=1) == questions[:, 3]
 
 
 def nearest(
@@ -91,8 +88,7 @@ def nearest(
     similarity = similarity.copy()
     similarity[:, 0] = -np.inf
     np.put_along_axis(similarity, excluded, -np.inf, axis=1)
-    order: ndarray = np.argsort(-similarity, axis=1, kind="stable")[:, :count]
-    return order
+    return np.argsort(-similarity, axis=1, kind="stable")[:, :count]
 
 
 def purity(unit: Float[ndarray, "words width"], words: Sequence[str]) -> Float[ndarray, " categorized"]:
@@ -105,5 +101,4 @@ def purity(unit: Float[ndarray, "words width"], words: Sequence[str]) -> Float[n
     if not len(ids):
         return np.zeros(0)
     near = nearest(unit[ids] @ unit.T, PURITY_NEIGHBOURS, ids[:, None])
-    shares: ndarray = (category[near] == category[ids][:, None]).mean(axis=1)
-    return shares
+    return (category[near] == category[ids][:, None]).mean(axis=1)

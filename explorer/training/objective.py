@@ -69,8 +69,7 @@ class Objective(ABC):
     def build_model(cls, config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
         """Return the initialized model of one replica. `vocabulary`: see `model_sizes`."""
         make = resolve_name(model_for_task(config.model).class_path)
-        model: nn.Module = make(config.model, *cls.model_sizes(config, vocabulary), generator)
-        return model
+        return make(config.model, *cls.model_sizes(config, vocabulary), generator)
 
     @staticmethod
     @abstractmethod
@@ -147,8 +146,7 @@ def complete(parts: Parts[Result]) -> Result:
         try:
             next(parts)
         except StopIteration as end:
-            result: Result = end.value
-            return result
+            return end.value
 
 
 def objective_class(task: TaskConfig) -> type[Objective]:

@@ -42,8 +42,7 @@ class Curves:
 
     def last(self, metric: str) -> Float[ndarray, " replicas"]:
         """Return a metric at the last evaluation."""
-        values: ndarray = self.metrics[metric][-1]
-        return values
+        return self.metrics[metric][-1]
 
     def axis_values(self, axis: Axis, steps: Int[ndarray, " n"], steps_per_epoch: int) -> Float[ndarray, " n"]:
         """Return the position of steps on an axis."""

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from explorer.models.kneser_ney import Ngram
 from explorer.models.language import State
+from explorer.tasks.replicas import stack_replicas
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.tasks.text.rows import Batch
 
 
@@ -25,16 +27,11 @@ def mean_surprisal(
     if features.dim() == 3:
         if mask is not None:
             features, targets = features[mask], targets[mask]
-        return F.cross_entropy(_logits(model, features), targets.flatten())
-    surprisal = F.cross_entropy(_logits(model, features), targets.flatten(), reduction="none").view(targets.shape)
+        return F.cross_entropy(model.readout(features).flatten(0, -2), targets.flatten())  # type: ignore[operator]
+    surprisal = position_losses(model.readout(features), targets)  # type: ignore[operator]  # a LanguageModel
     if mask is None:
         return surprisal.mean(dim=(-2, -1))
     return (surprisal * mask).sum(dim=(-2, -1)) / mask.sum(dim=(-2, -1))
-
-
-def _logits(model: nn.Module, features: Float[Tensor, "*batch width"]) -> Float[Tensor, "positions vocabulary"]:
-    logits: Tensor = model.readout(features)  # type: ignore[operator]  # a LanguageModel
-    return logits.flatten(0, -2)
 
 
 def mean_loss(
@@ -67,7 +64,7 @@ class MeanLoss:
             surprisal = model.surprisal(batch.ids, batch.targets)
             self._total += surprisal.double().sum() if batch.mask is None else surprisal[batch.mask].double().sum()
             return
-        stacked = stack_batches([batch] * replicas)
+        stacked = stack_replicas([batch] * replicas)
         features, after = model.features(stacked.ids, self._state)  # type: ignore[operator]  # a LanguageModel
         self._state = after if self.carries else ()
         self._total += mean_surprisal(model, features, stacked).cpu().double().view(replicas) * targets
@@ -76,12 +73,3 @@ class MeanLoss:
     def value(self) -> Float[Tensor, " replicas"]:
         """The mean so far."""
         return self._total / max(self._count, 1)
-
-
-def stack_batches(batches: list[Batch]) -> Batch:
-    """Stack the batches of all replicas along a leading replica axis; a single one stays as it is."""
-    if len(batches) == 1:
-        return batches[0]
-    ids, targets = torch.stack([b.ids for b in batches]), torch.stack([b.targets for b in batches])
-    masks = [b.mask for b in batches if b.mask is not None]
-    return Batch(ids, targets, torch.stack(masks) if masks else None)

@@ -200,9 +200,7 @@ def exact_match_under(
     accuracies = []
     for pairs in _fresh_pairs(config, count, lengths):
         source = _shuffle_tokens(pairs.source, model.padding, 0) if intervention == "shuffled" else pairs.source
-        batch = Pairs(
-            *(x.expand(*model.replicas, *x.shape) for x in (source, pairs.decoder_input, pairs.targets, pairs.mask))
-        )
+        batch = Pairs(*(part.expand(*model.replicas, *part.shape) for part in pairs._replace(source=source)))
         with intervene(model, _tap_interventions(model, intervention, batch.source)):
             accuracies.append(grade_targets(model, batch)[0].mean(dim=-1))
     return to_array(torch.stack(accuracies, dim=-1))

@@ -268,5 +268,4 @@ def pack_weights(weights: Float[ndarray, "*which query key"], causal: bool) -> U
     """
     shape = weights.shape
     cells = weights[..., *np.tril_indices(shape[-1])] if causal else weights.reshape(*shape[:-2], -1)
-    packed: ndarray = np.rint(np.nan_to_num(cells) * FULL_SCALE).astype(np.uint16)
-    return packed
+    return np.rint(np.nan_to_num(cells) * FULL_SCALE).astype(np.uint16)

@@ -183,8 +183,7 @@ class _OwnReader(_OwnTransformer):
         return (config.norm_place == "pre" or config.norm == "none") and getattr(config, "residual", True)
 
     def readout(self, vectors: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch answers outcomes"]:
-        logits: Tensor = self._reader.readout(self._reader.final_norm(vectors))
-        return logits
+        return self._reader.readout(self._reader.final_norm(vectors))
 
     def position_interventions(self) -> dict[str, Intervention]:
         if self._reader.config.positions != "rotary":
@@ -263,8 +262,7 @@ def _call_masked(
     block: nn.Module, mask: Bool[Tensor, "rows 1 query time"], x: Float[Tensor, "*rows time width"], **more: Any
 ) -> Float[Tensor, "*rows time width"]:
     """Return the output of a block; the mask of a single row is that of every row."""
-    output: Tensor = block(x, mask=mask.expand(len(x), -1, -1, -1), **more)
-    return output
+    return block(x, mask=mask.expand(len(x), -1, -1, -1), **more)
 
 
 def normalize_linearly(

@@ -90,8 +90,7 @@ def _mean_share(
     count = len(np.unique(queries))
     if not count:
         return np.full(shares.shape[:2], np.nan)
-    mean: ndarray = shares[:, :, queries, keys].sum(axis=-1) / count
-    return mean
+    return shares[:, :, queries, keys].sum(axis=-1) / count
 
 
 def _entropy(
@@ -102,8 +101,7 @@ def _entropy(
     if not count:
         return np.full(shares.shape[:2], np.nan)
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    mean: ndarray = np.abs((shares * logs).sum(axis=(-2, -1))) / count  # abs: no -0
-    return mean
+    return np.abs((shares * logs).sum(axis=(-2, -1))) / count  # abs: no -0
 
 
 def attention_rollout(weights: Float[ndarray, "layers heads query key"]) -> Float64[ndarray, "query key"]:
@@ -235,8 +233,7 @@ def _mean_importance(
 def _standard_error(influence: Float64[ndarray, "heads rows"]) -> Float64[ndarray, " heads"]:
     """Return the standard error of a mean from the influence of each row on it; NaN for a single row."""
     rows = influence.shape[-1]
-    error: ndarray = np.sqrt((influence**2).sum(axis=-1) * (rows / (rows - 1) if rows > 1 else np.nan))
-    return error
+    return np.sqrt((influence**2).sum(axis=-1) * (rows / (rows - 1) if rows > 1 else np.nan))
 
 
 def _held_out_rows(config: RunConfig, rows: int) -> Iterator[_EvaluationRows]:
@@ -281,12 +278,10 @@ def ablated_losses(
 def _surprisal(logits: Float[Tensor, "rows answers outcomes"], rows: _EvaluationRows) -> Float64[ndarray, " rows"]:
     """Return the weighted sum of -log p (nats) of each row."""
     surprisals = F.cross_entropy(logits.flatten(0, -2), rows.targets.flatten(), reduction="none")
-    total: ndarray = (surprisals.view(rows.targets.shape) * rows.weights).sum(dim=-1).numpy()
-    return total
+    return (surprisals.view(rows.targets.shape) * rows.weights).sum(dim=-1).numpy()
 
 
 def _cross_entropy(
     logits: Float[Tensor, "targets outcomes"], targets: Int[Tensor, " targets"]
 ) -> Float64[ndarray, " targets"]:
-    losses: ndarray = F.cross_entropy(logits, targets, reduction="none").double().numpy()
-    return losses
+    return F.cross_entropy(logits, targets, reduction="none").double().numpy()

@@ -45,14 +45,12 @@ class BracketAccuracy:
 
     @property
     def mean(self) -> Float[ndarray, " bins"]:
-        mean: ndarray = self.accuracy.mean(axis=0) if len(self.accuracy) else np.full(len(self.bin_ends), np.nan)
-        return mean
+        return self.accuracy.mean(axis=0) if len(self.accuracy) else np.full(len(self.bin_ends), np.nan)
 
     @property
     def error(self) -> Float[ndarray, " bins"]:
         """Binomial standard error of the mean accuracy."""
-        error: ndarray = np.sqrt(self.mean * (1 - self.mean) / self.counts)
-        return error
+        return np.sqrt(self.mean * (1 - self.mean) / self.counts)
 
     def accuracy_over(self, bins: Bool[ndarray, " bins"]) -> tuple[float, float]:
         """Return the accuracy over some bins and its binomial standard error; NaN without positions."""

@@ -46,8 +46,7 @@ class ContextUse:
     def median(self) -> Float[ndarray, " contexts"]:
         """The median over the seeds."""
         empty = np.full(len(self.contexts), np.nan)
-        median: ndarray = np.median(self.losses, axis=0) if len(self.losses) else empty
-        return median
+        return np.median(self.losses, axis=0) if len(self.losses) else empty
 
     @property
     def sufficient_context(self) -> int:

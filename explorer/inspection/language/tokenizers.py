@@ -86,8 +86,7 @@ class TrainedTokenizer:
         for (_, _, merged), used in zip(merge_ids(self.tokenizer), self.merge_uses.tolist(), strict=True):
             saved[merged + 1 - self.min_vocabulary] += used
         longest = int(self.counts.sum()) + int(saved.sum())
-        lengths: Int[ndarray, " sizes"] = longest - saved.cumsum()
-        return lengths
+        return longest - saved.cumsum()
 
     @cached_property
     def characters_per_token(self) -> Float[ndarray, " sizes"]:
@@ -107,8 +106,7 @@ class TrainedTokenizer:
             return np.full(len(sizes), self.counts[self.tokenizer.unknown] / total)
         known = self.counts.copy()
         known[self.tokenizer.unknown] = 0
-        rates: Float[ndarray, " sizes"] = 1 - known.cumsum()[sizes - 1] / total
-        return rates
+        return 1 - known.cumsum()[sizes - 1] / total
 
 
 def train_tokenizers(config: TextConfig) -> dict[Kind, TrainedTokenizer]:

@@ -41,8 +41,7 @@ class AnswersByDepth:
     def rise_layers(self) -> Int[ndarray, " prompts"]:
         """Return within how many layers the probability rises from a tenth of its highest value to a half of it."""
         relative = self.probabilities / self.probabilities.max(axis=0)
-        rise: ndarray = (relative >= 0.5).argmax(axis=0) - (relative >= 0.1).argmax(axis=0)
-        return rise
+        return (relative >= 0.5).argmax(axis=0) - (relative >= 0.1).argmax(axis=0)
 
     def median_settled_depth(self) -> Estimate:
         """Return the median depth from which on the answer is the most probable token."""
@@ -73,8 +72,7 @@ def own_answer(model: AttentionModel, ids: Sequence[int]) -> OwnAnswer:
 
 def _settled_depths(wrong: Bool[ndarray, "depths prompts"]) -> Int[ndarray, " prompts"]:
     """Return the depth after the last wrong answer, for each prompt."""
-    depths: ndarray = np.where(wrong.any(axis=0), len(wrong) - wrong[::-1].argmax(axis=0), 0)
-    return depths
+    return np.where(wrong.any(axis=0), len(wrong) - wrong[::-1].argmax(axis=0), 0)
 
 
 def single_token_prompts(tokenizer: PretrainedTokenizer) -> list[tuple[Prompt, tuple[int, ...], int]]:
@@ -126,5 +124,4 @@ def answers_by_depth(
 def _ranks(logits: torch.Tensor, ids: Sequence[int]) -> Int[ndarray, "depths ids"]:
     """Return the rank of each token at each depth; 1 is the most probable one."""
     chosen = logits[:, list(ids)]
-    found: ndarray = torch.stack([(logits > chosen[:, i : i + 1]).sum(dim=-1) + 1 for i in range(len(ids))], 1).numpy()
-    return found
+    return torch.stack([(logits > chosen[:, i : i + 1]).sum(dim=-1) + 1 for i in range(len(ids))], 1).numpy()

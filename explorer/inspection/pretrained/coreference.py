@@ -36,8 +36,7 @@ class Coreference:
     def switches(self) -> Float[ndarray, "pairs layers heads"]:
         """Return 1 for each pair in which a head prefers the right noun twice, −1 for the wrong one twice, else 0."""
         about_first, about_second = np.sign(self.preference[:, 0]), np.sign(self.preference[:, 1])
-        found: ndarray = (about_first - about_second) / 2
-        return found
+        return (about_first - about_second) / 2
 
     @property
     def best_head(self) -> Head:
@@ -57,8 +56,7 @@ class Coreference:
         right, wrong = (switches > 0).astype(np.float64), (switches < 0).astype(np.float64)
         exchanged = rng.integers(2, size=(_DRAWS, len(switches))).astype(np.float64)
         counts = (1 - exchanged) @ right + exchanged @ wrong
-        best: ndarray = counts.max(axis=1) / len(switches)
-        return best
+        return counts.max(axis=1) / len(switches)
 
     def p(self) -> float:
         """Return the probability that the best head switches in so many pairs by chance."""
@@ -93,7 +91,6 @@ def _preference(
         model.logits(query.ids)
     weights = torch.stack([trace[model.tap(layer, "weights")][0] for layer in range(model.layout.layers)])
     of_query = weights[:, :, list(query.positions)].mean(dim=2)
-    preference: ndarray = (
+    return (
         of_query[..., list(first.positions)].sum(dim=-1) - of_query[..., list(second.positions)].sum(dim=-1)
     ).numpy()
-    return preference

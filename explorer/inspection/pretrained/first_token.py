@@ -27,8 +27,7 @@ class FirstTokenAttention:
 
     def is_resting(self) -> Bool[ndarray, "layers heads"]:
         """Return whether each head gives more than half of its attention to the first token, on average."""
-        above: ndarray = self.shares.mean(axis=0) > MOST
-        return above
+        return self.shares.mean(axis=0) > MOST
 
     def resting_heads(self) -> Estimate:
         """Return how many heads give more than half of their attention to the first token."""
@@ -36,8 +35,7 @@ class FirstTokenAttention:
 
     def resting_share_by_text(self) -> Float[ndarray, " texts"]:
         """Return the share of such heads in each single text."""
-        share: ndarray = (self.shares > MOST).mean(axis=(1, 2))
-        return share
+        return (self.shares > MOST).mean(axis=(1, 2))
 
     def mean_share(self) -> Estimate:
         """Return the share of attention to the first token, mean over all heads."""

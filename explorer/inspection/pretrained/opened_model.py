@@ -175,8 +175,7 @@ def lens_after_prompts(card: ModelCard) -> Int[ndarray, "depths prompts"]:
     """Return the token that the logit lens shows at every depth after each prompt, whatever its answer is."""
     opened = opened_model(card)
     shown = [most_probable_by_depth(opened.model, opened.ids(each.text))[0][:, -1] for each in PROMPTS]
-    tokens: ndarray = np.stack(shown, axis=1)
-    return tokens
+    return np.stack(shown, axis=1)
 
 
 @lru_cache(maxsize=_KEPT)

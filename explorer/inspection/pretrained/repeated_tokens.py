@@ -189,8 +189,7 @@ class Removal:
     @property
     def control_losses(self) -> Float64[ndarray, " groups"]:
         """The mean loss without each random group."""
-        means: ndarray = self.controls.mean(axis=1)
-        return means
+        return self.controls.mean(axis=1)
 
     @property
     def p(self) -> float:

@@ -30,8 +30,7 @@ class PretrainedTranslation:
     def mean_weights(self, layer: int | None = None) -> Float[ndarray, "target source"]:
         """Return the mean over all heads of a layer, or of all layers."""
         chosen = self.weights if layer is None else self.weights[layer : layer + 1]
-        mean: Float[ndarray, "target source"] = chosen.mean(axis=(0, 1))
-        return mean
+        return chosen.mean(axis=(0, 1))
 
     def best_head(self, layer: int | None = None) -> tuple[int, int]:
         """Return layer and head with the largest `alignment_information`, of a layer or of all."""
@@ -53,8 +52,7 @@ def alignment_information(weights: Float[ndarray, "*heads target source"]) -> Fl
     def entropy(shares: ndarray) -> ndarray:
         return np.asarray(-(shares * np.log2(shares + _TINY)).sum(axis=-1))
 
-    information: Float[ndarray, "*heads"] = np.maximum(entropy(mean) - entropy(weights).mean(axis=-1), 0.0)
-    return information
+    return np.maximum(entropy(mean) - entropy(weights).mean(axis=-1), 0.0)
 
 
 @torch.inference_mode()

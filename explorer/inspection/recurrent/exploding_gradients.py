@@ -33,5 +33,4 @@ def linear_reference(
     """Return the norms of a linear network with the same last value: they scale as radius^(T - t)."""
     time = norms.shape[-1]
     growth = np.array(gains)[:, None, None] ** np.arange(time - 1, -1, -1)
-    reference: ndarray = np.median(norms, axis=1, keepdims=True)[..., -1:] * growth
-    return reference
+    return np.median(norms, axis=1, keepdims=True)[..., -1:] * growth

@@ -106,8 +106,7 @@ def _loss(
 
 def _accuracy(model: TransformerDecoder, ids: Tensor, targets: Tensor) -> Float[Tensor, " replicas"]:
     right = (model(ids).argmax(dim=-1) == targets) & (targets >= 0)
-    share: Tensor = right.sum(dim=(-2, -1)) / (targets >= 0).sum(dim=(-2, -1))
-    return share
+    return right.sum(dim=(-2, -1)) / (targets >= 0).sum(dim=(-2, -1))
 
 
 def _zero_attention(model: TransformerDecoder) -> dict[str, Intervention]:

@@ -147,10 +147,8 @@ def exposure_bias(model: Translator, config: TranslationConfig, length: int, cou
         fresh = evaluation_dates(config, count)
     else:
         fresh = evaluation_digits(config, [length], count)
-    parts = (fresh.source, fresh.decoder_input, fresh.targets, fresh.mask)
-    teacher_forced, free_running = exposure_bias_curves(
-        model, Pairs(*(part.expand(*model.replicas, *part.shape) for part in parts))
-    )
+    batch = Pairs(*(part.expand(*model.replicas, *part.shape) for part in fresh))
+    teacher_forced, free_running = exposure_bias_curves(model, batch)
     curves = (teacher_forced.accuracy, free_running.accuracy, teacher_forced.loss, free_running.loss)
     return ExposureBias(*(to_array(curve.view(-1, curve.shape[-1])) for curve in curves))
 

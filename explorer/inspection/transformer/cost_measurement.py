@@ -103,10 +103,10 @@ class _Feedforward(nn.Module):
 
 def _apply_layer(layer: nn.Module, x: Tensor) -> Tensor:
     if isinstance(layer, Attention):
-        return layer(x, None)  # type: ignore[no-any-return]  # nn.Module promises no type
+        return layer(x, None)
     if isinstance(layer, Cell):
         return unroll(layer, x)[0]
-    return layer(x)  # type: ignore[no-any-return]
+    return layer(x)
 
 
 class _TimingBench:

@@ -164,8 +164,7 @@ def stream_gradient_ratios(
         top = gradient = _loss_gradient(model, steps[-1].after, shared.targets)
         for step in reversed(steps):
             (gradient,) = torch.autograd.grad(step.after, step.before, gradient)
-    ratios: ndarray = (_norms(gradient[None]) / _norms(top[None]))[0].double().numpy()
-    return ratios
+    return (_norms(gradient[None]) / _norms(top[None]))[0].double().numpy()
 
 
 def _stack_read_only(parts: Sequence[ndarray]) -> ndarray:
@@ -259,8 +258,7 @@ def _loss_gradient(
 
 
 def _norms(gradients: Float[Tensor, "heights seeds *shape"]) -> Float[Tensor, "heights seeds"]:
-    norms: Tensor = gradients.flatten(2).norm(dim=2)
-    return norms
+    return gradients.flatten(2).norm(dim=2)
 
 
 def expected_mean_squares(

@@ -105,5 +105,4 @@ def attention_evenness(weights: Float[ndarray, "heads query key"]) -> float:
 
 def _entropy(shares: Float64[ndarray, "*rows key"]) -> Float64[ndarray, "*rows"]:
     """Return the entropy in bits; 0 log 0 = 0."""
-    bits: ndarray = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=-1)
-    return bits
+    return -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=-1)

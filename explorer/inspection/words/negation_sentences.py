@@ -85,8 +85,7 @@ def sustain_probabilities(
     loaded: LoadedModel, words: Sequence[str], length: int | None = None
 ) -> Float[ndarray, " replicas"]:
     """Return P(sustain) by every replica; see `class_probabilities`."""
-    found: ndarray = class_probabilities(loaded, words, length)[:, SUSTAIN]
-    return found
+    return class_probabilities(loaded, words, length)[:, SUSTAIN]
 
 
 @torch.inference_mode()

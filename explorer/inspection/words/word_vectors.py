@@ -196,8 +196,7 @@ def _neighbour_sets(unit: Float[ndarray, "words width"]) -> Int[ndarray, "words 
     similarity = unit @ unit.T
     np.fill_diagonal(similarity, -np.inf)
     similarity[:, 0] = -np.inf
-    sets: ndarray = np.argpartition(-similarity, AGREEMENT_NEIGHBOURS, axis=1)[:, :AGREEMENT_NEIGHBOURS]
-    return sets
+    return np.argpartition(-similarity, AGREEMENT_NEIGHBOURS, axis=1)[:, :AGREEMENT_NEIGHBOURS]
 
 
 def _group_name(counts: Int[ndarray, " words"]) -> str:
@@ -227,5 +226,4 @@ def pair_similarity(table: WordTable, first: str, second: str) -> PairSimilarity
 def lean(table: WordTable, words: Sequence[str], poles: tuple[str, str]) -> Float[ndarray, "replicas words"]:
     """Return how much nearer each word is to the first pole than to the second, as a difference of cosines."""
     ids, (one, other) = table.ids(words), table.ids(poles)
-    differences: ndarray = np.einsum("rwd,rd->rw", table.unit[:, ids], table.unit[:, one] - table.unit[:, other])
-    return differences
+    return np.einsum("rwd,rd->rw", table.unit[:, ids], table.unit[:, one] - table.unit[:, other])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from explorer.models.settings import setting
-from explorer.tasks.text.config import SHA256_PATTERN
+from explorer.tasks.text.config import check_own_text, own_text_setting
 
 CLASSES = ("negative", "positive")
 TESTED = {  # the parts of the test, by the names of their accuracies; “…” continues the part before
@@ -30,11 +29,7 @@ class SentimentConfig:
         4, "How often each sentence of a review is in the training data; 0: not at all.", 0, 20, label="Reviews, times"
     )
     composed: int = setting(
-        60_000,
-        "Sentences of the grammar in the training data, a third of them with a form that turns the class; 0: none.",
-        0,
-        200_000,
-        label="Composed sentences",
+        60_000, "Sentences of the grammar in the training data; 0: none.", 0, 200_000, label="Composed sentences"
     )
     words: int = setting(
         5, "How often each rated word is in the training data; 0: not at all.", 0, 20, label="Rated words, times"
@@ -46,17 +41,11 @@ class SentimentConfig:
     corpus: Literal["english", "own"] = setting(
         "english", "The included sentences, or these and your own.", label="Sentences"
     )
-    text: str = setting(
-        "",
-        "SHA-256 of the table of your own sentences; empty without one.",
-        pattern=f"({SHA256_PATTERN})?",
-        label="SHA-256 of your file",
+    text: str = own_text_setting(
+        "SHA-256 of the table of your own sentences; empty without one.", "SHA-256 of your file"
     )
 
     def __post_init__(self) -> None:
-        if self.corpus == "own" and not re.fullmatch(SHA256_PATTERN, self.text):
-            raise ValueError("corpus = own needs text, the SHA-256 of your file (64 digits from 0 to f)")
-        if self.corpus != "own" and self.text:
-            raise ValueError(f"text goes with corpus = own only, not with corpus = {self.corpus}")
+        check_own_text(self.corpus, self.text, "file")
         if not (self.reviews or self.composed or self.words or self.text):
             raise ValueError("reviews, composed and words are all 0: there is nothing to learn from")

@@ -58,11 +58,7 @@ class DatesConfig:
     """Which days are held out from training."""
 
     held_out: float = setting(
-        0.1,
-        "Share of the days from 1950 to 2049 that training never sees, in any way of writing.",
-        0.01,
-        0.5,
-        label="Share of the days that is held out",
+        0.1, "Share of the days that training never sees.", 0.01, 0.5, label="Share of the days that is held out"
     )
     split_seed: int = setting(0, "Seed of which days these are.", 0, 2**31 - 1, label="Seed of the split")
 

@@ -8,7 +8,6 @@ only the standard library; `own_pairs.py` reads the file of a visitor.
 from __future__ import annotations
 
 import random
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,11 +15,12 @@ from functools import lru_cache
 from typing import Literal
 
 from explorer.models.settings import setting
-from explorer.tasks.text.config import SHA256_PATTERN
+from explorer.tasks.text.config import check_own_text, own_text_setting
 
 VERSION = 1
 MAX_CHARACTERS = 40  # of a source or a target
 MAX_ALPHABET = 200  # different characters of all sources, or of all targets
+_ALPHABET = f"[^\\n]{{1,{MAX_ALPHABET}}}"
 JOINERS = "\u200c\u200d"
 MIN_PAIRS = 3  # two to train on and one to test
 
@@ -75,23 +75,12 @@ class PairsConfig:
     corpus: Literal["example", "own"] = setting(
         "example", "The pairs: invented nouns with their plurals, or your own.", label="Pairs"
     )
-    text: str = setting(
-        "",
-        "SHA-256 of your own file; empty for the example.",
-        pattern=f"({SHA256_PATTERN})?",
-        label="SHA-256 of your file",
-    )
+    text: str = own_text_setting("SHA-256 of your own file; empty for the example.", "SHA-256 of your file")
     sources: str = setting(
-        _SOURCES,
-        "The different characters of all sources.",
-        pattern=f"[^\\n]{{1,{MAX_ALPHABET}}}",
-        label="Characters of the sources",
+        _SOURCES, "The different characters of all sources.", pattern=_ALPHABET, label="Characters of the sources"
     )
     targets: str = setting(
-        _TARGETS,
-        "The different characters of all targets.",
-        pattern=f"[^\\n]{{1,{MAX_ALPHABET}}}",
-        label="Characters of the targets",
+        _TARGETS, "The different characters of all targets.", pattern=_ALPHABET, label="Characters of the targets"
     )
     longest_source: int = setting(
         _LONGEST_SOURCE, "Characters of the longest source.", 1, MAX_CHARACTERS, label="Longest source, in characters"
@@ -100,21 +89,14 @@ class PairsConfig:
         _LONGEST_TARGET, "Characters of the longest target.", 1, MAX_CHARACTERS, label="Longest target, in characters"
     )
     held_out_share: float = setting(
-        0.2,
-        "Share of the pairs that training never sees; the models are tested on them.",
-        0.05,
-        0.5,
-        label="Held-out share of the pairs",
+        0.2, "Share of the pairs that training never sees.", 0.05, 0.5, label="Held-out share of the pairs"
     )
     split_seed: int = setting(
         0, "Seed of the random choice of the held-out pairs.", 0, 2**31 - 1, label="Seed of the split"
     )
 
     def __post_init__(self) -> None:
-        if self.corpus == "own" and not re.fullmatch(SHA256_PATTERN, self.text):
-            raise ValueError("corpus = own needs text, the SHA-256 of your file (64 digits from 0 to f)")
-        if self.corpus != "own" and self.text:
-            raise ValueError(f"text goes with corpus = own only, not with corpus = {self.corpus}")
+        check_own_text(self.corpus, self.text, "file")
         for name in ("sources", "targets"):
             if (given := getattr(self, name)) != characters([given]):
                 raise ValueError(f"{name} needs each character once, in the order of their code points")

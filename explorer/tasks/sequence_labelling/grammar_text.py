@@ -71,13 +71,8 @@ class GrammarTextConfig(NextTokenConfig):
 
     length: int = setting(40, "Letters of a row that are asked for.", 2, 64, label="Length of a row")
 
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        return (*LETTERS, PAD)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(LETTERS)
+    vocabulary = (*LETTERS, PAD)
+    labels = tuple(LETTERS)
 
     @property
     def loss_floor(self) -> float:
@@ -101,10 +96,7 @@ def generate_text(name: str) -> Int[torch.Tensor, " letters"]:
 
 
 def batch(config: GrammarTextConfig, seed: int, order: int, step: int, size: int) -> Rows:
-    """Return the training batch of one replica and step, cut from the text of its seed.
-
-    `order` is the seed of the batches, `step` is counted from 0, `size` is the number of rows.
-    """
+    """Return the training batch of one replica and step, cut from the text of its seed."""
     return _draw_rows(config, generate_text(f"told/{seed}"), size, generator(seed, f"tale/{order}/{step}"))
 
 

@@ -83,13 +83,8 @@ class HomographConfig(LabellingConfig):
         400, "Sentences to learn from; each seed has its own.", 1, 10_000, label="Training sentences"
     )
 
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        return (*WORDS, HIDDEN, PAD)
-
-    @property
-    def max_length(self) -> int:
-        return MAX_WORDS
+    vocabulary = (*WORDS, HIDDEN, PAD)
+    max_length = MAX_WORDS
 
 
 @dataclass(frozen=True)
@@ -124,10 +119,7 @@ def build_sentence(frame: int, topic: str, ambiguous: bool, first: str, second: 
 
 def word_ids(words: Sequence[str]) -> list[int]:
     """Return the ids of words in the vocabulary."""
-    return [_WORD_IDS[word] for word in words]
-
-
-_WORD_IDS = {word: i for i, word in enumerate((*WORDS, HIDDEN, PAD))}
+    return [VOCABULARY.id(word) for word in words]
 
 
 PADDING = VOCABULARY.id(PAD)

@@ -25,7 +25,7 @@ from explorer.tasks.sequence_labelling.homographs import (
     sample_sentences,
     word_ids,
 )
-from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, pad_rows, position_losses
+from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, pad_rows, score
 
 VERSION = 1
 
@@ -34,23 +34,15 @@ VERSION = 1
 class MaskedWordConfig(HomographConfig):
     """Every position is labelled with the hidden word."""
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return WORDS
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("synonym", "new_synonym", "loss")
+    labels = WORDS
+    metrics = ("synonym", "new_synonym", "loss")
 
 
 EVALUATION_ROWS = 512  # of each kind
 
 
 def batch(config: MaskedWordConfig, seed: int, order: int, step: int, size: int) -> Rows:
-    """Return the training batch of one replica and step: a sample of its sentences, each with a random hidden word.
-
-    `order` is the seed of the batches, `step` is counted from 0, `size` is the number of rows.
-    """
+    """Return the training batch of one replica and step: a sample of its sentences, each with a random hidden word."""
     rng = generator(seed, f"gist/{order}/{step}")
     sentences = sample_sentences(config, seed, rng, size)
     return build_rows(sentences, torch.randint(3, (size,), generator=rng).tolist())
@@ -74,9 +66,7 @@ def evaluate(config: MaskedWordConfig, model: torch.nn.Module, replicas: int, wh
     """
     sentences = evaluation_sentences(EVALUATION_ROWS, ambiguous=True)
     rows = build_rows(sentences, [i % 3 for i in range(EVALUATION_ROWS)])
-    ids = rows.ids.expand(replicas, *rows.ids.shape) if replicas > 1 else rows.ids
-    logits = model(ids).view(replicas, *rows.ids.shape, -1)
-    losses = position_losses(logits, rows.targets.expand(replicas, *rows.targets.shape))
+    _, losses = score(model, rows, replicas)
     synonym_sentences = evaluation_sentences(EVALUATION_ROWS, ambiguous=False)
     synonyms, centre = _synonym_means(word_vectors(model, synonym_sentences, replicas), synonym_sentences)
     shares = {

@@ -36,13 +36,8 @@ SENSE_LABELS = (
 class WordSenseConfig(HomographConfig):
     """Every position is labelled with the meaning of its word."""
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return SENSE_LABELS
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("sense", "new_cues", "loss")
+    labels = SENSE_LABELS
+    metrics = ("sense", "new_cues", "loss")
 
 
 def sense_label(word: str, topic: str) -> int:
@@ -57,10 +52,7 @@ EVALUATION_ROWS = 512  # of each kind
 
 
 def batch(config: WordSenseConfig, seed: int, order: int, step: int, size: int) -> Rows:
-    """Return the training batch of one replica and step: a sample of its sentences.
-
-    `order` is the seed of the batches, `step` is counted from 0, `size` is the number of rows.
-    """
+    """Return the training batch of one replica and step: a sample of its sentences."""
     return build_rows(sample_sentences(config, seed, generator(seed, f"gloss/{order}/{step}"), size))
 
 
@@ -76,14 +68,11 @@ def evaluate(config: WordSenseConfig, model: torch.nn.Module, replicas: int, who
     sentences = evaluation_sentences(EVALUATION_ROWS, ambiguous=True)
     rows = build_rows(sentences)
     logits = logits_per_replica(model, rows.ids, replicas)
-    losses = position_losses(logits, rows.targets.expand(replicas, *rows.targets.shape))
-    new_cue_sentences = evaluation_sentences(EVALUATION_ROWS, ambiguous=True, new_cues=True)
+    new_cues = evaluation_sentences(EVALUATION_ROWS, ambiguous=True, new_cues=True)
     return {
         "sense": _share_right(logits, sentences),
-        "new_cues": _share_right(
-            logits_per_replica(model, build_rows(new_cue_sentences).ids, replicas), new_cue_sentences
-        ),
-        "loss": masked_mean(losses, rows.mask),
+        "new_cues": _share_right(logits_per_replica(model, build_rows(new_cues).ids, replicas), new_cues),
+        "loss": masked_mean(position_losses(logits, rows.targets), rows.mask),
     }
 
 

@@ -352,8 +352,7 @@ class Sentences(TextData):
             return pairs
         lines = self._lines_of(pairs)
         last_line = lines[max(1, round(self.config.training_share * len(lines))) - 1]
-        kept: Bool[ndarray, " pairs"] = pairs & (self._line_of_pair <= last_line)
-        return kept
+        return pairs & (self._line_of_pair <= last_line)
 
     def _lines_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " lines"]:
         return np.flatnonzero(np.bincount(self._line_of_pair, weights=pairs)).astype(np.int32)
@@ -365,8 +364,7 @@ class Sentences(TextData):
     def _last_context_positions(self, pairs: Int[ndarray, " pairs"]) -> Int[ndarray, " pairs"]:
         """Return the positions of the last input token of each pair."""
         lines = self._line_of_pair[pairs]
-        positions: Int[ndarray, " pairs"] = self._firsts[lines] + pairs - self._first_pairs[lines]
-        return positions
+        return self._firsts[lines] + pairs - self._first_pairs[lines]
 
     def steps_per_pass(self, batch_size: int) -> int:
         return math.ceil(self.training_rows / batch_size)

@@ -10,12 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.tasks.recall import RecallConfig, batch, evaluation_lengths, evaluation_sequences, fixed_sequences
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch
 from explorer.training.objective import Objective, RecordLayout
@@ -90,9 +90,7 @@ class RecallObjective(Objective):
         return ids.expand(self.config.replicas, *ids.shape) if self.config.replicas > 1 else ids
 
     def _surprisal(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch"]:
-        logits = self.model(ids)
-        surprisal = F.cross_entropy(logits.flatten(0, -2), ids[..., 0].flatten(), reduction="none")
-        return surprisal.view(ids.shape[:-1])
+        return position_losses(self.model(ids), ids[..., 0])
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from explorer.catalogue import TaskConfig
 from explorer.errors import InvalidSetting
-from explorer.generation.seq2seq_decoding import grade_targets, surprisal
+from explorer.generation.seq2seq_decoding import grade_targets
 from explorer.models.configs import TransformerEncoderDecoderConfig
+from explorer.tasks.replicas import stack_replicas
 from explorer.tasks.seq2seq.batches import (
     Pairs,
     batch,
@@ -24,7 +25,7 @@ from explorer.tasks.seq2seq.batches import (
     encode_pairs,
     evaluation_dates,
     evaluation_digits,
-    stack_replicas,
+    pair_fills,
 )
 from explorer.tasks.seq2seq.config import (
     MAX_SOURCE_TOKENS,
@@ -37,6 +38,7 @@ from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_lengths
 from explorer.tasks.seq2seq.own_pairs import pair_table
 from explorer.tasks.seq2seq.pairs import PairsConfig
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch
 from explorer.training.objective import Objective, RecordLayout
@@ -70,10 +72,10 @@ class TranslationObjective(Objective):
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config = self.config
-        drawn = stack_replicas(self.task, [self._batch(seed, step) for seed in config.seeds])
+        drawn = stack_replicas([self._batch(seed, step) for seed in config.seeds], *pair_fills(self.task))
         read = (drawn.source != len(source_vocabulary(self.task)) - 1).sum() + drawn.mask.sum()
         drawn = move_batch(drawn, device_of(self.model))
-        losses = surprisal(self.model(drawn.source, drawn.decoder_input), drawn.targets) * drawn.mask
+        losses = position_losses(self.model(drawn.source, drawn.decoder_input), drawn.targets) * drawn.mask
         return losses.sum(dim=(-2, -1)) / drawn.mask.sum(dim=(-2, -1)), float(read) / config.replicas
 
     def _batch(self, seed: int, step: int) -> Pairs:
@@ -84,7 +86,7 @@ class TranslationObjective(Objective):
         replicas, device = self.config.replicas, device_of(self.model)
         grades = []
         for first in range(0, len(pairs.source), _ROWS_PER_FORWARD):
-            rows = stack_replicas(self.task, [pairs.slice_rows(first, first + _ROWS_PER_FORWARD)] * replicas)
+            rows = stack_replicas([pairs.slice_rows(first, first + _ROWS_PER_FORWARD)] * replicas)
             grades.append(grade_targets(self.model, move_batch(rows, device)))  # type: ignore[arg-type]  # a Translator
         correct, losses = (torch.cat(each, dim=-1).view(replicas, -1).cpu() for each in zip(*grades, strict=True))
         return correct, losses
