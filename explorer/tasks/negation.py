@@ -14,7 +14,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple
 
 from explorer.array_types import Float, Int
 from explorer.lazy_libraries import torch
@@ -80,64 +80,36 @@ class NegationConfig:
             )
 
 
-@runtime_checkable
-class LabelledSentence(Protocol):
-    """A distinct sentence of the grammar or of a file."""
-
-    @property
-    def words(self) -> tuple[str, ...]: ...
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def nots(self) -> int:
-        """The number of its words that negate."""
-
-    @property
-    def label(self) -> int:
-        """The index of its class."""
-
-    @property
-    def probability(self) -> float:
-        """Its share of the test data."""
-
-    @property
-    def train_probability(self) -> float:
-        """Its share of the training data."""
-
-
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the grammar with its probabilities."""
+    """A distinct sentence of the grammar or of a file, with its probabilities."""
 
-    verb: str
-    nots: int
+    words: tuple[str, ...]
+    label: int  # the index of its class
+    nots: int  # how many of its words negate
     probability: float  # in the test data
     train_probability: float  # in the training data: 0 if it is held out
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        return ("human", *["not"] * self.nots, self.verb, "nature")
 
     @property
     def text(self) -> str:
         return " ".join(self.words)
 
     @property
-    def label(self) -> int:
-        """The index of the outcome in CLASSES."""
-        return (CLASSES.index(OUTCOME[self.verb]) + self.nots) % 2
+    def verb(self) -> str:
+        """The verb of a sentence of the grammar."""
+        return self.words[-2]
 
 
 def true_label(words: Sequence[str]) -> int | None:
     """Return the true class of a sentence of the grammar's form with any number of "not"s; None for other words."""
-    if len(words) < 3 or words[0] != "human" or words[-1] != "nature" or words[-2] not in OUTCOME:
+    nots, verb = len(words) - 3, words[-2] if len(words) > 2 else ""
+    if verb not in OUTCOME or tuple(words) != _sentence_words(verb, nots):
         return None
-    nots = words[1:-2]
-    if any(word != "not" for word in nots):
-        return None
-    return (CLASSES.index(OUTCOME[words[-2]]) + len(nots)) % 2
+    return (CLASSES.index(OUTCOME[verb]) + nots) % 2
+
+
+def _sentence_words(verb: str, nots: int) -> tuple[str, ...]:
+    return ("human", *["not"] * nots, verb, "nature")
 
 
 @dataclass(frozen=True)
@@ -169,25 +141,19 @@ class Negation:
         return CLASSES
 
     @cached_property
-    def sentences(self) -> Sequence[LabelledSentence]:
-        return self.grammar_sentences
-
-    @cached_property
-    def grammar_sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> tuple[Sentence, ...]:
         """All sentences of the grammar; sentences that differ in one "not" are neighbours."""
         p, max_nots = self.config.p_not, self.config.max_nots
         count_probabilities = [p**k * (1 - p) if k < max_nots else p**k for k in range(max_nots + 1)]
 
-        def held_out(verb: str, nots: int) -> bool:
-            return verb == self.config.held_out and nots > 0
-
-        combinations = [
-            (verb, k, count_probabilities[k] / len(OUTCOME)) for verb in OUTCOME for k in range(max_nots + 1)
-        ]
-        training_total = sum(p for verb, k, p in combinations if not held_out(verb, k))
-        return tuple(
-            Sentence(verb, k, p, 0.0 if held_out(verb, k) else p / training_total) for verb, k, p in combinations
-        )
+        chances = {(verb, k): count_probabilities[k] / len(OUTCOME) for verb in OUTCOME for k in range(max_nots + 1)}
+        trained = {each: chance for each, chance in chances.items() if each[0] != self.config.held_out or not each[1]}
+        total, sentences = sum(trained.values()), []
+        for (verb, k), chance in chances.items():
+            label = (CLASSES.index(OUTCOME[verb]) + k) % 2
+            learned = trained.get((verb, k), 0.0) / total
+            sentences.append(Sentence(_sentence_words(verb, k), label, k, chance, learned))
+        return tuple(sentences)
 
     @cached_property
     def labels(self) -> tuple[int, ...]:
@@ -215,14 +181,11 @@ class Negation:
         sentence in the batch, so there is one for each length up to the longest.
         """
         longest = max(self.lengths)
-        rows = []
-        for index, sentence in enumerate(self.sentences):
-            own = self.lengths[index]
-            for length in range(own, longest + 1 if self.config.padding == "eos" else own + 1):
-                rows.append(
-                    Row(index, length, pad(self.vocabulary.encode(sentence.words), length, longest, self.vocabulary))
-                )
-        return tuple(rows)
+        return tuple(
+            Row(index, length, pad(self.vocabulary.encode(sentence.words), length, longest, self.vocabulary))
+            for index, (sentence, own) in enumerate(zip(self.sentences, self.lengths, strict=True))
+            for length in range(own, (longest if self.config.padding == "eos" else own) + 1)
+        )
 
     def row_index(self, sentence: int, longest: int) -> int:
         """Return the index of the row of a sentence in a batch whose longest sentence has `longest` tokens."""

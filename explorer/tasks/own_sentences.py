@@ -24,10 +24,11 @@ from explorer.tasks.negation import (
     CLASSES,
     MAX_CLASSES,
     VOCABULARY,
-    LabelledSentence,
     Negation,
     NegationConfig,
+    Sentence,
     SentenceRows,
+    row_ids,
 )
 from explorer.tasks.own_tables import MAX_LABEL, Labelled, read_labelled
 from explorer.tasks.sentiment.config import SentimentConfig
@@ -43,24 +44,6 @@ MAX_TOKENS = MAX_WORDS + 2  # of a sentence, with its markers
 _NEGATIONS = frozenset(
     {"not", "no", "never", "nothing", "nobody", "nor", "neither", "without", "cannot"}  # English, as the page says
 )
-
-
-@dataclass(frozen=True)
-class OwnSentence:
-    """A distinct sentence of a file."""
-
-    words: tuple[str, ...]
-    label: int
-    probability: float  # 1 / size of the held-out part, or 0 in the training part
-    train_probability: float
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.words)
-
-    @property
-    def nots(self) -> int:
-        return sum(word in _NEGATIONS or word.endswith("n't") for word in self.words)
 
 
 class OwnSentences(Negation):
@@ -101,11 +84,11 @@ class OwnSentences(Negation):
         return Words((first, last, *frequent, unknown, padding), first, last, padding, unknown)
 
     @cached_property
-    def sentences(self) -> Sequence[LabelledSentence]:
+    def sentences(self) -> tuple[Sentence, ...]:
         held_out, table = set(self.held_out), self.table
         test, train = 1 / len(self.held_out), 1 / len(self.training)
         return tuple(
-            OwnSentence(words, label, test if i in held_out else 0.0, 0.0 if i in held_out else train)
+            Sentence(words, label, _count_negations(words), *((test, 0.0) if i in held_out else (0.0, train)))
             for i, (words, label) in enumerate(zip(table.words, table.labels, strict=True))
         )
 
@@ -120,6 +103,10 @@ class OwnSentences(Negation):
         while len(drawn) < self.config.train_size:
             drawn += rng.sample(self.training, len(self.training))
         return drawn[: self.config.train_size]
+
+
+def _count_negations(words: Sequence[str]) -> int:
+    return sum(word in _NEGATIONS or word.endswith("n't") for word in words)
 
 
 def split_by_class(labels: Sequence[int], share: float, seed: int) -> tuple[int, ...]:
@@ -210,8 +197,7 @@ def language_of(task: Negation | Sentiment) -> Language:
 
 def sentence_rows(task: Negation) -> SentenceRows:
     """Return the rows of all sentences, padded to the longest one."""
-    ids = torch.tensor([row.ids for row in task.rows])
-    return SentenceRows(ids, torch.tensor(task.labels), torch.tensor(task.lengths))
+    return SentenceRows(row_ids(task), torch.tensor(task.labels), torch.tensor(task.lengths))
 
 
 def batch_rows(
@@ -222,9 +208,9 @@ def batch_rows(
     `order` is the seed of the batches.
     """
     purpose = f"order/{order}" if order else "order"
-    orders = []
-    for seed in seeds:
-        sample = torch.tensor(task.sample("train", seed))
-        shuffled = torch.rand(epochs, len(sample), generator=generator(seed, purpose)).argsort(dim=-1)
-        orders.append(sample[shuffled])
+    samples = {seed: torch.tensor(task.sample("train", seed)) for seed in seeds}
+    orders = [
+        sample[torch.rand(epochs, len(sample), generator=generator(seed, purpose)).argsort(dim=-1)]
+        for seed, sample in samples.items()
+    ]
     return [batch for epoch in torch.stack(orders, dim=1) for batch in epoch.split(batch_size, dim=-1)]
