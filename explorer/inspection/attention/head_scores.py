@@ -9,25 +9,24 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Float64, Int
 from numpy import ndarray
 from torch import Tensor
 
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention.attend import (
-    Ablation,
     check_attention,
-    interventions,
+    measure_without_heads,
+    single_heads,
 )
 from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
 from explorer.inspection.load_model import load_model
 from explorer.models.structure import AttentionLayout
-from explorer.models.taps import intervene
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import Negation, NegationConfig, row_ids, row_lookup
 from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig, answer_position, build_rows, evaluation_clauses
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import RunConfig
@@ -169,14 +168,10 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
     if isinstance(run.config.task, AgreementConfig):
         return _agreement_importance(run.config, model)
     is_text = isinstance(run.config.task, TextConfig)
-    surprisals, counts = [], []
-    for batch in _held_out_rows(run.config, rows) if is_text else _grammar_rows(run.config):
-        surprisals.append(ablated_losses(model, batch.ids, partial(_surprisal, rows=batch)))
-        counts.append(batch.weights.sum(dim=-1).numpy())
-    row_loss, row_weight = (
-        np.concatenate(surprisals, axis=-1),
-        np.concatenate(counts),
-    )  # (all heads and each off, rows), (rows)
+    batches = list(_held_out_rows(run.config, rows) if is_text else _grammar_rows(run.config))
+    # (each head off and all heads, rows), and (rows)
+    row_loss = np.concatenate([_losses_without_each(model, each.ids, partial(_surprisal, each)) for each in batches], 1)
+    row_weight = np.concatenate([each.weights.sum(dim=-1).numpy() for each in batches])
     with np.errstate(invalid="ignore"):  # a diverged training: infinite losses have no difference
         losses = row_loss.sum(axis=-1) / row_weight.sum()
         base_loss, ablated = losses[-1], losses[:-1]
@@ -201,7 +196,7 @@ def head_importance_on(model: AttentionModel, ids: Ids) -> HeadImportance:
     if len(ids) < 2:
         raise InvalidSetting("The loss is measured on the tokens after the first. Write a text of two tokens or more.")
     given, targets = torch.tensor([tuple(ids[:-1])]), torch.tensor(tuple(ids[1:]))
-    losses = ablated_losses(model, given, lambda logits: _cross_entropy(logits[0], targets))
+    losses = _losses_without_each(model, given, lambda logits: position_losses(logits[0], targets))
     return _mean_importance(model.layout, losses, "loss on this text, nats per token", "this text")
 
 
@@ -214,7 +209,7 @@ def _agreement_importance(config: RunConfig, model: AttentionModel) -> HeadImpor
     row = torch.arange(len(clauses))
     position = torch.tensor([answer_position(clause, target) for clause, target in clauses])
     targets = rows.targets[row, position]
-    losses = ablated_losses(model, rows.ids, lambda logits: _cross_entropy(logits[row, position], targets))
+    losses = _losses_without_each(model, rows.ids, lambda logits: position_losses(logits[row, position], targets))
     return _mean_importance(model.layout, losses, "loss, nats per verb or pronoun", "misleading sentences")
 
 
@@ -252,36 +247,15 @@ def _grammar_rows(config: RunConfig) -> Iterator[_EvaluationRows]:
     yield _EvaluationRows(row_ids(task)[row_lookup(task)[-1]], torch.tensor(task.labels)[:, None], probabilities)
 
 
-def ablated_losses(
-    model: AttentionModel,
-    ids: Int[Tensor, "rows time"],
-    measure: Callable[[Float[Tensor, "rows answers outcomes"]], Float64[ndarray, " losses"]],
+def _losses_without_each(
+    model: AttentionModel, ids: Int[Tensor, "rows time"], measure: Callable[[Tensor], Float[Tensor, " losses"]]
 ) -> Float64[ndarray, "heads_and_none losses"]:
-    """Return the losses that `measure` finds in the logits: with each head zeroed, and last with none.
-
-    The layers below a zeroed head are unchanged and computed once.
-    """
-    x, blocks = model.embed_and_blocks(ids)
-    losses = []
-    for layer, block in enumerate(blocks):
-        for head in range(model.layout.heads):
-            ablation = Ablation(zero_ablated=frozenset({(layer, head)}))
-            with intervene(model.module, interventions(model, ablation)):
-                y = block(x)
-            for later in blocks[layer + 1 :]:
-                y = later(y)
-            losses.append(measure(model.readout(y)))
-        x = block(x)
-    return np.stack([*losses, measure(model.readout(x))])
+    """Return the losses that `measure` finds in the logits: with each head zeroed, and last with none."""
+    groups = [*single_heads(model.layout), ()]
+    return measure_without_heads(model, ids, groups, lambda states: measure(model.readout(states)))
 
 
-def _surprisal(logits: Float[Tensor, "rows answers outcomes"], rows: _EvaluationRows) -> Float64[ndarray, " rows"]:
+def _surprisal(rows: _EvaluationRows, logits: Float[Tensor, "rows answers outcomes"]) -> Float64[Tensor, " rows"]:
     """Return the weighted sum of -log p (nats) of each row."""
-    surprisals = F.cross_entropy(logits.flatten(0, -2), rows.targets.flatten(), reduction="none")
-    return (surprisals.view(rows.targets.shape) * rows.weights).sum(dim=-1).numpy()
-
-
-def _cross_entropy(
-    logits: Float[Tensor, "targets outcomes"], targets: Int[Tensor, " targets"]
-) -> Float64[ndarray, " targets"]:
-    return F.cross_entropy(logits, targets, reduction="none").double().numpy()
+    surprisals = position_losses(logits.view(*rows.targets.shape, -1), rows.targets)
+    return (surprisals * rows.weights).sum(dim=-1)

@@ -12,11 +12,11 @@ from numpy import ndarray
 
 from explorer.errors import InvalidSetting
 from explorer.hub.tokenizer import PretrainedTokenizer
+from explorer.inspection.attention.attend import forward_with_taps
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.attention.logit_lens import most_probable_by_depth
 from explorer.inspection.pretrained.intervals import Estimate, estimate
 from explorer.inspection.pretrained.texts import PROMPTS, Prompt
-from explorer.models.taps import record
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +102,7 @@ def answers_by_depth(
         raise InvalidSetting("This model does not continue texts. Choose a language model.")
     known, ranks, probabilities, others = [], [], [], []
     for prompt, ids, answer in prompts:
-        with record(model.module) as trace:
-            model.logits(ids)
+        _, trace = forward_with_taps(model, ids)
         depths = torch.cat([trace[name][:, -1:] for name in model.depth_taps])
         logits = model.readout(depths)[:, 0]
         if int(logits[-1].argmax()) != answer:

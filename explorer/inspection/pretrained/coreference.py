@@ -16,12 +16,11 @@ from jaxtyping import Float, Float64
 from numpy import ndarray
 
 from explorer.hub.tokenizer import PretrainedTokenizer
-from explorer.inspection.attention.attend import Head
+from explorer.inspection.attention.attend import Head, forward_with_taps, layer_values
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.pretrained.intervals import Estimate, estimate_share
 from explorer.inspection.pretrained.senses import find_occurrence
 from explorer.inspection.pretrained.texts import PRONOUN_PAIRS, PronounPair
-from explorer.models.taps import record
 
 _DRAWS = 2_000
 
@@ -87,10 +86,8 @@ def _preference(
         find_occurrence(tokenizer, text, each)
         for each in (pair.first, pair.second, word if model.layout.causal else "it")
     )
-    with record(model.module) as trace:
-        model.logits(query.ids)
-    weights = torch.stack([trace[model.tap(layer, "weights")][0] for layer in range(model.layout.layers)])
-    of_query = weights[:, :, list(query.positions)].mean(dim=2)
+    _, trace = forward_with_taps(model, query.ids)
+    of_query = layer_values(model, trace, "weights")[:, :, list(query.positions)].mean(dim=2)
     return (
         of_query[..., list(first.positions)].sum(dim=-1) - of_query[..., list(second.positions)].sum(dim=-1)
     ).numpy()

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from explorer.inspection.attention.attend import forward_with_taps, layer_values
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.pretrained.intervals import Estimate, estimate
-from explorer.models.taps import record
 
 MOST = 0.5  # share of the attention from which on a head rests on the first token
 
@@ -60,12 +60,9 @@ def _count_above(shares: Float[ndarray, "texts layers heads"], axis: int) -> flo
 def first_token_attention(model: AttentionModel, texts: Sequence[Sequence[int]]) -> FirstTokenAttention:
     """Measure the attention to the first token of each text, given as ids; texts have at least two tokens."""
     shares, uniform, norms = [], [], []
-    layers = range(model.layout.layers)
     for ids in texts:
-        with record(model.module) as trace:
-            model.logits(ids)
-        weights = torch.stack([trace[model.tap(layer, "weights")][0] for layer in layers])
-        values = torch.stack([trace[model.tap(layer, "values")][0] for layer in layers]).norm(dim=-1)
+        _, trace = forward_with_taps(model, ids)
+        weights, values = layer_values(model, trace, "weights"), layer_values(model, trace, "values").norm(dim=-1)
         visible = model.visible_pairs(trace, ids)[1:]
         shares.append(weights[:, :, 1:, 0].mean(dim=-1).numpy())
         uniform.append(float((visible[:, 0] / visible.sum(dim=-1)).mean()))

@@ -19,10 +19,10 @@ from torch import Tensor
 
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub.tokenizer import PretrainedTokenizer
+from explorer.inspection.attention.attend import forward_with_taps
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.pretrained.intervals import Estimate, estimate_share
 from explorer.inspection.pretrained.texts import AmbiguousSentence
-from explorer.models.taps import record
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,7 @@ def occurrence_vectors(
     """Return the centred vector of the word of each sentence, after the embedding and after every block."""
     found, sums, tokens = [], None, 0
     for each in occurrences:
-        with record(model.module) as trace:
-            model.logits(each.ids)
+        _, trace = forward_with_taps(model, each.ids)
         vectors = torch.stack([trace[name][0] for name in model.depth_taps])
         found.append(vectors[:, list(each.positions)].mean(dim=1))
         total = vectors.sum(dim=1)

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.attention.attend import forward_with_taps, layer_values
 from explorer.inspection.attention.attention_model import AttentionModel, Ids
 from explorer.inspection.load_model import to_array
-from explorer.models.taps import record
 
 _TINY = 1e-12  # keeps logarithms finite
 
@@ -58,6 +58,4 @@ def alignment_information(weights: Float[ndarray, "*heads target source"]) -> Fl
 @torch.inference_mode()
 def cross_attention(cross: AttentionModel, source: Ids) -> Float[ndarray, "layers heads target source"]:
     """Return the attention of a decoder to a source, for the target that it was given (`PretrainedModule.part`)."""
-    with record(cross.module) as trace:
-        cross.logits(source)
-    return to_array(torch.stack([trace[cross.tap(layer, "weights")][0] for layer in range(cross.layout.layers)]))
+    return to_array(layer_values(cross, forward_with_taps(cross, source)[1], "weights"))
