@@ -62,87 +62,59 @@ def make_decoder(model: nn.Module, context: int, samples: int = 1, padding: int 
     if isinstance(model, MakesDecoder):
         return model.make_decoder(samples, context)
     if isinstance(model, Ngram):
-        return NgramDecoder(model, samples)
+        most = 0 if model.cache else model.order  # tokens that are kept; 0: all
+        return RereadingDecoder(samples, lambda ids: ids[:, -most:], model.next_logits)
     if next(model.parameters()).dim() > 2:
         raise ValueError("a stack of replicas cannot be decoded: take one of them with layers.replica(model, index)")
     if padding is not None:
-        return PaddedDecoder(model, context, padding, samples)
+        return _rereading_decoder(model, context, padding, samples)
     if isinstance(model, NeuralNgram):
-        return NeuralNgramDecoder(model, samples)
+        return RereadingDecoder(samples, lambda ids: ids[:, -model.window :], partial(_neural_ngram_logits, model))
     if isinstance(model, RecurrentLanguageModel):
         return RecurrentDecoder(model, samples)
     if isinstance(model, TransformerDecoder):
         return CachedDecoder(model, context, samples)
     if hasattr(model, "features"):
-        return PaddedDecoder(model, context, None, samples)
+        return _rereading_decoder(model, context, None, samples)
     raise ValueError(f"{type(model).__name__} is no language model")
 
 
-class NgramDecoder:
-    """Decoder of an n-gram model. It keeps the last tokens, as many as its longest context has; with a cache, all."""
+class RereadingDecoder:
+    """Decoder that keeps the last tokens of each text, and computes the next logits from these at each step."""
 
-    def __init__(self, model: Ngram, samples: int) -> None:
-        self.model, self.samples = model, samples
+    def __init__(self, samples: int, keep: Callable[[Tensor], Tensor], next_logits: Callable[[Tensor], Tensor]) -> None:
+        self.samples, self.keep, self.next_logits = samples, keep, next_logits
         self.recent_ids = torch.zeros(samples, 0, dtype=torch.int64)
 
     @torch.inference_mode()
     def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
-        self.recent_ids = (ids if self.model.cache else ids[:, -self.model.order :]).expand(self.samples, -1)
-        return self.model.next_logits(self.recent_ids)
+        self.recent_ids = self.keep(ids).expand(self.samples, -1)
+        return self.next_logits(self.recent_ids)
 
     @torch.inference_mode()
     def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
         return self.read(torch.cat([self.recent_ids, ids[:, None]], dim=1))
 
 
-class PaddedDecoder:
-    """Decoder of any language model: it reads the tokens of the window again at each step.
+def _rereading_decoder(model: nn.Module, context: int, padding: int | None, samples: int) -> RereadingDecoder:
+    """Return a decoder of any language model: it reads the tokens of the window again at each step.
 
     For a model trained on padded prefixes (`tasks/text/rows.py`), padding fills the row up to its full width, and the
     logits are those of the last position, the only one that the model was trained to predict from.
     """
 
-    def __init__(self, model: nn.Module, context: int, padding: int | None, samples: int) -> None:
-        self.model, self.context, self.padding, self.samples = model, context, padding, samples
-        self.recent_ids = torch.zeros(samples, 0, dtype=torch.int64)
+    def next_logits(ids: Int[Tensor, "samples time"]) -> Float[Tensor, "samples vocabulary"]:
+        row = ids if padding is None else F.pad(ids, (0, context - ids.shape[1]), value=padding)
+        return model(row)[:, -1]
 
-    @torch.inference_mode()
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
-        self.recent_ids = ids[:, window_start(ids.shape[1], self.context) :].expand(self.samples, -1)
-        row = self.recent_ids
-        if self.padding is not None:
-            row = F.pad(row, (0, self.context - row.shape[1]), value=self.padding)
-        logits: Tensor = self.model(row)
-        return logits[:, -1]
-
-    @torch.inference_mode()
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
-        return self.read(torch.cat([self.recent_ids, ids[:, None]], dim=1))
+    return RereadingDecoder(samples, lambda ids: ids[:, window_start(ids.shape[1], context) :], next_logits)
 
 
-class NeuralNgramDecoder:
-    """Decoder of a neural n-gram model. It keeps the embeddings of the window; zeros stand for missing tokens."""
-
-    def __init__(self, model: NeuralNgram, samples: int) -> None:
-        self.model, self.samples = model, samples
-        self.window = torch.zeros(samples, model.window, model.embedding.weight.shape[-1])
-
-    @torch.inference_mode()
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
-        vectors = self.model.embedding(ids[:, -self.model.window :])
-        missing = self.model.window - vectors.shape[1]
-        self.window = F.pad(vectors, (0, 0, missing, 0)).expand(self.samples, -1, -1)
-        return self._next_logits()
-
-    @torch.inference_mode()
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
-        self.window = torch.cat([self.window[:, 1:], self.model.embedding(ids)[:, None]], dim=1)
-        return self._next_logits()
-
-    def _next_logits(self) -> Float[Tensor, "samples vocabulary"]:
-        h = self.model.inner(self.window.flatten(1))
-        h = torch.tanh(h if self.model.norm is None else self.model.norm(h))
-        return self.model.readout(h)
+def _neural_ngram_logits(model: NeuralNgram, ids: Int[Tensor, "samples time"]) -> Float[Tensor, "samples vocabulary"]:
+    """Return the logits after a window of tokens; zeros stand for missing ones."""
+    vectors = F.pad(model.embedding(ids), (0, 0, model.window - ids.shape[1], 0))
+    h = model.inner(vectors.flatten(1))
+    return model.readout(torch.tanh(h if model.norm is None else model.norm(h)))
 
 
 class RecurrentDecoder:

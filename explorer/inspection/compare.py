@@ -107,6 +107,15 @@ def _interpolate_crossing(x: Float[ndarray, " n"], values: Float[ndarray, " n"],
     return float(x[i - 1] + share * (x[i] - x[i - 1]))
 
 
+def growth_exponent(x: Int[ndarray, " sizes"], y: Float[ndarray, " sizes"], fit_from: int) -> float:
+    """Return the exponent of the power law y ~ x^a fitted to x >= `fit_from`; NaN with fewer than two points.
+
+    The fit is a least-squares line through the logarithms.
+    """
+    fitted = np.isfinite(y) & (x >= fit_from)
+    return float(np.polyfit(np.log(x[fitted]), np.log(y[fitted]), 1)[0]) if fitted.sum() > 1 else float("nan")
+
+
 def is_paired(first: RunConfig, second: RunConfig) -> bool:
     """Return whether two runs have the same seeds and the same data, so that seeds can be compared pairwise."""
     return first.seeds == second.seeds and first.task == second.task

@@ -132,11 +132,6 @@ def negation_data(config: NegationConfig) -> Negation:
     return _own.get(config, lambda: OwnSentences(config, text))
 
 
-def drop_sentences(sha: str) -> None:
-    """Drop the sentences of a visitor's file."""
-    _own.drop_where(lambda config: config.text == sha)
-
-
 def own_task(sha: str, held_out_share: float = NegationConfig.held_out_share) -> NegationConfig:
     """Return the default settings for a file: an epoch reads each sentence of the training part once.
 

@@ -209,8 +209,3 @@ def word_data(config: WordVectorsConfig) -> WordData:
     """Return the words of a text, computed once. Raises TextError, NeedsText or CorpusMissing."""
     text = load_text(config)  # the words are shared by all visitors; only who may read the text gets them
     return _data.get(config, lambda: WordData(config, text))
-
-
-def drop_word_data(sha: str) -> None:
-    """Drop the words of a visitor's text."""
-    _data.drop_where(lambda config: config.text == sha)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -21,6 +21,7 @@ from explorer.inspection.attention.attend import (
 )
 from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
 from explorer.inspection.load_model import load_model
+from explorer.lazy_libraries import special
 from explorer.models.structure import AttentionLayout
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import Negation, NegationConfig, row_ids, row_lookup
@@ -65,7 +66,8 @@ def score_heads(weights: Float[ndarray, "layers heads query key"], ids: Sequence
     tokens = np.array(ids)
     same = (tokens[:, None] == tokens) & (key < query)
     after_same = np.pad(same, ((0, 0), (1, 0)))[:, :-1]
-    entropy = _entropy(shares, visible)
+    # The sum of -w log w, averaged over the queries that see any key; abs: no -0.
+    entropy = np.abs(special.entr(shares).sum(axis=(-2, -1))) / (visible.any(axis=1).sum() or np.nan)
     distances = np.arange(-(keys - 1) if np.triu(visible, 1).any() else 0, queries)
     profile = [_mean_share(shares, visible & (query - key == d)) for d in distances]
     return HeadScores(
@@ -86,21 +88,7 @@ def _mean_share(
 ) -> Float64[ndarray, "layers heads"]:
     """Return the attention in these cells, averaged over the queries that have any."""
     queries, keys = np.nonzero(cells)
-    count = len(np.unique(queries))
-    if not count:
-        return np.full(shares.shape[:2], np.nan)
-    return shares[:, :, queries, keys].sum(axis=-1) / count
-
-
-def _entropy(
-    shares: Float64[ndarray, "layers heads query key"], visible: Bool[ndarray, "query key"]
-) -> Float64[ndarray, "layers heads"]:
-    """Return -sum w log w, averaged over the queries that see any key."""
-    count = visible.any(axis=1).sum()
-    if not count:
-        return np.full(shares.shape[:2], np.nan)
-    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    return np.abs((shares * logs).sum(axis=(-2, -1))) / count  # abs: no -0
+    return shares[:, :, queries, keys].sum(axis=-1) / (len(np.unique(queries)) or np.nan)
 
 
 def attention_rollout(weights: Float[ndarray, "layers heads query key"]) -> Float64[ndarray, "query key"]:
@@ -172,19 +160,11 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
     # (each head off and all heads, rows), and (rows)
     row_loss = np.concatenate([_losses_without_each(model, each.ids, partial(_surprisal, each)) for each in batches], 1)
     row_weight = np.concatenate([each.weights.sum(dim=-1).numpy() for each in batches])
-    with np.errstate(invalid="ignore"):  # a diverged training: infinite losses have no difference
-        losses = row_loss.sum(axis=-1) / row_weight.sum()
-        base_loss, ablated = losses[-1], losses[:-1]
-        influence = (row_loss[:-1] - row_loss[-1] - (ablated - base_loss)[:, None] * row_weight) / row_weight.sum()
-        error = _standard_error(influence) if is_text else 0 * ablated
-    shape = model.layout.layers, model.layout.heads
-    ablated, error = ablated.reshape(shape), error.reshape(shape)
-    if is_text:
-        metric, available = "validation loss, nats a token", text_data(run.config.task_as(TextConfig)).held_out_targets
-        targets = round(row_weight.sum())
-        return HeadImportance(metric, float(base_loss), ablated, error, targets, "held-out text", available)
-    metric = "loss over the grammar, nats a sentence"
-    return HeadImportance(metric, float(base_loss), ablated, error, len(row_weight), "grammar")
+    if not is_text:
+        metric = "loss over the grammar, nats a sentence"
+        return _importance(model.layout, row_loss, row_weight, metric, "grammar")
+    found = _importance(model.layout, row_loss, row_weight, "validation loss, nats a token", "held-out text")
+    return replace(found, available=text_data(run.config.task_as(TextConfig)).held_out_targets)
 
 
 @torch.inference_mode()
@@ -197,7 +177,7 @@ def head_importance_on(model: AttentionModel, ids: Ids) -> HeadImportance:
         raise InvalidSetting("The loss is measured on the tokens after the first. Write a text of two tokens or more.")
     given, targets = torch.tensor([tuple(ids[:-1])]), torch.tensor(tuple(ids[1:]))
     losses = _losses_without_each(model, given, lambda logits: position_losses(logits[0], targets))
-    return _mean_importance(model.layout, losses, "loss on this text, nats per token", "this text")
+    return _importance(model.layout, losses, np.ones(len(targets)), "loss on this text, nats per token", "this text")
 
 
 def _agreement_importance(config: RunConfig, model: AttentionModel) -> HeadImportance:
@@ -210,25 +190,28 @@ def _agreement_importance(config: RunConfig, model: AttentionModel) -> HeadImpor
     position = torch.tensor([answer_position(clause, target) for clause, target in clauses])
     targets = rows.targets[row, position]
     losses = _losses_without_each(model, rows.ids, lambda logits: position_losses(logits[row, position], targets))
-    return _mean_importance(model.layout, losses, "loss, nats per verb or pronoun", "misleading sentences")
+    return _importance(
+        model.layout, losses, np.ones(len(targets)), "loss, nats per verb or pronoun", "misleading sentences"
+    )
 
 
-def _mean_importance(
-    layout: AttentionLayout, losses: Float64[ndarray, "heads_and_none targets"], metric: str, sample: Sample
+def _importance(
+    layout: AttentionLayout,
+    losses: Float64[ndarray, "heads_and_none rows"],
+    weights: Float64[ndarray, " rows"],
+    metric: str,
+    sample: Sample,
 ) -> HeadImportance:
-    """Return the mean loss over targets of equal weight, with the standard error of its change."""
-    shape, base, count = (layout.layers, layout.heads), losses[-1], losses.shape[-1]
-    with np.errstate(invalid="ignore"):  # infinite losses have no difference
-        spread = (losses[:-1] - base).std(axis=-1, ddof=1) if count > 1 else np.full(len(losses) - 1, np.nan)
-    error = spread / np.sqrt(count)
-    ablated = losses[:-1].mean(axis=-1)
-    return HeadImportance(metric, float(base.mean()), ablated.reshape(shape), error.reshape(shape), count, sample)
-
-
-def _standard_error(influence: Float64[ndarray, "heads rows"]) -> Float64[ndarray, " heads"]:
-    """Return the standard error of a mean from the influence of each row on it; NaN for a single row."""
-    rows = influence.shape[-1]
-    return np.sqrt((influence**2).sum(axis=-1) * (rows / (rows - 1) if rows > 1 else np.nan))
+    """Return the losses of all rows together, whose targets have these weights, and the standard errors over rows."""
+    rows, total = len(weights), weights.sum()
+    with np.errstate(invalid="ignore"):  # a diverged training: infinite losses have no difference
+        means = losses.sum(axis=-1) / total
+        ablated, base = means[:-1], means[-1]
+        influence = (losses[:-1] - losses[-1] - (ablated - base)[:, None] * weights) / total  # of each row on the mean
+        variance = (influence**2).sum(axis=-1) * (rows / (rows - 1) if rows > 1 else np.nan)
+        error = 0 * ablated if sample == "grammar" else np.sqrt(variance)  # the grammar is measured completely
+    targets, shape = round(total) if sample == "held-out text" else rows, (layout.layers, layout.heads)
+    return HeadImportance(metric, float(base), ablated.reshape(shape), error.reshape(shape), targets, sample)
 
 
 def _held_out_rows(config: RunConfig, rows: int) -> Iterator[_EvaluationRows]:

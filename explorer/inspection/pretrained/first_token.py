@@ -74,8 +74,3 @@ def replace_first(texts: Sequence[Sequence[int]], pool: Sequence[int]) -> list[t
     """Return texts with a random token of the pool as their first."""
     drawn = np.random.default_rng(0).choice(np.array(pool), len(texts))
     return [(int(token), *ids[1:]) for token, ids in zip(drawn, texts, strict=True)]
-
-
-def remove_first(texts: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return texts that begin with their second token."""
-    return [tuple(ids[1:]) for ids in texts]

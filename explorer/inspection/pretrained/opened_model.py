@@ -11,9 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.environment import environment
 from explorer.errors import InvalidSetting
-from explorer.hub import memory
 from explorer.hub.card import ModelCard
 from explorer.hub.opened import load_model
 from explorer.hub.pretrained import PretrainedModule
@@ -24,7 +22,7 @@ from explorer.inspection.pretrained import answer_depth, first_token, repeated_t
 from explorer.inspection.pretrained.coreference import Coreference, coreference
 from explorer.inspection.pretrained.random_network import random_network
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, SENTENCES
-from explorer.inspection.pretrained.word_similarity import random_word_similarity, word_similarity
+from explorer.inspection.pretrained.word_similarity import word_similarity
 
 FirstTokens: TypeAlias = Literal["unchanged", "replaced", "removed", "longer", "random network"]
 JOINED = 4  # sentences of a longer text
@@ -85,11 +83,6 @@ class OpenedModel:
 
     def random_network(self, seed: int) -> AttentionModel:
         """Return the model with random weights. Raises InvalidSetting if it does not fit into the memory for models."""
-        size = 4 * sum(weight.numel() for weight in self.module.model.parameters())
-        if memory.loaded_bytes() + size > environment().models_memory:
-            raise InvalidSetting(
-                "A random network of this size does not fit into the memory for models; a smaller model would."
-            ).for_operator("The limit is LINEAGE_MODELS_MEMORY (bytes).")
         return random_network(self.module, seed).part()
 
 
@@ -139,7 +132,7 @@ def attention_to_first_token(card: ModelCard, variant: FirstTokens) -> first_tok
     if variant == "replaced":
         texts = first_token.replace_first(texts, opened.pool)
     if variant == "removed":
-        texts = first_token.remove_first(texts)
+        texts = [ids[1:] for ids in texts]
     if variant == "longer":  # sentences from all over the list, so that they are about different things
         count = len(SENTENCES) // JOINED
         texts = [opened.ids(" ".join(SENTENCES[i::count][:JOINED])) for i in range(count)]
@@ -193,5 +186,5 @@ def word_in_sentences(
     Raises InvalidSetting if a sentence does not have the word, or if there is not enough memory.
     """
     opened = opened_model(card)
-    compare = random_word_similarity if random else word_similarity
-    return compare(opened.module, opened.tokenizer, sentences, word)
+    module = random_network(opened.module) if random else opened.module
+    return word_similarity(module, opened.tokenizer, sentences, word)

@@ -36,8 +36,8 @@ class Occurrence:
 
 
 def find_occurrence(tokenizer: PretrainedTokenizer, text: str, word: str, sense: str = "") -> Occurrence:
-    """Return the first occurrence of a word in a sentence. Raises InvalidSetting if it does not occur."""
-    found = re.search(rf"\b{re.escape(word)}\b", text)
+    """Return the first occurrence of a word, in capitals or not. Raises InvalidSetting if it does not occur."""
+    found = re.search(rf"\b{re.escape(word)}\b", text, re.IGNORECASE)
     if found is None:
         raise InvalidSetting(f"The sentence “{shorten(text)}” does not have the word “{shorten(word)}”.")
     spans, before = tokenizer.spans(text), len(tokenizer.before)

@@ -90,25 +90,11 @@ def expected_saved_bytes(name: str, size: LayerSize) -> int:
 # ---- fits
 
 
-def growth_exponent(x: Int[ndarray, " sizes"], y: Float[ndarray, " sizes"], fit_from: int) -> float:
-    """Return the exponent of the power law y ~ x^a fitted to x >= `start`; NaN with fewer than two points.
-
-    The fit is a least-squares line through the logarithms.
-    """
-    fitted = np.isfinite(y) & (x >= fit_from)
-    if fitted.sum() < 2:
-        return float("nan")
-    return float(np.polyfit(np.log(x[fitted]), np.log(y[fitted]), 1)[0])
-
-
 def scale_to_median(formula: Float[ndarray, " sizes"], y: Float[ndarray, " sizes"]) -> Float[ndarray, " sizes"]:
     """Return the formula scaled by the median ratio of measured to formula; NaN if nothing was measured."""
     measured = np.isfinite(y)
-    return (
-        formula * np.exp(np.median(np.log(y[measured] / formula[measured])))
-        if measured.any()
-        else np.full_like(formula, np.nan)
-    )
+    scale = np.exp(np.median(np.log(y[measured] / formula[measured]))) if measured.any() else np.nan
+    return formula * scale
 
 
 def crossover(x: Int[ndarray, " sizes"], first: Float[ndarray, " sizes"], second: Float[ndarray, " sizes"]) -> float:

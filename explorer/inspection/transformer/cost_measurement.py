@@ -68,7 +68,10 @@ class _LayerStack(nn.Module):
         # An active intervention makes attention store its weights, see `models/taps.py`.
         with intervene(self, {}) if self.name == "attention" else nullcontext():
             for layer in self.layers:
-                x = _apply_layer(layer, x)
+                if isinstance(layer, Cell):
+                    x, _ = unroll(layer, x)
+                else:
+                    x = layer(x, None) if isinstance(layer, Attention) else layer(x)
         return x
 
 
@@ -76,37 +79,12 @@ def _build_layer(name: str, size: LayerSize, rng: torch.Generator) -> nn.Module:
     cells = {"rnn": RNNCell, "gru": GRUCell, "lstm": LSTMCell}
     if name in cells:
         return cells[name](size.width, size.width, rng)
-    config = TransformerTextConfig(
-        width=size.width,
-        heads=size.heads,
-        hidden=FEEDFORWARD_FACTOR * size.width,
-        positions="none",
-        norm="none",
-        activation="relu",
-        start="usual",
-    )
-    return _Feedforward(config, rng) if name == "feedforward" else Attention(config, rng)
-
-
-class _Feedforward(nn.Module):
-    """The feedforward part of a block."""
-
-    def __init__(self, config: TransformerTextConfig, rng: torch.Generator) -> None:
-        super().__init__()
-        block = Block(config, rng)
-        self.expand, self.contract = block.expand, block.contract
-        self._run = block.feedforward
-
-    def forward(self, x: Float[Tensor, "1 time width"]) -> Float[Tensor, "1 time width"]:
-        return self._run(x)
-
-
-def _apply_layer(layer: nn.Module, x: Tensor) -> Tensor:
-    if isinstance(layer, Attention):
-        return layer(x, None)
-    if isinstance(layer, Cell):
-        return unroll(layer, x)[0]
-    return layer(x)
+    hidden = FEEDFORWARD_FACTOR * size.width
+    config = TransformerTextConfig(size.width, size.heads, hidden=hidden, positions="none", norm="none", start="usual")
+    if name != "feedforward":
+        return Attention(config, rng)
+    block = Block(config, rng)
+    return nn.Sequential(block.expand, nn.ReLU(), block.contract)
 
 
 class _TimingBench:

@@ -16,10 +16,11 @@ from itertools import combinations
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64, Int
+from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from explorer.lazy_libraries import special
 from explorer.models.taps import record
 from explorer.models.transformer_decoder import Attention, TransformerDecoder, rotations
 
@@ -89,20 +90,15 @@ def head_divergence(weights: Float[ndarray, "heads query key"]) -> float:
     """
     shares = weights[:, 1:].astype(np.float64)  # the first token attends only to itself
     pairs = [
-        _entropy((first + second) / 2) - (_entropy(first) + _entropy(second)) / 2
+        special.entr((first + second) / 2) - (special.entr(first) + special.entr(second)) / 2
         for first, second in combinations(shares, 2)
     ]
-    return float(np.mean(pairs)) if pairs else float("nan")
+    return float(np.mean(np.sum(pairs, axis=-1)) / np.log(2)) if pairs else float("nan")
 
 
 def attention_evenness(weights: Float[ndarray, "heads query key"]) -> float:
     """Return the entropy of attention divided by that of uniform attention, averaged over heads and all tokens but
     the first; 1 for uniform attention."""
     queries = weights.shape[1]
-    maximum = np.log2(np.arange(2, queries + 1))
-    return float((_entropy(weights[:, 1:].astype(np.float64)) / maximum).mean())
-
-
-def _entropy(shares: Float64[ndarray, "*rows key"]) -> Float64[ndarray, "*rows"]:
-    """Return the entropy in bits; 0 log 0 = 0."""
-    return -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=-1)
+    maximum = np.log(np.arange(2, queries + 1))
+    return float((special.entr(weights[:, 1:].astype(np.float64)).sum(axis=-1) / maximum).mean())

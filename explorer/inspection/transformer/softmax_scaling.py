@@ -12,6 +12,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.lazy_libraries import special
+
 KEYS = 64
 DRAWS = 512
 WIDTHS = tuple(sorted({round(2 ** (half / 2)) for half in range(21)}))  # 1 to 1,024 in half octaves
@@ -63,7 +65,7 @@ def softmax(scores: Float[ndarray, "*batch keys"]) -> Float[ndarray, "*batch key
 
 def entropy(weights: Float[ndarray, "*batch keys"]) -> Float[ndarray, " *batch"]:
     """Return the entropy in nats; ln(keys) for uniform weights."""
-    return -(weights * np.log(np.where(weights > 0, weights, 1))).sum(axis=-1)
+    return special.entr(weights).sum(axis=-1)
 
 
 def jacobian_norm(weights: Float[ndarray, "*batch keys"]) -> Float[ndarray, " *batch"]:

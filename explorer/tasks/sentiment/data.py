@@ -145,11 +145,6 @@ def sentiment_data(config: SentimentConfig) -> Sentiment:
     return _data.get(config, lambda: Sentiment(config, own))
 
 
-def drop_sentences(sha: str) -> None:
-    """Drop the data with the sentences of a visitor's file."""
-    _data.drop_where(lambda config: config.text == sha)
-
-
 def read_own_sentences(sha: str) -> tuple[Rated, ...]:
     """Return the sentences of a table with the labels positive and negative. Raises NeedsText or TextError.
 

@@ -111,12 +111,6 @@ def read_pairs(content: str) -> SourcesAndTargets:
     return SourcesAndTargets(tuple(targets.items()), len(rows) - len(targets))
 
 
-def drop_pairs(sha: str) -> None:
-    """Drop the pairs of a visitor's file."""
-    _own.drop_where(lambda config: config.text == sha)
-    _tasks.drop_where(lambda known: known == sha)
-
-
 def _settings_of(pairs: tuple[Pair, ...], sha: str) -> PairsConfig:
     sources, targets = zip(*pairs, strict=True)
     return PairsConfig(

@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from jaxtyping import Bool, Int, Integer
 from numpy import ndarray
 from torch import Generator, Tensor
 
-from explorer.byte_cache import Once
+from explorer.byte_cache import Once, drop_where
 from explorer.errors import TextError
 from explorer.seeds import generator
 from explorer.tasks.text import corpora, token_arrays
@@ -448,10 +448,16 @@ def reset() -> None:
 
 
 def drop_text_data(sha: str) -> None:
-    """Drop the text of a visitor whose session ended, its tokens and its rows."""
+    """Drop the text of a visitor whose session ended, and all that was made of it: tokens, rows, sentences, pairs."""
     corpora.drop_text(sha)
-    token_arrays.drop_tokens(sha)
-    _data.drop_where(lambda key: key[0].text == sha)
+
+    def is_made_of_it(key: Any) -> bool:
+        if not isinstance(key, tuple) or not isinstance(key[0], Once):
+            return False
+        task = key[1][0] if isinstance(key[1], tuple) else key[1]
+        return sha in (task, getattr(task, "text", ""))
+
+    drop_where(is_made_of_it)
 
 
 def _build_text_data(config: TextConfig, part: Part) -> TextData:

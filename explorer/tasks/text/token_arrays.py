@@ -106,11 +106,6 @@ def reset() -> None:
     _made.drop_where(lambda recipe: True)
 
 
-def drop_tokens(text: str) -> None:
-    """Drop the tokens of a visitor's text, given by its SHA-256."""
-    _made.drop_where(lambda recipe: recipe.text == text)
-
-
 # Tokenizing
 
 
