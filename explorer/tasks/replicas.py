@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any, TypeVar
 
 from explorer.lazy_libraries import torch
@@ -18,8 +17,13 @@ def stack_replicas(parts: Sequence[Batch], *fills: int) -> Batch:
     """
     if len(parts) == 1:
         return parts[0]
-    fields = zip_longest(zip(*parts, strict=True), fills, fillvalue=0)
-    return type(parts[0])(*(None if each[0] is None else pad_and_stack(each, fill) for each, fill in fields))
+    fields: list[tuple[Any, ...]] = list(zip(*parts, strict=True))
+    padding = [*fills, *[0] * (len(fields) - len(fills))]
+    stacked = (
+        None if each[0] is None else pad_and_stack(each, fill) for each, fill in zip(fields, padding, strict=True)
+    )
+    made: Any = type(parts[0])
+    return made(*stacked)
 
 
 def pad_and_stack(parts: Sequence[torch.Tensor], fill: int) -> torch.Tensor:
