@@ -42,11 +42,7 @@ class TextGenerator:
 
 
 def generate_ids(
-    text_generator: TextGenerator,
-    prompt: Int[Tensor, " time"],
-    tokens: int,
-    sampling: Sampling,
-    samples: int = 1,
+    text_generator: TextGenerator, prompt: Int[Tensor, " time"], tokens: int, sampling: Sampling, samples: int = 1
 ) -> Int[Tensor, "samples tokens"]:
     """Return the ids of `tokens` generated tokens, without the prompt; see `generate_tokens`."""
     text = torch.empty(samples, tokens, dtype=torch.int64)
@@ -57,11 +53,7 @@ def generate_ids(
 
 
 def generate_tokens(
-    text_generator: TextGenerator,
-    prompt: Int[Tensor, " time"],
-    tokens: int,
-    sampling: Sampling,
-    samples: int = 1,
+    text_generator: TextGenerator, prompt: Int[Tensor, " time"], tokens: int, sampling: Sampling, samples: int = 1
 ) -> Iterator[Int[Tensor, " samples"]]:
     """Yield the next token of every sample. The caller may stop early.
 

@@ -43,9 +43,7 @@ class Sampling:
 
 
 def truncate_logits(
-    logits: Float[Tensor, "*batch vocabulary"],
-    sampling: Sampling,
-    temperatures: Float[Tensor, "*batch"] | None = None,
+    logits: Float[Tensor, "*batch vocabulary"], sampling: Sampling, temperatures: Float[Tensor, "*batch"] | None = None
 ) -> Float[Tensor, "*batch vocabulary"]:
     """Return the logits with -inf for every token that a rule removes. The likeliest token always remains.
 

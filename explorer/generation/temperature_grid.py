@@ -134,10 +134,7 @@ class SamplingInputs:
 
 @torch.inference_mode()
 def sampling_inputs(
-    text_generator: TextGenerator,
-    prompt: Int[Tensor, " time"],
-    before: Int[Tensor, " before"],
-    sampling: Sampling,
+    text_generator: TextGenerator, prompt: Int[Tensor, " time"], before: Int[Tensor, " before"], sampling: Sampling
 ) -> SamplingInputs:
     """Return the logits and the noise of the token after the prompt and the ids `before`.
 

@@ -62,9 +62,7 @@ class StatisticsByTemperature:
 
 @torch.inference_mode()
 def compute_statistics(
-    text_generator: TextGenerator,
-    prompt: Int[Tensor, " time"],
-    text: Int[Tensor, " tokens"],
+    text_generator: TextGenerator, prompt: Int[Tensor, " time"], text: Int[Tensor, " tokens"]
 ) -> TextStatistics:
     """Compute the statistics of any text after a prompt. Raises InvalidSetting if an id is not in the vocabulary."""
     if not len(text):

@@ -100,12 +100,7 @@ class TransformerEncoderDecoder(Translator):
     """A Transformer with an encoder and a decoder; each decoder block attends to the output of the encoder."""
 
     def __init__(
-        self,
-        config: TransformerEncoderDecoderConfig,
-        sources: int,
-        targets: int,
-        padding: int,
-        generator: Generator,
+        self, config: TransformerEncoderDecoderConfig, sources: int, targets: int, padding: int, generator: Generator
     ) -> None:
         super().__init__()
         self.config, self.padding, self.targets = config, padding, targets

@@ -46,10 +46,7 @@ def matching_outcomes(names: Sequence[str], text: str) -> list[int]:
 
 
 def choose_outcomes(
-    clean: Float[Tensor, " vocabulary"],
-    changed: Float[Tensor, " vocabulary"],
-    answer: int | None,
-    contrast: int | None,
+    clean: Float[Tensor, " vocabulary"], changed: Float[Tensor, " vocabulary"], answer: int | None, contrast: int | None
 ) -> tuple[int, ...]:
     """Return the answer, the contrasting outcome, and the other most probable outcomes of either text.
 

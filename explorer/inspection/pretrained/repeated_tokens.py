@@ -102,10 +102,7 @@ def score_heads(model: AttentionModel, ids: Ids, period: int = PERIOD) -> Repeat
 
 @torch.inference_mode()
 def losses_without(
-    model: AttentionModel,
-    ids: Ids,
-    removed: Sequence[Sequence[Head]],
-    period: int = PERIOD,
+    model: AttentionModel, ids: Ids, removed: Sequence[Sequence[Head]], period: int = PERIOD
 ) -> Float64[ndarray, "groups sequences"]:
     """Return the loss on the second copy, in nats per token, without each of these groups of heads (none: no heads).
 

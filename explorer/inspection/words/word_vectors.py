@@ -17,13 +17,7 @@ from numpy import ndarray
 from explorer.byte_cache import cached
 from explorer.errors import DamagedRun, InvalidSetting, shorten
 from explorer.run_store.store import StoredRun
-from explorer.tasks.word_similarity import (
-    analogy_hits,
-    analogy_similarity,
-    nearest,
-    questions_of,
-    unit_vectors,
-)
+from explorer.tasks.word_similarity import analogy_hits, analogy_similarity, nearest, questions_of, unit_vectors
 from explorer.tasks.word_vectors import WordVectorsConfig, word_data
 from explorer.tokenization.text import from_json
 from explorer.tokenization.words import fold_variants

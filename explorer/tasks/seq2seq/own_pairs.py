@@ -134,6 +134,5 @@ def _check_sequence(number: int, column: str, cell: str) -> None:
         )
     if invisible := next((each for each in cell if not each.isprintable() and each not in JOINERS), ""):
         raise TextError(
-            f"The {column} in row {number} has an invisible character (U+{ord(invisible):04X}).",
-            "Delete it.",
+            f"The {column} in row {number} has an invisible character (U+{ord(invisible):04X}).", "Delete it."
         )
