@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -32,15 +32,20 @@ from explorer.models.recurrence import RecurrentLanguageModel
 from explorer.models.rnn import RNNCell
 from explorer.models.transformer_decoder import Block, TransformerDecoder, rotate, rotations
 
+Rows: TypeAlias = Int[Tensor, "rows time"]  # ids of texts: one for each sample, or one for all
+NextIds: TypeAlias = Int[Tensor, " samples"]
+Logits: TypeAlias = Float[Tensor, "samples vocabulary"]
+Flat: TypeAlias = Float[Tensor, "tokens width"]  # vectors of the tokens of all rows
+
 
 @runtime_checkable
 class Decoder(Protocol):
     """Reads one text for each sample. It is not thread-safe, and the weights of the model must not change meanwhile."""
 
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
+    def read(self, ids: Rows) -> Logits:
         """Reset the state, read at least one token and return the next logits. A single row is used for all samples."""
 
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+    def step(self, ids: NextIds) -> Logits:
         """Read one more token of each sample and return the next logits."""
 
 
@@ -87,12 +92,12 @@ class RereadingDecoder:
         self.recent_ids = torch.zeros(samples, 0, dtype=torch.int64)
 
     @torch.inference_mode()
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
+    def read(self, ids: Rows) -> Logits:
         self.recent_ids = self.keep(ids).expand(self.samples, -1)
         return self.next_logits(self.recent_ids)
 
     @torch.inference_mode()
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+    def step(self, ids: NextIds) -> Logits:
         return self.read(torch.cat([self.recent_ids, ids[:, None]], dim=1))
 
 
@@ -103,14 +108,14 @@ def _rereading_decoder(model: nn.Module, context: int, padding: int | None, samp
     logits are those of the last position, the only one that the model was trained to predict from.
     """
 
-    def next_logits(ids: Int[Tensor, "samples time"]) -> Float[Tensor, "samples vocabulary"]:
+    def next_logits(ids: Int[Tensor, "samples time"]) -> Logits:
         row = ids if padding is None else F.pad(ids, (0, context - ids.shape[1]), value=padding)
         return model(row)[:, -1]
 
     return RereadingDecoder(samples, lambda ids: ids[:, window_start(ids.shape[1], context) :], next_logits)
 
 
-def _neural_ngram_logits(model: NeuralNgram, ids: Int[Tensor, "samples time"]) -> Float[Tensor, "samples vocabulary"]:
+def _neural_ngram_logits(model: NeuralNgram, ids: Int[Tensor, "samples time"]) -> Logits:
     """Return the logits after a window of tokens; zeros stand for missing ones."""
     vectors = F.pad(model.embedding(ids), (0, 0, model.window - ids.shape[1], 0))
     h = model.inner(vectors.flatten(1))
@@ -127,14 +132,14 @@ class RecurrentDecoder:
         self.states: list[State] = []  # of each cell
 
     @torch.inference_mode()
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
+    def read(self, ids: Rows) -> Logits:
         features, state = self.model.features(ids)
         state = tuple(part.expand(self.samples, -1) for part in state)
         size = len(state) // len(self.cells)  # number of tensors in the state of one cell
         self.states = [state[i : i + size] for i in range(0, len(state), size)]
         return affine(features[:, -1], *self.readout).expand(self.samples, -1)
 
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+    def step(self, ids: NextIds) -> Logits:
         # Without inference mode, since entering it would cost a tenth of this short step; nothing here has a gradient.
         x = torch.embedding(self.embedding, ids)
         for i, (kernel, weights) in enumerate(self.cells):
@@ -171,7 +176,7 @@ class CachedDecoder:
             context = min(context, len(model.position.weight))
         self.model, self.context, self.samples = model, context, samples
         self.heads = (heads, head_width)
-        self.recent_ids: list[Int[Tensor, " samples"]] = []  # the tokens in the window
+        self.recent_ids: list[NextIds] = []  # the tokens in the window
         with torch.inference_mode():
             self.layers = [BlockWeights(block, config) for block in model.blocks]  # type: ignore[arg-type]  # modules that are Blocks
             self.final_norm, self.readout = norm_function(model.final_norm), weight_and_bias(model.readout)
@@ -209,7 +214,7 @@ class CachedDecoder:
             self.cache_slots = list(zip(*(block.unbind(-2) for block in cache), strict=True))
 
     @torch.inference_mode()
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
+    def read(self, ids: Rows) -> Logits:
         ids = ids[:, window_start(ids.shape[1], self.context) :]
         self.recent_ids = list(ids.expand(self.samples, -1).unbind(1))
         turn = rotations(ids.shape[1], self.heads[1]) if self.model.config.positions == "rotary" else None
@@ -218,7 +223,7 @@ class CachedDecoder:
         return self._output_logits(output.view(x.shape)[:, -1]).expand(self.samples, -1)
 
     @torch.inference_mode()
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+    def step(self, ids: NextIds) -> Logits:
         if len(self.recent_ids) == self.context:
             remaining = self.recent_ids[window_start(self.context + 1, self.context) :]
             return self.read(torch.stack([*remaining, ids], dim=1))
@@ -231,9 +236,7 @@ class CachedDecoder:
         values = self.values.narrow(2, 0, position + 1).unbind(0)
         return self._output_logits(self._run_blocks(x, partial(self._attend_to_cache, position, keys, values)))
 
-    def _attend_to_all(
-        self, rows: int, turn: Complex[Tensor, "time 1 pairs"] | None, i: int, h: Float[Tensor, "tokens width"]
-    ) -> Float[Tensor, "tokens width"]:
+    def _attend_to_all(self, rows: int, turn: Complex[Tensor, "time 1 pairs"] | None, i: int, h: Flat) -> Flat:
         """Return the attention output of block i for all tokens of all rows, and fill the cache."""
         q, k, v = torch.mm(h, self.layers[i].project).view(rows, -1, 3, *self.heads).unbind(2)
         if turn is not None:
@@ -256,9 +259,7 @@ class CachedDecoder:
         torch.bmm(weights, values[i], out=self.mixed_view)
         return self.mixed
 
-    def _run_blocks(
-        self, x: Float[Tensor, "tokens width"], attend: Callable[[int, Tensor], Tensor]
-    ) -> Float[Tensor, "tokens width"]:
+    def _run_blocks(self, x: Flat, attend: Callable[[int, Tensor], Tensor]) -> Flat:
         """Return the output of all blocks. `attend(i, h)` is the attention of block i before the output projection."""
         for i, layer in enumerate(self.layers):
             mixed = attend(i, layer.before_attention(x))

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import ConvolutionConfig
 from explorer.models.layers import Dropout, Embedding, Linear
+from explorer.models.shapes import ClassLogits, Features, Ids
 from explorer.models.taps import Tap
 
 
@@ -32,7 +33,7 @@ class Convolution(nn.Module):
         self.feature_map = Tap()
 
     def forward(
-        self, e: Float[Tensor, "*replicas batch time width"], is_token: Bool[Tensor, "*replicas batch time"]
+        self, e: Features, is_token: Bool[Tensor, "*replicas batch time"]
     ) -> Float[Tensor, "*replicas batch filters"]:
         """Return the largest response of each filter to a window that starts at a token; 0 if none is above 0."""
         windows = F.pad(e, (0, 0, 0, self.size - 1)).unfold(-2, self.size, 1)  # (..., time, width, size)
@@ -59,7 +60,7 @@ class ConvolutionalClassifier(nn.Module):
         self.embedded = Tap()
         self.pooled = Tap()
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+    def forward(self, ids: Ids) -> ClassLogits:
         is_token = ids != self.padding
         e = self.dropout(self.embedded(self.embedding(ids) * is_token[..., None]))
         pooled = torch.cat([convolution(e, is_token) for convolution in self.convolutions], dim=-1)

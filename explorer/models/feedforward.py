@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 
 from explorer.models.configs import FeedforwardConfig
 from explorer.models.layers import Dropout, Embedding, Linear
+from explorer.models.shapes import ClassLogits, Ids
 from explorer.models.taps import Tap
 
 
@@ -36,7 +36,7 @@ class Feedforward(nn.Module):
         self.embedded = Tap()
         self.hidden = Tap()
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+    def forward(self, ids: Ids) -> ClassLogits:
         seen = ids[..., : self.window]
         if seen.shape[-1] < self.window:
             seen = F.pad(seen, (0, self.window - seen.shape[-1]), value=self.padding)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
-from torch import Generator, Tensor
+from torch import Generator
 
 from explorer.models.configs import FeedforwardTextConfig
 from explorer.models.language import LanguageModel, State
 from explorer.models.layers import BatchNorm, Dropout, Embedding, Linear
+from explorer.models.shapes import Features, Ids
 from explorer.models.taps import Tap, is_observed
 
 
@@ -38,9 +38,7 @@ class NeuralNgram(LanguageModel):
         self.preactivation = Tap()
         self.hidden = Tap()
 
-    def features(
-        self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
-    ) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
+    def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
         """Return the hidden units after dropout. There is no state."""
         tokens = self.embedding.weight.shape[-2]
         few = 8 * tokens <= ids.shape[-2] * ids.shape[-1]  # measured: twice as fast then, slower from a quarter on
@@ -48,12 +46,12 @@ class NeuralNgram(LanguageModel):
         x = self.preactivation(x if self.norm is None else self.norm(x))
         return self.dropout(self.hidden(torch.tanh(x))), ()
 
-    def _window_product(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time hidden"]:
+    def _window_product(self, ids: Ids) -> Features:
         """Return d + H x, computed as in the equation."""
         e = F.pad(self.embedded(self.embedding(ids)), (0, 0, self.window - 1, 0))
         return self.inner(e.unfold(-2, self.window, 1).mT.flatten(-2))
 
-    def _table_lookup(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time hidden"]:
+    def _table_lookup(self, ids: Ids) -> Features:
         """Return the same as `_window_product`, faster for a small vocabulary.
 
         First H_k C(w) is computed for each token w and position k of the window, then summed over each window.

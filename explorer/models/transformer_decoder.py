@@ -23,13 +23,14 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Complex, Float, Int
+from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from explorer.models.configs import TransformerTextConfig
 from explorer.models.language import LanguageModel, State
 from explorer.models.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm, child_generator
+from explorer.models.shapes import Features, Ids, Rotation, Vectors
 from explorer.models.taps import Tap, is_observed
 
 
@@ -42,7 +43,7 @@ def sinusoids(time: int, width: int) -> Float[Tensor, "time width"]:
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[:, :width]
 
 
-def rotations(time: int, width: int) -> Complex[Tensor, "time 1 pairs"]:
+def rotations(time: int, width: int) -> Rotation:
     """Return the factors e^(i t theta_j) that rotate pair j of a query or key at position t.
 
     Su et al. 2021, eq. 12-15: theta_j = base^(-2j / width). The base is 1000 instead of 10000, because contexts are
@@ -52,9 +53,7 @@ def rotations(time: int, width: int) -> Complex[Tensor, "time 1 pairs"]:
     return torch.polar(torch.ones_like(angles), angles)[:, None]
 
 
-def rotate(
-    x: Float[Tensor, "*batch time heads width"], by: Complex[Tensor, "time 1 pairs"]
-) -> Float[Tensor, "*batch time heads width"]:
+def rotate(x: Float[Tensor, "*batch time heads width"], by: Rotation) -> Float[Tensor, "*batch time heads width"]:
     """Rotate each pair of numbers, read as a complex number, by a factor from `rotations` (Su et al. 2021, eq. 12)."""
     points = torch.view_as_complex(x.view(*x.shape[:-1], -1, 2))
     return torch.view_as_real(points * by).view(x.shape)
@@ -91,9 +90,7 @@ class Attention(nn.Module):
         self.queries, self.keys, self.values = Tap(), Tap(), Tap()
         self.scores, self.mask, self.weights, self.mixed = Tap(), Tap(), Tap(), Tap()
 
-    def forward(
-        self, x: Float[Tensor, "*batch time width"], rotation: Complex[Tensor, "time 1 pairs"] | None
-    ) -> Float[Tensor, "*batch time width"]:
+    def forward(self, x: Vectors, rotation: Rotation | None) -> Vectors:
         """Return the attention output. `rotation` comes from `rotations`, for rotary positions; otherwise None."""
         by_head = (*x.shape[:-1], self.heads, -1)
         q, k, v = (part.view(by_head) for part in self.project(x).chunk(3, dim=-1))
@@ -145,12 +142,10 @@ class Block(nn.Module):
         if config.start == "zero":  # a block is the identity at initialization
             init_to_zero(self.attention.output, self.contract)
 
-    def feedforward(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+    def feedforward(self, x: Vectors) -> Vectors:
         return self.contract(self.hidden(self.activation(self.expand(x))))
 
-    def forward(
-        self, x: Float[Tensor, "*batch time width"], rotation: Complex[Tensor, "time 1 pairs"] | None
-    ) -> Float[Tensor, "*batch time width"]:
+    def forward(self, x: Vectors, rotation: Rotation | None) -> Vectors:
         if self.norm_first:
             x = x + self.dropout(self.attention(self.attention_norm(x), rotation))
             x = x + self.dropout(self.feedforward(self.feedforward_norm(x)))
@@ -178,7 +173,7 @@ class TransformerDecoder(LanguageModel):
         if config.start == "zero":  # at initialization all tokens are equally likely
             init_to_zero(self.readout)
 
-    def add_positions(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+    def add_positions(self, x: Vectors) -> Vectors:
         """Return the token vectors with position vectors added, or unchanged for rotary or no positions.
 
         Raises ValueError for more tokens than there are learned positions.
@@ -193,9 +188,7 @@ class TransformerDecoder(LanguageModel):
             raise ValueError(f"{time} tokens, but only {learned.shape[-2]} learned positions: give no more than these")
         return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
 
-    def features(
-        self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
-    ) -> tuple[Float[Tensor, "*replicas batch time width"], State]:
+    def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
         """Return the input of the readout at every position, and `()`, as there is no state.
 
         Raises ValueError for more tokens than there are learned positions; other positions have no limit.

@@ -13,12 +13,13 @@ from __future__ import annotations
 import math
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import TransformerEncoderDecoderConfig
 from explorer.models.language import State
 from explorer.models.layers import Embedding, LayerNorm, Linear
+from explorer.models.shapes import Features, Ids, Source, Target, TargetLogits, Vectors
 from explorer.models.taps import Tap
 from explorer.models.transformer_decoder import ACTIVATIONS, init_to_zero, sinusoids
 from explorer.models.translation import Translator
@@ -73,11 +74,11 @@ class Block(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "*batch time width"],
+        x: Vectors,
         mask: Bool[Tensor, "*#batch #time time"],
         annotations: Float[Tensor, "*batch source width"] | None = None,
         source_mask: Bool[Tensor, "*batch 1 source"] | None = None,
-    ) -> Float[Tensor, "*batch time width"]:
+    ) -> Vectors:
         """Return the output of the block.
 
         `annotations` are the outputs of the encoder and `source_mask` their mask; only the decoder has them.
@@ -121,9 +122,7 @@ class TransformerEncoderDecoder(Translator):
         if config.start == "zero":
             init_to_zero(self.readout)
 
-    def _add_positions(
-        self, ids: Int[Tensor, "*replicas batch time"], side: str
-    ) -> Float[Tensor, "*replicas batch time width"]:
+    def _add_positions(self, ids: Ids, side: str) -> Features:
         """Return the embedded tokens with position vectors added, if there are any. `side`: "source" or "target".
 
         Raises ValueError for more tokens than there are learned positions.
@@ -139,7 +138,7 @@ class TransformerEncoderDecoder(Translator):
         learned: Tensor = self.position[side].weight  # type: ignore[assignment]  # a parameter
         return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
 
-    def encode(self, source: Int[Tensor, "*replicas batch source"]) -> State:
+    def encode(self, source: Source) -> State:
         """Return the output of the encoder for every token of the source, and the mask, which is false at padding."""
         mask = (source != self.padding)[..., None, :]
         x = self.embedded_source(self._add_positions(source, "source"))
@@ -147,9 +146,7 @@ class TransformerEncoderDecoder(Translator):
             x = block(x, mask)
         return self.annotations(self.encoder_norm(x)), mask
 
-    def decode(
-        self, read: State, ids: Int[Tensor, "*replicas batch target"], state: State = ()
-    ) -> tuple[Float[Tensor, "*replicas batch target vocabulary"], State]:
+    def decode(self, read: State, ids: Target, state: State = ()) -> tuple[TargetLogits, State]:
         """Return the logits and the state. The state is the target so far, which every call processes again."""
         new = ids.shape[-1]
         ids = torch.cat((*state, ids), dim=-1)

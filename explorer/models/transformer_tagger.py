@@ -18,11 +18,12 @@ import math
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Complex, Float, Int
+from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.models.layers import Embedding, LayerNorm, Linear, RMSNorm, child_generator
+from explorer.models.shapes import Features, Ids, Rotation, Vectors
 from explorer.models.taps import Tap
 from explorer.models.transformer_decoder import rotate, rotations, sinusoids
 
@@ -41,12 +42,7 @@ class Attention(nn.Module):
         self.queries, self.keys, self.values = Tap(), Tap(), Tap()
         self.scores, self.weights, self.mixed = Tap(), Tap(), Tap()
 
-    def forward(
-        self,
-        x: Float[Tensor, "*batch time width"],
-        mask: Bool[Tensor, "*batch 1 query time"],
-        rotation: Complex[Tensor, "time 1 pairs"] | None,
-    ) -> Float[Tensor, "*batch time width"]:
+    def forward(self, x: Vectors, mask: Bool[Tensor, "*batch 1 query time"], rotation: Rotation | None) -> Vectors:
         """Return the attention output. `mask` is true at visible tokens; `rotation` is for rotary positions."""
         by_head = (*x.shape[:-1], self.heads, -1)
         q, k, v = (part.reshape(by_head) for part in self.project(x).chunk(3, dim=-1))
@@ -84,21 +80,14 @@ class Block(nn.Module):
             self.feedforward_norm = build_tagger_norm(config)
         self.output = Tap()
 
-    def feedforward(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+    def feedforward(self, x: Vectors) -> Vectors:
         return self.contract(F.relu(self.expand(x)))
 
-    def add_residual(
-        self, x: Float[Tensor, "*batch time width"], output: Float[Tensor, "*batch time width"]
-    ) -> Float[Tensor, "*batch time width"]:
+    def add_residual(self, x: Vectors, output: Vectors) -> Vectors:
         """Return x + output, or the output alone without residual connections."""
         return x + output if self.residual else output
 
-    def forward(
-        self,
-        x: Float[Tensor, "*batch time width"],
-        mask: Bool[Tensor, "*batch 1 query time"],
-        rotation: Complex[Tensor, "time 1 pairs"] | None,
-    ) -> Float[Tensor, "*batch time width"]:
+    def forward(self, x: Vectors, mask: Bool[Tensor, "*batch 1 query time"], rotation: Rotation | None) -> Vectors:
         attend = self.attention or (lambda x, mask, rotation: torch.zeros_like(x))
         if self.norm_first:
             x = self.add_residual(x, attend(self.attention_norm(x), mask, rotation))
@@ -130,7 +119,7 @@ class TransformerTagger(nn.Module):
         self.final_norm = build_tagger_norm(config) if config.norm_place == "pre" else nn.Identity()
         self.embedded = Tap()
 
-    def add_positions(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+    def add_positions(self, x: Vectors) -> Vectors:
         """Return the token vectors with position vectors added, or unchanged for rotary or no positions.
 
         Raises ValueError for more tokens than there are learned positions.
@@ -145,14 +134,14 @@ class TransformerTagger(nn.Module):
             raise ValueError(f"{time} tokens, but only {learned.shape[-2]} learned positions: give no more than these")
         return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
 
-    def mask(self, ids: Int[Tensor, "*replicas batch time"]) -> Bool[Tensor, "*replicas batch 1 query time"]:
+    def mask(self, ids: Ids) -> Bool[Tensor, "*replicas batch 1 query time"]:
         """Return the mask, true at visible tokens: padding is hidden, and with `causal` later tokens are."""
         visible = (ids != self.padding)[..., None, None, :]
         if not self.config.causal:
             return visible
         return visible & torch.ones(ids.shape[-1], ids.shape[-1], dtype=torch.bool, device=ids.device).tril()
 
-    def features(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time width"]:
+    def features(self, ids: Ids) -> Features:
         """Return the input of the readout at every position.
 
         Raises ValueError for more tokens than there are learned positions.
@@ -165,5 +154,5 @@ class TransformerTagger(nn.Module):
             x = block(x, mask, rotation)
         return self.final_norm(x)
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time labels"]:
+    def forward(self, ids: Ids) -> Float[Tensor, "*replicas batch time labels"]:
         return self.readout(self.features(ids))

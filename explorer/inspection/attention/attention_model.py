@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from explorer.errors import InvalidSetting
 from explorer.hub.pretrained import PretrainedModule
 from explorer.models.layers import LayerNorm, Linear, RMSNorm
+from explorer.models.shapes import Vectors
 from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Intervention, Trace
 from explorer.models.transformer_decoder import TransformerDecoder, rotate, rotations
@@ -24,6 +25,11 @@ from explorer.models.transformer_tagger import TransformerTagger
 
 Ids: TypeAlias = Sequence[int]
 BlockFunction: TypeAlias = Callable[[Tensor], Tensor]  # "rows time width" -> the same
+Rows: TypeAlias = Int[Tensor, "rows time"]  # ids of several texts
+Answers: TypeAlias = Float[Tensor, "*batch answers outcomes"]  # logits
+OneVector: TypeAlias = Float[Tensor, " width"]
+PartVectors: TypeAlias = Float[Tensor, "parts width"]
+PartLogits: TypeAlias = Float[Tensor, "parts outcomes"]
 
 
 @runtime_checkable
@@ -51,7 +57,7 @@ class AttentionModel(Protocol):
     def logits(self, ids: Ids) -> Float[Tensor, "answers outcomes"]:
         """Run the model on one text."""
 
-    def readout(self, vectors: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch answers outcomes"]:
+    def readout(self, vectors: Vectors) -> Answers:
         """Return the logits for the output of any block, through the final norm and the output layer."""
 
     def visible_pairs(self, trace: Trace, ids: Ids) -> Bool[Tensor, "query key"]:
@@ -60,9 +66,7 @@ class AttentionModel(Protocol):
     def position_interventions(self) -> dict[str, Intervention]:
         """Return the interventions that remove the positions, by tap."""
 
-    def embed_and_blocks(
-        self, ids: Int[Tensor, "rows time"]
-    ) -> tuple[Float[Tensor, "rows seen width"], list[BlockFunction]]:
+    def embed_and_blocks(self, ids: Rows) -> tuple[Tensor, list[BlockFunction]]:
         """Return the input of the first block, and the blocks as functions of their input alone.
 
         For a single row of ids the functions take any number of rows.
@@ -77,12 +81,10 @@ class AttentionModel(Protocol):
     ) -> Float[Tensor, "heads time width"]:
         """Return what each head of a layer adds to the residual stream, from the value of its tap `mixed`."""
 
-    def attention_bias(self, layer: int) -> Float[Tensor, " width"]:
+    def attention_bias(self, layer: int) -> OneVector:
         """Return what the attention of a layer adds besides its heads: the bias of the output projection."""
 
-    def direct_logits(
-        self, parts: Float[Tensor, "parts width"], final: Float[Tensor, " width"], outcomes: Sequence[int]
-    ) -> Float[Tensor, "parts outcomes"]:
+    def direct_logits(self, parts: PartVectors, final: OneVector, outcomes: Sequence[int]) -> PartLogits:
         """Return what parts of the last state `final` add to logits, with the scale of the final norm that of `final`.
 
         It is linear in `parts`. The logits are those of all parts of `final` together plus `logit_offset`.
@@ -137,7 +139,7 @@ class _OwnTransformer:
         logits: Tensor = self.module(torch.tensor([tuple(ids)], dtype=torch.int64))
         return logits.view(-1, logits.shape[-1])
 
-    def readout(self, vectors: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch answers outcomes"]:
+    def readout(self, vectors: Vectors) -> Answers:
         seen = vectors if self.layout.answers_every_token else vectors[..., :1, :]
         return self._own.readout(self._final_norm(seen))
 
@@ -147,14 +149,12 @@ class _OwnTransformer:
         taps = (self.tap(layer, name) for layer in range(self.layout.layers) for name in ("queries", "keys"))
         return dict.fromkeys(taps, _undo_rotation)
 
-    def embed_and_blocks(
-        self, ids: Int[Tensor, "rows time"]
-    ) -> tuple[Float[Tensor, "rows seen width"], list[BlockFunction]]:
+    def embed_and_blocks(self, ids: Rows) -> tuple[Tensor, list[BlockFunction]]:
         ids = ids[:, : getattr(self._own, "window", None)]
         x = self._own.add_positions(self._own.embedding(ids))
         return x, [partial(_call_block, block, self._block_arguments(ids)) for block in self._own.blocks]
 
-    def _block_arguments(self, ids: Int[Tensor, "rows time"]) -> dict[str, Any]:
+    def _block_arguments(self, ids: Rows) -> dict[str, Any]:
         """Return what a block takes besides its input."""
         is_rotary = self._positions == "rotary"
         return {
@@ -167,12 +167,10 @@ class _OwnTransformer:
         weight = self._own.blocks[layer].attention.output.weight
         return torch.einsum("htd,whd->htw", mixed, weight.unflatten(-1, (self.layout.heads, -1)))
 
-    def attention_bias(self, layer: int) -> Float[Tensor, " width"]:
+    def attention_bias(self, layer: int) -> OneVector:
         return torch.zeros(self._own.readout.weight.shape[-1])  # the projection has none
 
-    def direct_logits(
-        self, parts: Float[Tensor, "parts width"], final: Float[Tensor, " width"], outcomes: Sequence[int]
-    ) -> Float[Tensor, "parts outcomes"]:
+    def direct_logits(self, parts: PartVectors, final: OneVector, outcomes: Sequence[int]) -> PartLogits:
         return normalize_linearly(self._final_norm, parts, final) @ self._own.readout.weight[list(outcomes)].T
 
     def logit_offset(self, outcomes: Sequence[int]) -> Float[Tensor, " outcomes"]:
@@ -190,7 +188,7 @@ class _OwnTagger(_OwnTransformer):
     def visible_pairs(self, trace: Trace, ids: Ids) -> Bool[Tensor, "query key"]:
         return self._own.mask(torch.tensor([tuple(ids)]))[0, 0].expand(len(ids), -1)
 
-    def _block_arguments(self, ids: Int[Tensor, "rows time"]) -> dict[str, Any]:
+    def _block_arguments(self, ids: Rows) -> dict[str, Any]:
         return {"mask": self._own.mask(ids), **super()._block_arguments(ids)}
 
 
@@ -201,22 +199,18 @@ class _OwnEncoder(_OwnTransformer):
         real = torch.tensor(tuple(ids)) != self._own.padding
         return real & real[:, None]
 
-    def _block_arguments(self, ids: Int[Tensor, "rows time"]) -> dict[str, Any]:
+    def _block_arguments(self, ids: Rows) -> dict[str, Any]:
         return {"mask": (ids != self._own.padding)[:, None, None], "queries": ids.shape[-1]}
 
 
-def _call_block(
-    block: nn.Module, arguments: dict[str, Any], x: Float[Tensor, "*rows time width"]
-) -> Float[Tensor, "*rows time width"]:
+def _call_block(block: nn.Module, arguments: dict[str, Any], x: Vectors) -> Vectors:
     """Return the output of a block; the mask of a single row is that of every row."""
     if "mask" in arguments:
         arguments = {**arguments, "mask": arguments["mask"].expand(len(x), -1, -1, -1)}
     return block(x, **arguments)
 
 
-def normalize_linearly(
-    norm: nn.Module, parts: Float[Tensor, "parts width"], final: Float[Tensor, " width"]
-) -> Float[Tensor, "parts width"]:
+def normalize_linearly(norm: nn.Module, parts: PartVectors, final: OneVector) -> PartVectors:
     """Return parts of the vector `final` as its norm passes them on, with the scale of `final` and without the bias.
 
     Raises TypeError for a norm that is not a LayerNorm, an RMSNorm or the identity.
