@@ -49,14 +49,6 @@ class Decoder(Protocol):
         """Read one more token of each sample and return the next logits."""
 
 
-@runtime_checkable
-class MakesDecoder(Protocol):
-    """A model that brings its own decoder."""
-
-    def make_decoder(self, samples: int, context: int) -> Decoder:
-        """Return a decoder of `samples` texts that attends to at most `context` tokens."""
-
-
 def make_decoder(model: nn.Module, context: int, samples: int = 1, padding: int | None = None) -> Decoder:
     """Return the decoder of a language model.
 
@@ -64,8 +56,8 @@ def make_decoder(model: nn.Module, context: int, samples: int = 1, padding: int 
     `padding`: the token that fills a row up to `context`, for a model trained on padded prefixes.
     Raises ValueError for a stack of replicas and for other modules.
     """
-    if isinstance(model, MakesDecoder):
-        return model.make_decoder(samples, context)
+    if hasattr(model, "make_decoder"):  # a model that brings its own
+        return model.make_decoder(samples, context)  # type: ignore[operator]
     if isinstance(model, Ngram):
         most = 0 if model.cache else model.order  # tokens that are kept; 0: all
         return RereadingDecoder(samples, lambda ids: ids[:, -most:], model.next_logits)

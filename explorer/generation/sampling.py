@@ -85,10 +85,7 @@ def truncate_logits(logits: Logits, sampling: Sampling, temperatures: Temperatur
 def choose(
     logits: Logits, noise: Noise, sampling: Sampling, temperatures: Temperatures | None = None
 ) -> Int[Tensor, "*batch"]:
-    """Sample the next token from the logits. `noise` is from `gumbel_noise`; temperature 0 ignores it.
-
-    `temperatures`: see `truncate_logits`. Each row gets the token that it would get alone.
-    """
+    """Sample the next token with `gumbel_noise`; see `truncate_logits`. Each row gets the token it would get alone."""
     return sample_tokens(truncate_logits(logits, sampling, temperatures), noise, sampling, temperatures)
 
 

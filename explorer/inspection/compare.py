@@ -88,10 +88,7 @@ def downsample(values: Float[ndarray, "points lines"], max_points: int = 400) ->
 
 
 def first_crossing(course: MetricCurve, target: float, rising: bool) -> Float[ndarray, " replicas"]:
-    """Return the x at which each seed first reaches the target, interpolated linearly; NaN if it never does.
-
-    `rising` says whether the measure has to rise (accuracy) or to fall (loss) to the target.
-    """
+    """Return the x at which each seed first reaches the target, `rising` or falling, interpolated linearly; or NaN."""
     sign = 1.0 if rising else -1.0
     return np.array([_interpolate_crossing(course.x, sign * values, sign * target) for values in course.values.T])
 
@@ -108,10 +105,7 @@ def _interpolate_crossing(x: Float[ndarray, " n"], values: Float[ndarray, " n"],
 
 
 def growth_exponent(x: Int[ndarray, " sizes"], y: Float[ndarray, " sizes"], fit_from: int) -> float:
-    """Return the exponent of the power law y ~ x^a fitted to x >= `fit_from`; NaN with fewer than two points.
-
-    The fit is a least-squares line through the logarithms.
-    """
+    """Return a of y ~ x^a by least squares of the logarithms over x >= `fit_from`; NaN with fewer than two points."""
     fitted = np.isfinite(y) & (x >= fit_from)
     return float(np.polyfit(np.log(x[fitted]), np.log(y[fitted]), 1)[0]) if fitted.sum() > 1 else float("nan")
 

@@ -56,9 +56,7 @@ class NeuralNgram(LanguageModel):
 
         First H_k C(w) is computed for each token w and position k of the window, then summed over each window.
         """
-        c = F.pad(self.embedding.weight, (0, 0, 0, 1)).unsqueeze(
-            -3
-        )  # the last row: zeros, for positions before the row
+        c = F.pad(self.embedding.weight, (0, 0, 0, 1)).unsqueeze(-3)  # the last row stands for positions before the row
         h = self.inner.weight.view(*self.inner.weight.shape[:-1], self.window, -1)  # (*replicas, hidden, window, width)
         table = c @ h.movedim(-3, -1)  # (*replicas, window, tokens + 1, hidden)
         tokens = table.shape[-2]

@@ -42,17 +42,11 @@ class Cell(Protocol):
         """Return the state after one time step, computed as in the paper. `projected`: a time step of `project`."""
 
     def run_fused(self, x: Tensor, state: State) -> tuple[Tensor, State] | None:
-        """Return the hidden state after each step and the last state, without taps, by the fastest implementation.
-
-        Returns None if there is none for a stack of replicas. The state `()` stands for zeros.
-        """
+        """Return all hidden states and the last state without taps; None if it cannot take a stack of replicas."""
 
 
 def unroll(cell: Cell, x: Features, state: State = ()) -> tuple[Features, State]:
-    """Return the hidden state after each step, and the whole state after the last step.
-
-    `state` is the state before the first step; `()` stands for zeros.
-    """
+    """Return the hidden state after each step, and the last whole state. `state`: the first one; `()`: zeros."""
     if not is_observed() and (fused := cell.run_fused(x, state)) is not None:
         return fused
     state = state or cell.initial_state(x)

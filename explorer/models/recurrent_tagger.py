@@ -18,10 +18,7 @@ from explorer.models.taps import Tap
 
 
 class RecurrentTagger(nn.Module):
-    """A recurrent tagger: embedding, a cell applied over time, and a readout at every position.
-
-    Padding is at the end of a row, so it cannot change the states before it.
-    """
+    """A recurrent tagger: embedding, a cell over time, and a readout at every position; padding comes last."""
 
     cell_class: type[nn.Module]  # see `RecurrentClassifier`
     cell: Cell

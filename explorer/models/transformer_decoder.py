@@ -27,7 +27,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from explorer.models.configs import TransformerTextConfig
+from explorer.models.configs import TransformerTaggerConfig, TransformerTextConfig
 from explorer.models.language import LanguageModel, State
 from explorer.models.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm, child_generator
 from explorer.models.shapes import Features, Ids, Rotation, Vectors
@@ -110,19 +110,16 @@ class Attention(nn.Module):
 
 
 def init_to_zero(*layers: Linear) -> None:
-    """Set all parameters of these layers to zero, in place.
-
-    They are drawn first all the same, so that the initial weights of all other layers do not change.
-    """
+    """Set parameters to zero; they are drawn before, so that no other initial weights change."""
     for layer in layers:
         for parameter in layer.parameters():
             nn.init.zeros_(parameter)
 
 
-def build_norm(config: TransformerTextConfig) -> nn.Module:
+def build_norm(config: TransformerTextConfig | TransformerTaggerConfig) -> nn.Module:
     """Return the normalization layer that the configuration names; the identity for "none"."""
     if config.norm == "layer":
-        return LayerNorm(config.width, config.biases)
+        return LayerNorm(config.width, getattr(config, "biases", True))
     return RMSNorm(config.width) if config.norm == "rms" else nn.Identity()
 
 
@@ -155,6 +152,22 @@ class Block(nn.Module):
         return self.output(x)
 
 
+def add_positions(x: Vectors, positions: str, table: Embedding | None) -> Vectors:
+    """Return token vectors with position vectors: sinusoidal ones, those of a table, or none.
+
+    Raises ValueError for more tokens than the table has.
+    """
+    time, width = x.shape[-2:]
+    if positions == "sinusoidal":
+        return x + sinusoids(time, width).to(x.device)
+    if table is None:
+        return x
+    learned = table.weight
+    if time > learned.shape[-2]:
+        raise ValueError(f"{time} tokens, but only {learned.shape[-2]} learned positions: give no more than these")
+    return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
+
+
 class TransformerDecoder(LanguageModel):
     """A causal Transformer language model: embeddings, positions, blocks and a readout at every token."""
 
@@ -174,19 +187,8 @@ class TransformerDecoder(LanguageModel):
             init_to_zero(self.readout)
 
     def add_positions(self, x: Vectors) -> Vectors:
-        """Return the token vectors with position vectors added, or unchanged for rotary or no positions.
-
-        Raises ValueError for more tokens than there are learned positions.
-        """
-        time, width = x.shape[-2:]
-        if self.config.positions == "sinusoidal":
-            return x + sinusoids(time, width).to(x.device)
-        if self.position is None:
-            return x
-        learned = self.position.weight
-        if time > learned.shape[-2]:
-            raise ValueError(f"{time} tokens, but only {learned.shape[-2]} learned positions: give no more than these")
-        return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
+        """Return the token vectors with position vectors, or unchanged for rotary or no positions."""
+        return add_positions(x, self.config.positions, self.position)
 
     def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
         """Return the input of the readout at every position, and `()`, as there is no state.

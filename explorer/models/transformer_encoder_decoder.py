@@ -11,6 +11,7 @@ These are the three kinds of attention of section 3.2.3. As in `transformer_deco
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -21,7 +22,7 @@ from explorer.models.language import State
 from explorer.models.layers import Embedding, LayerNorm, Linear
 from explorer.models.shapes import Features, Ids, Source, Target, TargetLogits, Vectors
 from explorer.models.taps import Tap
-from explorer.models.transformer_decoder import ACTIVATIONS, init_to_zero, sinusoids
+from explorer.models.transformer_decoder import ACTIVATIONS, add_positions, init_to_zero
 from explorer.models.translation import Translator
 
 
@@ -79,10 +80,7 @@ class Block(nn.Module):
         annotations: Float[Tensor, "*batch source width"] | None = None,
         source_mask: Bool[Tensor, "*batch 1 source"] | None = None,
     ) -> Vectors:
-        """Return the output of the block.
-
-        `annotations` are the outputs of the encoder and `source_mask` their mask; only the decoder has them.
-        """
+        """Return the output; only the decoder has `annotations` (the encoder's output) and their `source_mask`."""
         if self.norm_first:
             normal = self.attention_norm(x)
             x = x + self.attention(normal, normal, mask)
@@ -123,20 +121,9 @@ class TransformerEncoderDecoder(Translator):
             init_to_zero(self.readout)
 
     def _add_positions(self, ids: Ids, side: str) -> Features:
-        """Return the embedded tokens with position vectors added, if there are any. `side`: "source" or "target".
-
-        Raises ValueError for more tokens than there are learned positions.
-        """
-        x: Tensor = self.embedding[side](ids)
-        time, width = x.shape[-2:]
-        if self.config.positions == "sinusoidal":
-            return x + sinusoids(time, width).to(x.device)
-        if self.position is None:
-            return x
-        if time > self.config.places:
-            raise ValueError(f"{time} tokens, but only {self.config.places} learned positions")
-        learned: Tensor = self.position[side].weight  # type: ignore[assignment]  # a parameter
-        return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
+        """Return the embedded tokens with position vectors, if there are any. `side`: "source" or "target"."""
+        table: Any = None if self.position is None else self.position[side]
+        return add_positions(self.embedding[side](ids), self.config.positions, table)
 
     def encode(self, source: Source) -> State:
         """Return the output of the encoder for every token of the source, and the mask, which is false at padding."""

@@ -77,10 +77,7 @@ class Cbow(WordVectors):
 
 
 def negative_sampling_loss(scores: Float[Tensor, "*replicas batch candidates"]) -> Float[Tensor, "*replicas"]:
-    """Return the mean loss of a batch in nats per row; the first candidate of a row is true, the others are noise.
-
-    -log sigma(x) is softplus(-x).
-    """
+    """Return the mean loss (nats per row); the first candidate is true. -log sigma(x) is softplus(-x)."""
     true, noise = scores[..., 0], scores[..., 1:]
     losses: Tensor = F.softplus(-true) + F.softplus(noise).sum(dim=-1)
     return losses.mean(dim=-1)

@@ -33,10 +33,7 @@ MAX_CLASSES = 10  # of own sentences
 
 @dataclass(frozen=True)
 class NegationConfig:
-    """The distribution of sentences and the sizes of the data sets.
-
-    The settings of the grammar have no effect on own sentences, and those of own sentences none on the grammar.
-    """
+    """The sentences and the sizes of the data sets. Settings of the grammar have no effect on own sentences."""
 
     p_not: float = setting(
         0.35, "Probability of “not” (and, where two are allowed, of a second one).", 0, 1, label="Probability of “not”"
@@ -252,10 +249,7 @@ def row_lookup(task: Negation) -> Int[torch.Tensor, "longest sentences"]:
 def batch_rows(
     task: Negation, sample: Int[torch.Tensor, " sample"], epochs: int, batch_size: int, rng: torch.Generator
 ) -> Int[torch.Tensor, "steps batch"]:
-    """Return the index of the distinct row of each sentence in each batch; `len(task.rows)`: the place is empty.
-
-    Each epoch is shuffled anew. The parameters are those of `batch_weights`.
-    """
+    """Return the distinct row of each sentence in each batch (`len(task.rows)`: none); see `batch_weights`."""
     size = len(sample)
     shuffled = torch.rand(epochs, size, generator=rng).argsort(dim=-1)
     batches = -(-size // batch_size)

@@ -198,10 +198,7 @@ def sentence_rows(task: Negation) -> SentenceRows:
 def batch_rows(
     task: Negation, seeds: range, order: int, epochs: int, batch_size: int
 ) -> list[Int[torch.Tensor, "replicas batch"]]:
-    """Return the indices of the sentences in the batch of each step; each seed shuffles each epoch anew.
-
-    `order` is the seed of the batches.
-    """
+    """Return the sentences of each step's batch; each seed shuffles each epoch. `order`: the seed of the batches."""
     purpose = f"order/{order}" if order else "order"
     samples = {seed: torch.tensor(task.sample("train", seed)) for seed in seeds}
     orders = [

@@ -17,23 +17,11 @@ from explorer.tasks.word_vectors_grammar import analogy_questions, categories
 
 PURITY_NEIGHBOURS = 5  # whose categories are compared with that of a word
 # English pairs that differ in gender, for texts without planted analogies.
-GENDER_PAIRS = (
-    ("king", "queen"),
-    ("man", "woman"),
-    ("father", "mother"),
-    ("son", "daughter"),
-    ("brother", "sister"),
-    ("husband", "wife"),
-    ("prince", "princess"),
-    ("boy", "girl"),
-    ("uncle", "aunt"),
-    ("lord", "lady"),
-    ("men", "women"),
-    ("boys", "girls"),
-    ("sons", "daughters"),
-    ("gentleman", "gentlewoman"),
-    ("duke", "duchess"),
+_GENDER_PAIRS = (
+    "king queen, man woman, father mother, son daughter, brother sister, husband wife, prince princess, boy girl, "
+    "uncle aunt, lord lady, men women, boys girls, sons daughters, gentleman gentlewoman, duke duchess"
 )
+GENDER_PAIRS: tuple[list[str], ...] = tuple(pair.split() for pair in _GENDER_PAIRS.split(", "))
 
 
 def unit_vectors(vectors: Float[ndarray, "*replicas words width"]) -> Float[ndarray, "*replicas words width"]:
@@ -43,16 +31,13 @@ def unit_vectors(vectors: Float[ndarray, "*replicas words width"]) -> Float[ndar
 
 
 def questions_of(config: WordVectorsConfig, index: Mapping[str, int]) -> Int[ndarray, "questions 4"]:
-    """Return the ids a, b, c and d of each question "a is to b as c is to d" whose words all have a vector.
-
-    They are the planted ones in the grammar, and those of `GENDER_PAIRS` in another text.
-    """
+    """Return ids of "a is to b as c is to d": planted ones in the grammar, else `GENDER_PAIRS`; all have vectors."""
     if config.corpus == "grammar":
-        questions = [question[1:] for question in analogy_questions()]
+        questions = [list(question[1:]) for question in analogy_questions()]
     else:
         pairs = [pair for pair in GENDER_PAIRS if all(word in index for word in pair)]
         ordered = [(one, other) for one in pairs for other in pairs if one != other]
-        questions = [q for one, other in ordered for q in ((*one, *other), (*one[::-1], *other[::-1]))]
+        questions = [q for one, other in ordered for q in ([*one, *other], [*one[::-1], *other[::-1]])]
     known = [[index[word] for word in question] for question in questions if all(word in index for word in question)]
     return np.array(known, dtype=int).reshape(-1, 4)
 
@@ -92,10 +77,7 @@ def nearest(
 
 
 def purity(unit: Float[ndarray, "words width"], words: Sequence[str]) -> Float[ndarray, " categorized"]:
-    """Return, for each word with a planted category, the share of its nearest neighbours in the same category.
-
-    The words are those of the vocabulary, in its order.
-    """
+    """Return the share of neighbours in the same planted category, for each word with one, in their order."""
     category = np.array([categories().get(word, "") for word in words])
     ids = np.flatnonzero(category != "")
     if not len(ids):

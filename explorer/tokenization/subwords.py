@@ -25,10 +25,7 @@ _BYTE_OF = {chr(byte): byte for byte in _VISIBLE} | {chr(256 + i): byte for i, b
 
 
 def readable_bytes(token: str) -> str:
-    r"""Return the text of a token of byte-level BPE, with incomplete characters escaped as \xf0.
-
-    A character that stands for no byte is kept: such tokens were added to the vocabulary as text.
-    """
+    """Return a byte-level token as text, with incomplete characters escaped; added tokens are kept."""
     if not _BYTE_OF.keys() >= set(token):
         return token
     return bytes(_BYTE_OF[char] for char in token).decode("utf-8", "backslashreplace")

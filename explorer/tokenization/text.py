@@ -232,10 +232,7 @@ def pieces(
 
 
 def unknown_rate(tokenizer: Tokenizer, text: str) -> float:
-    """Return the share of unknown tokens (for the kind "char": characters) of a text; NaN if there are none.
-
-    Raises TextError.
-    """
+    """Return the share of unknown tokens (of "char": characters), or NaN without tokens. Raises TextError."""
     ids = tokenizer.encode(text)
     if isinstance(tokenizer, Characters):  # it drops unknown characters
         return 1 - len(ids) / len(text) if text else math.nan

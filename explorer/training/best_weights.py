@@ -19,9 +19,8 @@ class BestWeights:
     def __init__(self, config: RunConfig, model: nn.Module) -> None:
         """model: the one that is evaluated; with a leading replica axis if there are several seeds."""
         weights = model.state_dict() if config.keep == "best" else {}
-        self._weights = {
-            n: v.detach()[None] if config.replicas == 1 else v.detach() for n, v in weights.items()
-        }  # views
+        # Views of the weights of the model.
+        self._weights = {n: v.detach()[None] if config.replicas == 1 else v.detach() for n, v in weights.items()}
         self._best: dict[str, Tensor] = {}  # as in the state
 
     def update(self, answers: Mapping[str, Tensor]) -> None:

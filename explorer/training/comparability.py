@@ -41,10 +41,7 @@ class Difference:
 
 
 def carries_state(config: RunConfig, measure: str = "val_loss") -> bool:
-    """Return whether a measure is taken by reading on: a recurrent network that carries its state between blocks.
-
-    The loss on training text is always measured from a zero state.
-    """
+    """Return whether a measure (but never that on training text) carries a recurrent state between blocks."""
     task = config.task
     recurrent = isinstance(config.model, RNNTextConfig | LSTMTextConfig | GRUTextConfig)
     return isinstance(task, TextConfig) and task.batches == "contiguous" and recurrent and measure != "train_loss"

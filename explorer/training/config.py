@@ -191,10 +191,7 @@ class RunConfig:
 
 
 def corpus_names(task: type[TaskConfig]) -> list[str]:
-    """Return the included corpora among which the setting `corpus` of a task chooses; empty if it has no such setting.
-
-    A visitor's own text ("own") is not among them.
-    """
+    """Return the included corpora of a task's setting `corpus`; empty if it has none."""
     return [name for name in get_args(get_type_hints(task).get("corpus")) if name != "own"]
 
 
@@ -322,10 +319,7 @@ def _with_branch(config: RunConfig, branch: object) -> RunConfig:
 
 
 def with_settings(config: RunConfig, changes: Mapping[str, object]) -> RunConfig:
-    """Return the configuration with some settings changed, each given by its name (`p_not`, or `task.p_not`).
-
-    Values may be text, as from a URL or the command line. Raises InvalidSetting.
-    """
+    """Return the configuration with some settings changed, also given as text. Raises InvalidSetting."""
     own: dict[str, object] = {name: getattr(config, name) for name in _RUN_SETTINGS}
     parts = {part: dataclasses.asdict(getattr(config, part)) for part in _SECTIONS}
     for name, value in changes.items():

@@ -74,16 +74,10 @@ class Objective(ABC):
     @staticmethod
     @abstractmethod
     def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
-        """Return the sizes that the constructor of the model takes after its settings.
-
-        `vocabulary`: its size if a stored run knows it, so that a model can be loaded without its training data.
-        """
+        """Return what the model's constructor takes after its settings. `vocabulary`: if a stored run knows it."""
 
     def fit_by_counting(self) -> tuple[Float[Tensor, " replicas"], float] | None:
-        """Fit a model that is counted and not trained in steps (n-gram).
-
-        Returns the loss over what was counted and the number of its tokens; None for every other model.
-        """
+        """Fit an n-gram and return its loss and number of tokens; None for a model that is trained in steps."""
         return None
 
     @abstractmethod

@@ -20,10 +20,7 @@ Axis: TypeAlias = Literal["step", "epoch", "tokens", "seconds"]
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """What was measured during a run, over all replicas; a branch starts at its parent's step.
-
-    The arrays never change, so the object itself can be a cache key.
-    """
+    """What was measured in a run; a branch starts at its parent's step. It never changes: a cache key."""
 
     first: int  # steps before the first of these: 0, or those of the parent
     losses: Float[ndarray, "steps replicas"]  # of each batch before its step, in nats

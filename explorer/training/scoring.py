@@ -19,10 +19,7 @@ from explorer.tasks.text.rows import Batch
 def mean_surprisal(
     model: nn.Module, features: Float[Tensor, "*replicas batch time width"], batch: Batch
 ) -> Float[Tensor, "*replicas"]:
-    """Return the mean of -log p(target) over the targets in the loss mask, in nats.
-
-    For a single model, logits are computed at these positions only.
-    """
+    """Return the mean of -log p(target) in the loss mask (nats); one model computes no other logits."""
     targets, mask = batch.targets, batch.mask
     if features.dim() == 3:
         if mask is not None:
@@ -37,10 +34,7 @@ def mean_surprisal(
 def mean_loss(
     model: nn.Module, batches: Iterable[Batch], replicas: int = 1, carries: bool = False
 ) -> Float[Tensor, " replicas"]:
-    """Return the mean surprisal over every target of all batches, in nats per token; every replica reads the same.
-
-    `carries`: the state of a recurrent network is carried from batch to batch instead of reset.
-    """
+    """Return the mean over all batches (nats per token), read by every replica; `carries`: with its state."""
     loss = MeanLoss(model, replicas, carries)
     for batch in batches:
         loss.add(batch)
@@ -58,8 +52,7 @@ class MeanLoss:
     def add(self, batch: Batch) -> None:
         """Add the targets of a batch."""
         model, replicas = self.model, self.replicas
-        targets = batch.targets.numel() if batch.mask is None else int(batch.mask.sum())
-        self._count += targets
+        self._count += batch.counted
         if isinstance(model, Ngram):
             surprisal = model.surprisal(batch.ids, batch.targets)
             self._total += surprisal.double().sum() if batch.mask is None else surprisal[batch.mask].double().sum()
@@ -67,7 +60,7 @@ class MeanLoss:
         stacked = stack_replicas([batch] * replicas)
         features, after = model.features(stacked.ids, self._state)  # type: ignore[operator]  # a LanguageModel
         self._state = after if self.carries else ()
-        self._total += mean_surprisal(model, features, stacked).cpu().double().view(replicas) * targets
+        self._total += mean_surprisal(model, features, stacked).cpu().double().view(replicas) * batch.counted
 
     @property
     def value(self) -> Float[Tensor, " replicas"]:

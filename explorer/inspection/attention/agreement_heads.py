@@ -48,10 +48,7 @@ def measure_heads(run: StoredRun | Record, target: str) -> AgreementHeads:
 
 @torch.inference_mode()
 def measure_agreement_heads(loaded: LoadedModel, target: str) -> AgreementHeads:
-    """Measure every head on the prediction of the "verb" or the "pronoun".
-
-    The ablation zeroes one head at a time (Michel et al. 2019, section 3.2).
-    """
+    """Measure every head on the "verb" or the "pronoun", zeroing one at a time (Michel et al. 2019, section 3.2)."""
     task, model, replicas = loaded.config.task_as(AgreementConfig), loaded.stack, loaded.config.replicas
     sentences = evaluation_clauses(SENTENCE_KINDS[target])
     ids = build_rows(task, sentences).ids

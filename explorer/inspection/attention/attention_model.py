@@ -67,10 +67,7 @@ class AttentionModel(Protocol):
         """Return the interventions that remove the positions, by tap."""
 
     def embed_and_blocks(self, ids: Rows) -> tuple[Tensor, list[BlockFunction]]:
-        """Return the input of the first block, and the blocks as functions of their input alone.
-
-        For a single row of ids the functions take any number of rows.
-        """
+        """Return the first block's input, and the blocks as functions; those of one row take any number of rows."""
 
     @property
     def adds_up(self) -> bool:
@@ -95,10 +92,7 @@ class AttentionModel(Protocol):
 
 
 def attention_model(module: nn.Module | AttentionModel) -> AttentionModel:
-    """Return what inspection needs of a Transformer; one that has it already is returned as it is.
-
-    Raises InvalidSetting for a model without attention.
-    """
+    """Return what inspection needs of a Transformer. Raises InvalidSetting for a model without attention."""
     if isinstance(module, PretrainedModule):
         return module.part()
     if isinstance(module, AttentionModel):

@@ -165,10 +165,7 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
 
 @torch.inference_mode()
 def head_importance_on(model: AttentionModel, ids: Ids) -> HeadImportance:
-    """Measure the loss of a causal language model on one text with each head zeroed in turn, in nats per token.
-
-    The error is the standard error over the tokens. Raises InvalidSetting for a text of fewer than two tokens.
-    """
+    """Measure the loss on one text (nats per token) with each head zeroed. Raises InvalidSetting for one token."""
     if len(ids) < 2:
         raise InvalidSetting("The loss is measured on the tokens after the first. Write a text of two tokens or more.")
     given, targets = torch.tensor([tuple(ids[:-1])]), torch.tensor(tuple(ids[1:]))

@@ -21,10 +21,7 @@ def check_answers(model: AttentionModel) -> None:
 
 
 def answer_position(model: AttentionModel, tokens: int, position: int | None) -> int:
-    """Return the position of the answer: the given one, by default the last; of a classifier always the first.
-
-    Raises InvalidSetting for a position that the text does not have.
-    """
+    """Return where the answer is: by default last; of a classifier first. Raises InvalidSetting beyond the text."""
     if not model.layout.answers_every_token:
         return 0
     if position is None:

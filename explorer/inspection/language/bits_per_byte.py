@@ -102,11 +102,7 @@ def held_out_text(config: TextConfig, part: Part = "validation") -> HeldOutText:
         return _count_lines(data, [line.lower() for line in lines] if config.lower else lines)
     text = text.lower() if config.lower else text
     parts = split_stream(text, config.held_out, config.test)
-    learned, coded = (
-        (text, text)
-        if config.split == "windows"
-        else (parts.training, parts.validation if part == "validation" else parts.test)
-    )
+    learned, coded = (text, text) if config.split == "windows" else (parts.training, getattr(parts, part))
     tokenizer = data.tokenizer
     size = len(coded.encode())
     if tokenizer.kind in LOSSLESS:

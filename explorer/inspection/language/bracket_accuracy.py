@@ -67,10 +67,7 @@ def run_bracket_accuracy(run: StoredRun | Record) -> BracketAccuracy:
 
 
 def measure_bracket_accuracy(model: nn.Module, config: RunConfig) -> BracketAccuracy:
-    """Measure the bracket accuracy of all seeds of a model of the text `brackets` in characters.
-
-    The run must have held out the end of the text. Raises TextError.
-    """
+    """Measure all seeds on the held-out end of the text `brackets`, in characters. Raises TextError."""
     task, replicas = config.task_as(TextConfig), config.replicas
     assert (task.corpus, task.tokenizer, task.rows, task.split) == ("brackets", "char", "blocks", "end")
     tokenizer, text = text_data(task).tokenizer, corpora.load_text(task)

@@ -57,10 +57,7 @@ class ContextCosts:
 
 
 def measure_context_costs(configs: Mapping[str, RunConfig], seconds: float = SECONDS) -> ContextCosts:
-    """Measure time and memory of a training step of each model, with random weights, in about `seconds` seconds.
-
-    An n-gram takes no training steps and is left out. Raises TextError.
-    """
+    """Measure a training step of each model but n-grams, with random weights, in `seconds`. Raises TextError."""
     started = time.perf_counter()
     trained = {name: each for name, each in configs.items() if not isinstance(each.model, NgramTextConfig)}
     benches = []

@@ -76,18 +76,13 @@ def measure_context_use(model: nn.Module, config: RunConfig) -> ContextUse:
     surprisals = np.stack([_surprisals(model, tokens, ends, context, replicas) for context in contexts])
     is_finite = np.isfinite(surprisals).all(axis=(0, 2))
     kept = surprisals[:, is_finite]
-    losses = kept.mean(axis=2).T
-    if not len(losses):
-        nan = np.full(len(contexts), np.nan)
-        return ContextUse(np.array(contexts), len(ends), losses, nan, nan, nan, _limit(config), len(is_finite))
-    of_target = kept.mean(axis=1)
-    gains = of_target - of_target[-1]
-    root = np.sqrt(len(ends))
+    by_target = kept.mean(axis=1) if is_finite.any() else np.full((len(contexts), len(ends)), np.nan)
+    gains, root = by_target - by_target[-1], np.sqrt(len(ends))
     return ContextUse(
         np.array(contexts),
         len(ends),
-        losses,
-        of_target.std(axis=1) / root,
+        kept.mean(axis=2).T,
+        by_target.std(axis=1) / root,
         gains.mean(axis=1),
         gains.std(axis=1) / root,
         _limit(config),

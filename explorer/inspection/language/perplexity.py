@@ -31,10 +31,7 @@ _MAX_LOGITS: Final = 2**22  # numbers in memory at once
 
 
 def held_out_tokens(config: TextConfig, targets: int) -> Integer[ndarray, " tokens"]:
-    """Return the token before the held-out end of a text and at most the first `targets` tokens of it.
-
-    Raises TextError unless the end of the text is held out, NeedsText or CorpusMissing.
-    """
+    """Return the token before the held-out end and up to `targets` of it. Raises TextError for another split."""
     tokens = load_tokens(config, corpora.load_text(config))
     if "held_out" not in tokens.arrays:
         raise TextError("Windows of any length need a held-out end of the text.", "Choose split = end.")

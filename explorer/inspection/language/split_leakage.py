@@ -38,10 +38,7 @@ class UnknownWords:
 
 
 def measure_unknown_words(config: TextConfig) -> UnknownWords | None:
-    """Measure unknown words with whole lines held out; None for a text that has too few lines.
-
-    Raises NeedsText and CorpusMissing.
-    """
+    """Measure unknown words with whole lines held out; None for too few lines. Raises LineageError without the text."""
     lines = replace(config, rows="sentences", split="sentences", tokenizer="word", vocabulary=MANY_WORDS)
     try:
         return UnknownWords(

@@ -128,10 +128,7 @@ def merge_ids(tokenizer: Tokenizer) -> tuple[tuple[int, int, int], ...]:
 
 
 def truncate_tokenizer(tokenizer: Tokenizer, vocabulary: int) -> Tokenizer:
-    """Return the tokenizer that training with a smaller vocabulary would give.
-
-    Not valid for fewer tokens than characters, because training would drop the rarest characters.
-    """
+    """Return what training with a smaller vocabulary, of at least all characters, would give."""
     if tokenizer.kind == "char" or vocabulary >= len(tokenizer.tokens):
         return tokenizer
     document = json.loads(tokenizer.to_json())
@@ -151,10 +148,7 @@ def merge_count(merges: Sequence[tuple[int, int, int]], vocabulary: int) -> int:
 
 
 def initial_symbols(tokenizer: Tokenizer, text: str) -> list[list[tuple[int, int, int]]]:
-    """Return (id, start, end) of every symbol before the first merge, word by word, for tokenizing in the browser.
-
-    For kinds without merges: of every token. Raises TextError.
-    """
+    """Return (id, start, end) of every symbol before the first merge, word by word. Raises TextError."""
     if isinstance(tokenizer, BPE | ByteLevelBPE):
         return tokenizer.symbols(text)
     return [tokenizer.spans(text)]

@@ -44,10 +44,7 @@ def estimate(values: Num[ndarray, "*shape"], statistic: Callable[..., SupportsFl
 
 
 def estimate_share(hits: Bool[ndarray, " texts"]) -> Estimate:
-    """Return the share of texts for which something is true, with the interval of Wilson (1927).
-
-    Unlike a bootstrap, it is not empty if all texts agree.
-    """
+    """Return a share of texts with the interval of Wilson (1927), which is not empty if all texts agree."""
     texts = len(hits)
     share = float(np.mean(hits))
     shrink = 1 + _NORMAL**2 / texts

@@ -61,10 +61,7 @@ class OpenedModel:
         return min(longest, (context - len(self.tokenizer.before)) // 2) if context else longest
 
     def own_ids(self, text: str, least: int = 1) -> tuple[int, ...]:
-        """Return the ids of a visitor's text, without an end token.
-
-        Raises InvalidSetting for too few or too many tokens.
-        """
+        """Return the ids of a visitor's text, without an end token. Raises InvalidSetting for a bad length."""
         ids = (*self.tokenizer.before, *self.tokenizer.encode(text).tolist())
         if not least <= len(ids) <= MOST_OWN_TOKENS:
             raise InvalidSetting(

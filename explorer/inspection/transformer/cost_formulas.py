@@ -44,10 +44,7 @@ class MeasuredCosts:
 
 
 def multiplications(name: str, size: LayerSize) -> int:
-    """Return the multiplications of a forward pass.
-
-    Attention counts the scores of all pairs, also those that the causal mask hides and a fused kernel may skip.
-    """
+    """Return the multiplications of a forward pass, with the scores of all pairs, also of those that a mask hides."""
     t, d = size.length, size.width
     per_layer = {
         "attention": 4 * t * d * d + 2 * t * t * d,  # queries, keys, values, output; scores and weighted sums

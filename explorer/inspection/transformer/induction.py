@@ -97,10 +97,7 @@ def _highest(scores: Float[ndarray, "layers heads"]) -> Head:
 def loss_without(
     loaded: LoadedModel, heads: Sequence[Sequence[Head]], ablation: Ablation
 ) -> Float[ndarray, " replicas"]:
-    """Return the loss on the second copy of each seed without its own heads.
-
-    Their output is set to zero (Michel et al. 2019, section 3.2), or at all positions to its mean over these rows.
-    """
+    """Return the loss on the second copy of each seed with its own heads at zero, or at their mean over these rows."""
     losses = [_losses_of_seed(loaded, replica, [group], ablation) for replica, group in enumerate(heads)]
     return np.concatenate(losses)
 
@@ -138,10 +135,7 @@ class RowReading:
 
 @torch.inference_mode()
 def read_row(loaded: LoadedModel, text: str, heads: Sequence[Sequence[Head]] = ()) -> RowReading:
-    """Predict every symbol of a typed row, with the output of these heads of each seed set to zero.
-
-    Raises InvalidSetting for a row that the task does not have.
-    """
+    """Predict every symbol of a typed row, without these heads of each seed. Raises InvalidSetting for a bad row."""
     task = loaded.config.task_as(InductionConfig)
     row = parse_row(task, text)
     if len(row.ids) < 2:
@@ -209,10 +203,7 @@ def ablation_losses(run: StoredRun, ablation: Ablation) -> AblationLosses:
 
 
 def predict_row_without(run: StoredRun, text: str, role: str) -> tuple[RowReading, RowReading] | None:
-    """Predict a row with all heads, and without that of a role; None for a row that cannot be read.
-
-    Raises DamagedRun.
-    """
+    """Predict a row with and without the head of a role; None if it cannot be read. Raises DamagedRun."""
     loaded = shared_model(run)
     heads = [[each[role]] if role in each else [] for each in find_roles(measure_scores(loaded))]
     try:

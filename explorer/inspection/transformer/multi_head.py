@@ -46,10 +46,7 @@ class HeadSplit:
 
 
 def split_heads(model: TransformerDecoder, ids: Sequence[int], layer: int) -> dict[int, HeadSplit]:
-    """Return the attention of a layer (from 0) over a text with 1, 2, 4 and 8 heads.
-
-    The layers before it keep their own number of heads, so the input is that of the model.
-    """
+    """Return the attention of a layer with 1, 2, 4 and 8 heads; the layers before it keep their number."""
     with torch.no_grad():
         x = _attention_input(model, torch.tensor([list(ids)]), layer)
         return {heads: _split_layer(model, x, layer, heads) for heads in HEAD_COUNTS}
@@ -84,10 +81,7 @@ def _split_layer(model: TransformerDecoder, x: Float[Tensor, "1 time width"], la
 
 
 def head_divergence(weights: Float[ndarray, "heads query key"]) -> float:
-    """Return the mean Jensen-Shannon divergence (bits, Lin 1991) over pairs of heads and all tokens but the first.
-
-    0 for equal attention, 1 for disjoint attention, NaN with a single head.
-    """
+    """Return the mean Jensen-Shannon divergence (bits, Lin 1991) of pairs of heads, without the first token; or NaN."""
     shares = weights[:, 1:].astype(np.float64)  # the first token attends only to itself
     pairs = [
         special.entr((first + second) / 2) - (special.entr(first) + special.entr(second)) / 2

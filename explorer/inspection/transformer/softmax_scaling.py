@@ -69,10 +69,7 @@ def entropy(weights: Float[ndarray, "*batch keys"]) -> Float[ndarray, " *batch"]
 
 
 def jacobian_norm(weights: Float[ndarray, "*batch keys"]) -> Float[ndarray, " *batch"]:
-    """Return the Frobenius norm of softmax's Jacobian J = diag(a) - a aᵀ.
-
-    To avoid cancellation when one weight is nearly 1, 1 - a of the largest is computed as the sum of the others.
-    """
+    """Return the Frobenius norm of softmax's Jacobian diag(a) - a aᵀ; 1 - max a is the sum of the others."""
     ordered = np.sort(weights, axis=-1)
     others, top = ordered[..., :-1], ordered[..., -1]
     squares = (others**2).sum(axis=-1)

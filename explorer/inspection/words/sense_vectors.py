@@ -6,6 +6,7 @@ of all words at that layer is subtracted first, because all vectors of a network
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,6 @@ from torch import Tensor, nn
 
 from explorer.inspection.load_model import load_model, to_array
 from explorer.models.taps import record
-from explorer.models.transformer_tagger import TransformerTagger
 from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.homographs import (
     HOMOGRAPHS,
@@ -94,25 +94,16 @@ def layer_vectors(
     return torch.stack([trace["embedded"], *(trace[name] for name in sorted(blocks))])
 
 
-def _batch_ids(sentences: Sequence[HomographSentence], replicas: int) -> Int[Tensor, "*replicas batch time"]:
-    ids = pad_rows((word_ids(each.words) for each in sentences), PADDING)
-    return ids.expand(replicas, *ids.shape) if replicas > 1 else ids
-
-
 def _homograph_vectors(
     model: nn.Module, sentences: Sequence[HomographSentence], replicas: int
 ) -> tuple[Float[Tensor, "layers replicas sentences width"], Float[Tensor, "layers replicas 1 width"]]:
     """Return the vectors of the homograph of every sentence, and the mean vector of all words."""
-    ids = _batch_ids(sentences, replicas)
-    vectors = layer_vectors(model, ids).view(-1, replicas, *ids.shape[-2:], _width(model))
-    is_word = (ids.view(replicas, *ids.shape[-2:])[0] != PADDING)[..., None]
+    ids = pad_rows((word_ids(each.words) for each in sentences), PADDING)
+    vectors = layer_vectors(model, ids.expand(replicas, *ids.shape) if replicas > 1 else ids)
+    vectors = vectors.view(-1, replicas, *ids.shape, vectors.shape[-1])
+    is_word = (ids != PADDING)[..., None]
     centre = (vectors * is_word).sum(dim=(-3, -2)) / is_word.sum()
     return vectors[:, :, torch.arange(len(sentences)), [each.position for each in sentences]], centre[:, :, None]
-
-
-def _width(model: nn.Module) -> int:
-    assert isinstance(model, TransformerTagger)
-    return model.config.width
 
 
 def sense_similarity(model: nn.Module, replicas: int) -> SenseSimilarity:
@@ -126,18 +117,12 @@ def sense_similarity(model: nn.Module, replicas: int) -> SenseSimilarity:
     unit = F.normalize(vectors - centre, dim=-1)
     same, other, neighbours = [], [], []
     for word in HOMOGRAPHS:
-        neighbours.append(
-            _nearest_has_same_sense(
-                unit, [i for i, each in enumerate(sentences) if each.topic in SENSES[word]], sentences
-            )
-        )
-        sums, counts = [], []
-        for topic in SENSES[word]:
-            rows = [i for i, each in enumerate(sentences) if each.topic == topic]
-            sums.append(unit[:, :, rows].sum(dim=2))
-            counts.append(len(rows))
-            same.append((sums[-1].square().sum(dim=-1) - len(rows)) / (len(rows) * (len(rows) - 1)))
-        other.append((sums[0] * sums[1]).sum(dim=-1) / (counts[0] * counts[1]))
+        groups = [[i for i, each in enumerate(sentences) if each.topic == topic] for topic in SENSES[word]]
+        neighbours.append(_nearest_has_same_sense(unit, sorted(itertools.chain(*groups)), sentences))
+        first, second = (unit[:, :, group].sum(dim=2) for group in groups)
+        for total, count in ((first, len(groups[0])), (second, len(groups[1]))):
+            same.append((total.square().sum(dim=-1) - count) / (count * (count - 1)))
+        other.append((first * second).sum(dim=-1) / (len(groups[0]) * len(groups[1])))
     return SenseSimilarity(*(to_array(torch.stack(each).mean(dim=0).mT) for each in (same, other, neighbours)))
 
 

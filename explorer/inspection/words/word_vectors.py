@@ -60,11 +60,6 @@ def load_table(run: StoredRun | Record) -> WordTable:
     return _load_stored(run) if isinstance(run, StoredRun) else _load(run)
 
 
-@cached(key=lambda run: run.cache_key)
-def _load_stored(run: StoredRun) -> WordTable:
-    return _load(run)
-
-
 def _load(run: StoredRun | Record) -> WordTable:
     words = from_json(run.tokenizer).tokens
     vectors = np.asarray(run.weights(None)["embedding.weight"], np.float32)
@@ -74,6 +69,9 @@ def _load(run: StoredRun | Record) -> WordTable:
     index = {word: i for i, word in enumerate(words)}
     folded = {fold_variants(word): i for word, i in index.items()}  # a run may have been trained on curly apostrophes
     return WordTable(task, words, vectors, unit_vectors(vectors), folded | index)
+
+
+_load_stored = cached(key=lambda run: run.cache_key)(_load)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,10 +166,7 @@ class FrequencyEffects:
 
 
 def frequency_effects(run: StoredRun | Record) -> FrequencyEffects:
-    """Return lengths and reliability of vectors by frequency.
-
-    Raises DamagedRun, and NeedsText or CorpusMissing without the text.
-    """
+    """Return lengths and reliability of vectors by frequency. Raises LineageError without the run or the text."""
     table = load_table(run)
     counts = word_data(table.task).counts[1:]
     lengths = np.linalg.norm(table.vectors, axis=-1)[:, 1:]

@@ -20,10 +20,7 @@ TESTED = {  # the parts of the test, by the names of their accuracies; “…”
 
 @dataclass(frozen=True)
 class SentimentConfig:
-    """How much of each part of the data the models learn from. What they are tested on is always the same.
-
-    Raises ValueError if there is nothing to learn from.
-    """
+    """How much the models learn from; the test is always the same. Raises ValueError if that is nothing."""
 
     reviews: int = setting(
         4, "How often each sentence of a review is in the training data; 0: not at all.", 0, 20, label="Reviews, times"

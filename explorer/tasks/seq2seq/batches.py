@@ -75,10 +75,7 @@ def batch(config: TranslationConfig, seed: int, order: int, step: int, size: int
 
 
 def batch_of_table(config: PairsConfig, table: PairTable, seed: int, order: int, step: int, size: int) -> Pairs:
-    """Return the training batch of one replica and step: pairs of the training part, drawn with replacement.
-
-    The parameters are those of `batch`.
-    """
+    """Return the training batch of one replica and step, drawn with replacement; the parameters of `batch`."""
     chosen = torch.randint(len(table.training), (size,), generator=generator(seed, f"pairs/{order}/{step}"))
     return encode_pairs(config, [table.training[i] for i in chosen.tolist()])
 
@@ -93,10 +90,7 @@ def encode_pairs(config: PairsConfig, pairs: Sequence[Pair]) -> Pairs:
 
 
 def evaluation_digits(config: TranslationConfig, lengths: Sequence[int], count: int) -> Pairs:
-    """Return `count` sources of each length in the order of the lengths, equal for all models.
-
-    They are drawn independently of training; the shortest occur in training nevertheless, because there are few.
-    """
+    """Return `count` fresh sources of each length, equal for all models; only the shortest occur in training."""
     assert not isinstance(config, DatesConfig | PairsConfig)
     return _draw_digits(config, [n for n in lengths for _ in range(count)], generator(0, "digits/asked"))
 

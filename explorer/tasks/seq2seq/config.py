@@ -83,10 +83,7 @@ def target_text(config: TranslationConfig, target: Sequence[int]) -> str:
 
 
 def target_ids(config: TranslationConfig, source: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the correct target of a source without <BOS> and <EOS>.
-
-    None for a text that is not a date, and for a source that is not among the pairs or whose file cannot be read.
-    """
+    """Return the correct target of a source without <BOS> and <EOS>; None where none is known."""
     if isinstance(config, PairsConfig):
         target = known_target(config, source_text(config, source))
         return None if target is None else tuple(map(config.targets.index, target))

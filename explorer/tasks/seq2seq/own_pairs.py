@@ -75,10 +75,7 @@ def known_target(config: PairsConfig, source: str) -> str | None:
 
 
 def read_pairs(content: str) -> SourcesAndTargets:
-    """Return the pairs of a table with the columns source and target. Raises TextError.
-
-    Capitals are kept. Spaces at both ends are dropped, and several in a row are one.
-    """
+    """Return the pairs of a table with the columns source and target, normalized. Raises TextError."""
     rows_of: dict[str, int] = {}
     targets: dict[str, str] = {}
     alphabets: dict[str, dict[str, None]] = {column: {} for column in PAIR_COLUMNS}

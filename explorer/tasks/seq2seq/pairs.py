@@ -46,10 +46,7 @@ def example_pairs() -> tuple[Pair, ...]:
 
 
 def normalize_text(text: str) -> str:
-    """Return a source or a target in Unicode form NFC, without spaces at its ends and with single ones between.
-
-    Characters that cannot be seen are dropped, except the joiners, which are part of the spelling in Persian and Hindi.
-    """
+    """Return a text in form NFC with single spaces, without invisible characters but joiners (Persian and Hindi)."""
     kept = (each for each in text if each in JOINERS or unicodedata.category(each) != "Cf")
     return " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
 
@@ -67,10 +64,7 @@ _LONGEST_TARGET = max(len(target) for _, target in example_pairs())
 
 @dataclass(frozen=True)
 class PairsConfig:
-    """The pairs, and the share of them that is held out.
-
-    Characters and lengths follow from the file. They are settings so that a stored model can be used without the file.
-    """
+    """The held-out share of the pairs, and their characters and lengths, so that a model works without the file."""
 
     corpus: Literal["example", "own"] = setting(
         "example", "The pairs: invented nouns with their plurals, or your own.", label="Pairs"

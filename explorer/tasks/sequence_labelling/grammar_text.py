@@ -76,10 +76,7 @@ class GrammarTextConfig(NextTokenConfig):
 
     @property
     def loss_floor(self) -> float:
-        """The entropy of the text in nats per letter, a lower bound of the loss of a causal model.
-
-        The bound is not tight: a row that starts inside a sentence has a slightly higher entropy.
-        """
+        """The entropy of the text in nats per letter; a row that starts inside a sentence has slightly more."""
         return sentence_entropy() / mean_sentence_length()
 
 

@@ -49,10 +49,7 @@ def batch(config: MaskedWordConfig, seed: int, order: int, step: int, size: int)
 
 
 def build_rows(sentences: Sequence[HomographSentence], hidden: Sequence[int]) -> Rows:
-    """Return sentences in which one of the three topic words is hidden; it is the target of all positions.
-
-    `hidden` selects the word of each sentence from its `content_positions`.
-    """
+    """Return sentences that hide one of their three `content_positions`, which is the target of all positions."""
     ids = pad_rows((word_ids(each.words) for each in sentences), PADDING)
     positions = torch.tensor([each.content_positions[i] for each, i in zip(sentences, hidden, strict=True)])[:, None]
     targets = ids.gather(1, positions)
@@ -60,10 +57,7 @@ def build_rows(sentences: Sequence[HomographSentence], hidden: Sequence[int]) ->
 
 
 def evaluate(config: MaskedWordConfig, model: torch.nn.Module, replicas: int, whole: bool) -> dict[str, torch.Tensor]:
-    """Return how often a homograph is nearer to the synonym of its sense than to the other synonym, and the loss.
-
-    No word is hidden when vectors are compared. `whole` has no effect here.
-    """
+    """Return how often a homograph is nearer to its sense's synonym (no word is hidden then), and the loss."""
     sentences = evaluation_sentences(EVALUATION_ROWS, ambiguous=True)
     rows = build_rows(sentences, [i % 3 for i in range(EVALUATION_ROWS)])
     _, losses = score(model, rows, replicas)

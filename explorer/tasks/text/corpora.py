@@ -73,10 +73,7 @@ _TINYSHAKESPEARE = PublishedFile(
 
 
 def read_published(file: PublishedFile, data_dir: Path | None, cache: Path) -> bytes:
-    """Return a published file from `data_dir` or from the cache; download it if it is missing or damaged.
-
-    Raises CorpusMissing.
-    """
+    """Return a published file from `data_dir`, the cache, or the network. Raises CorpusMissing."""
     path = data_dir / file.name if data_dir else None
     if not path or not path.exists():
         return _download(file, cache)
@@ -94,10 +91,7 @@ def read_published(file: PublishedFile, data_dir: Path | None, cache: Path) -> b
 
 
 def _download(file: PublishedFile, cache: Path) -> bytes:
-    """Return a file from the cache, after downloading it if it is missing or damaged.
-
-    Raises CorpusMissing if the download fails.
-    """
+    """Return a file from the cache, downloaded if missing or damaged. Raises CorpusMissing."""
     import pooch  # type: ignore[import-untyped]  # slow to import and rarely needed
 
     pooch.get_logger().setLevel("WARNING")
@@ -377,10 +371,7 @@ _personal = 0  # how many `personal_process` blocks there are
 
 
 def store_text(text: str, owner: str | None = None) -> str:
-    """Store a validated text of a visitor; return its SHA-256, which identifies it in a TextConfig.
-
-    `owner`: the visitor who entered it, by default the one for whom texts are read. Only owners can read it.
-    """
+    """Store a text for its `owner`, by default the present reader; return the SHA-256 that identifies it."""
     sha = hashlib.sha256(text.encode()).hexdigest()
     with _lock:
         _own_texts[sha] = text

@@ -31,9 +31,7 @@ from explorer.training.objective import Objective, Parts, RecordLayout, complete
 from explorer.training.scoring import MeanLoss, mean_loss, mean_surprisal
 
 METRICS = ("val_loss", "val_loss_part", "train_loss", "perplexity", "bits_per_char")
-CONTIGUOUS_ROWS = (
-    16  # into which held-out text is divided for reading with carried state; each starts with a zero state
-)
+CONTIGUOUS_ROWS = 16  # of held-out text that is read with carried state; each starts with a zero state
 
 
 class TextObjective(Objective):
