@@ -149,10 +149,7 @@ def grade_targets(
 
 @torch.inference_mode()
 def exposure_bias_curves(model: Translator, batch: Pairs) -> tuple[Curve, Curve]:
-    """Return loss and accuracy by position with teacher forcing, and with the model's own greedy output as input.
-
-    The difference is exposure bias (Ranzato et al. 2016, section 1). After a premature <EOS> the input is <EOS>.
-    """
+    """Return loss and accuracy by position with the target, and with greedy output, as input (Ranzato et al. 2016)."""
     own = greedy_decode(model, batch.source, batch.targets.shape[-1]).ids
     own = F.pad(own, (0, batch.targets.shape[-1] - own.shape[-1]), value=model.eos)
     read = torch.cat((batch.decoder_input[..., :1], own[..., :-1]), dim=-1)

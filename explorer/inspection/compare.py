@@ -24,10 +24,7 @@ class MetricCurve:
 
 
 def metric_curve(curves: Curves, config: RunConfig, measure: str, axis: Axis) -> MetricCurve:
-    """Return the curve of a measure along an axis; non-finite values become NaN.
-
-    The loss of a batch belongs to the weights before its step, so its x is the step before the update.
-    """
+    """Return the curve of a measure. The loss of a batch belongs to the step before its weights change."""
     if measure == BATCH_LOSS:
         steps, values = curves.first + np.arange(len(curves.losses)), curves.losses
     else:
@@ -128,10 +125,7 @@ def _equal_and_nonzero(first: ndarray, second: ndarray) -> bool:
 def metric_over_seeds(
     curves: Curves | None, metric: str, summarize: Callable[[ndarray], ndarray] = mean_and_range
 ) -> tuple[Float[ndarray, " points"], ...]:
-    """Return the steps at which a metric was evaluated, and its mean, lowest and highest value over the seeds.
-
-    `summarize` may be `median_and_range`, for the median instead of the mean. Without curves all four arrays are empty.
-    """
+    """Return the steps at which a metric was evaluated, and its mean (or median), lowest and highest value."""
     values = np.zeros((0, 3)) if curves is None else summarize(curves.metrics[metric])
     steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
     return steps, *values.T

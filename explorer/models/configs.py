@@ -18,10 +18,7 @@ class ModelConfig:
 
 
 class AttentionConfig(ModelConfig):
-    """The base class of configurations with attention.
-
-    Raises ValueError if the heads do not divide the width, or if rotary positions would need an odd width per head.
-    """
+    """The base class of configurations with attention. Raises ValueError if the heads do not divide the width."""
 
     width: int
     heads: int

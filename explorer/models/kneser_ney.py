@@ -97,10 +97,7 @@ class Ngram(nn.Module):
         return ()
 
     def fit(self, ids: Rows, targets: Rows, mask: Bool[Tensor, "rows time"] | None = None) -> None:
-        """Count every target at which the mask is true, with the tokens before it in its row as context.
-
-        `ids[:, t]` is the token before `targets[:, t]`. Earlier counts are replaced.
-        """
+        """Count each target where the mask is true, with the tokens before it in its row; forgets earlier counts."""
         previous = [column.flatten() for column in self._previous_tokens(ids.int())]
         last = targets.flatten().int()
         positions = torch.arange(len(last)) if mask is None else mask.flatten().nonzero()[:, 0]
@@ -360,10 +357,7 @@ def find(codes: Int[Tensor, " codes"], wanted: Int[Tensor, "*batch"]) -> Int[Ten
 def distinct(
     columns: Sequence[Codes], base: int, wanted: Int[Tensor, " wanted"]
 ) -> tuple[Int[Tensor, " kinds"], Int[Tensor, " kinds"]]:
-    """Return one position of each distinct gram among those at the wanted positions, and the number of its occurrences.
-
-    Each column holds one token (below `base`) of the gram at every position.
-    """
+    """Return one position of each distinct gram (a row of tokens below `base`) among the wanted, and their numbers."""
     code, size = torch.zeros(len(columns[0]), dtype=torch.int64), 1
     for token in columns:
         if size * base >= 2**63:  # no room for another token: replace codes by their ranks

@@ -19,10 +19,7 @@ class LanguageModel(nn.Module):
     readout: Linear
 
     def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
-        """Return the input of the readout at every position, and the state after the last position.
-
-        `state` continues from the end of an earlier call; `()` is the zero state. Models without a state return `()`.
-        """
+        """Return the input of the readout and the next state; `()` is the zero state, or that of a model without."""
         raise NotImplementedError
 
     def forward(self, ids: Ids) -> Float[Tensor, "*replicas batch time vocabulary"]:

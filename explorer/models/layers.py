@@ -43,10 +43,7 @@ def uniform_parameter(*shape: int, bound: float, generator: Generator) -> nn.Par
 
 
 class Linear(nn.Module):
-    """The affine map y = W x + b.
-
-    W and b are initialized as in `torch.nn.Linear`: uniformly within 1/sqrt(inputs), or within a given bound.
-    """
+    """The affine map y = W x + b, initialized uniformly within 1/sqrt(inputs) as in torch.nn, or within `bound`."""
 
     __call__: Callable[..., Tensor]  # for type checkers: nn.Module promises no type
 

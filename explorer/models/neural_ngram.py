@@ -52,10 +52,7 @@ class NeuralNgram(LanguageModel):
         return self.inner(e.unfold(-2, self.window, 1).mT.flatten(-2))
 
     def _table_lookup(self, ids: Ids) -> Features:
-        """Return the same as `_window_product`, faster for a small vocabulary.
-
-        First H_k C(w) is computed for each token w and position k of the window, then summed over each window.
-        """
+        """The same, faster for few tokens: H_k C(w) is computed for each token and position, then summed."""
         c = F.pad(self.embedding.weight, (0, 0, 0, 1)).unsqueeze(-3)  # the last row stands for positions before the row
         h = self.inner.weight.view(*self.inner.weight.shape[:-1], self.window, -1)  # (*replicas, hidden, window, width)
         table = c @ h.movedim(-3, -1)  # (*replicas, window, tokens + 1, hidden)

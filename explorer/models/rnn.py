@@ -49,10 +49,7 @@ class RNNCell(nn.Module):
         return (self.state(torch.tanh(self.recurrent.add_product(projected, h))),)
 
     def run_fused(self, x: Vectors, state: State) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
-        """Compute the same steps without taps. The product with the zero state before the first step is left out.
-
-        This is faster than PyTorch's kernel, and it also works for a stack of replicas.
-        """
+        """Compute the same steps without taps, faster than PyTorch's kernel, also for a stack of replicas."""
         first, *later = self.project(x).unbind(-2)
         u = self.recurrent.weight.mT
         multiply = torch.addmm if u.dim() == 2 else torch.baddbmm

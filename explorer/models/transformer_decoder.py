@@ -35,10 +35,7 @@ from explorer.models.taps import Tap, is_observed
 
 
 def sinusoids(time: int, width: int) -> Float[Tensor, "time width"]:
-    """Return sinusoidal position vectors.
-
-    PE(t, 2i) = sin(t / 10000^(2i / width)), PE(t, 2i + 1) = cos of the same (Vaswani et al. 2017, section 3.5).
-    """
+    """PE(t, 2i) = sin(t / 10000^(2i / width)), PE(t, 2i + 1) = cos of the same (Vaswani et al. 2017, section 3.5)."""
     angles = torch.outer(torch.arange(time), 10_000 ** (-torch.arange(0, width, 2) / width))
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[:, :width]
 
@@ -153,10 +150,7 @@ class Block(nn.Module):
 
 
 def add_positions(x: Vectors, positions: str, table: Embedding | None) -> Vectors:
-    """Return token vectors with position vectors: sinusoidal ones, those of a table, or none.
-
-    Raises ValueError for more tokens than the table has.
-    """
+    """Add sinusoids, a table, or nothing. Raises ValueError for more tokens than the table has."""
     time, width = x.shape[-2:]
     if positions == "sinusoidal":
         return x + sinusoids(time, width).to(x.device)
@@ -191,10 +185,7 @@ class TransformerDecoder(LanguageModel):
         return add_positions(x, self.config.positions, self.position)
 
     def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
-        """Return the input of the readout at every position, and `()`, as there is no state.
-
-        Raises ValueError for more tokens than there are learned positions; other positions have no limit.
-        """
+        """Return the input of the readout, and `()`. Raises ValueError for more tokens than learned positions."""
         x = self.embedded(self.add_positions(self.embedding(ids)))
         rotation = None
         if self.config.positions == "rotary":

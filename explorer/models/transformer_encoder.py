@@ -37,10 +37,7 @@ class Attention(nn.Module):
     def forward(
         self, x: Vectors, mask: Bool[Tensor, "*batch 1 1 time"], queries: int
     ) -> Float[Tensor, "*batch query width"]:
-        """Return the output at the first `queries` positions.
-
-        `mask` is true at visible tokens. Each row needs at least one of them; otherwise the softmax returns NaN.
-        """
+        """Return the output at the first `queries` positions. Rows of `mask` without a visible token give NaN."""
         by_head = self.project(x).view(*x.shape[:-1], 3, self.heads, -1)
         q, k, v = by_head.transpose(-2, -4).unbind(-3)  # each *batch heads time head_width
         q, k, v = self.queries(q.narrow(-2, 0, queries)), self.keys(k), self.values(v)

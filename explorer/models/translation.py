@@ -9,10 +9,7 @@ from explorer.models.shapes import Source, Target, TargetLogits
 
 
 class Translator(nn.Module):
-    """An encoder and a decoder.
-
-    All tensors that `encode` and `decode` return as a state have the batch axis directly after the replica axis.
-    """
+    """An encoder and a decoder. The batch axis of all tensors of a state follows the replica axis."""
 
     padding: int  # id of the padding token in the source
     targets: int  # size of the target vocabulary; <BOS> and <EOS> are its last two tokens

@@ -93,10 +93,7 @@ class OwnSentences(Negation):
         )
 
     def sample(self, split: Literal["train", "test"], seed: int) -> list[int]:
-        """Return the indices of the sentences of a part; every replica learns from the same ones.
-
-        `train_size` sentences are drawn in rounds, each of which has every sentence of the training part once.
-        """
+        """Return the sentences that every replica learns from: `train_size`, in rounds that have each once."""
         if split == "test":
             return list(self.held_out)
         rng, drawn = random.Random(f"own/{self.config.data_seed}"), list[int]()

@@ -35,10 +35,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class WordVectorsConfig:
-    """Which words of which text are predicted from which neighbours.
-
-    The text is read in small letters; only words count, not punctuation. A window never crosses an empty line.
-    """
+    """Which words (in small letters) of which text are predicted from which neighbours in the same paragraph."""
 
     corpus: Literal["grammar", "tinyshakespeare", "own"] = setting(
         "grammar", "The text: sentences of a grammar with planted analogies, Tiny Shakespeare, or your own."

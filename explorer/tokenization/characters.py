@@ -14,10 +14,7 @@ from explorer.errors import TextError
 
 
 class Characters:
-    """A tokenizer of the distinct characters of its training text, in the order of their Unicode code points.
-
-    It has no unknown token: characters that are not in the vocabulary are dropped.
-    """
+    """The distinct characters of its training text, in the order of their code points; other characters are dropped."""
 
     kind = "char"
     unknown = None

@@ -38,10 +38,7 @@ class Pipeline(ABC):
     padding: ClassVar[int | None] = None
 
     def __init__(self, ids: Mapping[str, int], merges: Sequence[tuple[str, str]] = ()):
-        """Build the tokenizer from the library's tokens; `merges` are in the order in which they were learned.
-
-        Special tokens are not registered with the library, because it would match a "<pad>" in the text.
-        """
+        """Build it from the library's tokens; special ones are unknown to it, or it would match "<pad>" in texts."""
         self._ids = dict(ids)
         self._library = self._build_library(ids, merges)
         self.tokens = tuple(self._readable_token(token) for token in sorted(ids, key=ids.__getitem__))

@@ -95,11 +95,7 @@ class BPE(Subwords):
 
 
 class ByteLevelBPE(Subwords):
-    """BPE on the UTF-8 bytes of the text, as in GPT-2. It is lossless and has no unknown token.
-
-    A space belongs to the word after it. A token may be a part of a character; `decode` returns "�" for an incomplete
-    one.
-    """
+    """BPE on the UTF-8 bytes of the text, as in GPT-2: lossless, with no unknown token; spaces begin words."""
 
     kind = "bytes"
     min_vocabulary = 256

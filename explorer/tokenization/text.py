@@ -67,10 +67,7 @@ class Tokenizer(Protocol):
         """Return the text of ids, without padding. Raises ValueError if an id is not in the vocabulary."""
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
-        """Return (id, start, end) of each token of `encode`, in characters of the text.
-
-        Tokens that are parts of one character all have the span of that character. Raises TextError.
-        """
+        """Return (id, start, end) of each token of `encode`, in characters; parts of one character share its span."""
 
     def find_unknown(self, text: str) -> list[str]:
         """Return the unknown characters (or words) of a text, each once, in order. Raises TextError."""

@@ -38,10 +38,7 @@ _PUNCTUATION = string.punctuation + "«»…–—¡¿。，"
 
 @dataclass(frozen=True)
 class Words:
-    """A vocabulary with a first, a last and a padding token. It is closed unless it has a token for unknown words.
-
-    Ids are indices into `tokens`. `markers` (first, last, padding, unknown) cannot be typed.
-    """
+    """A vocabulary with `markers` (first, last, padding, perhaps unknown) that cannot be typed; ids index `tokens`."""
 
     tokens: tuple[str, ...]
     first: str = "<BOS>"
@@ -77,10 +74,7 @@ class Words:
         return Reading(tuple(kept[:MAX_WORDS]), unknown, tuple(kept[MAX_WORDS:]))
 
     def split(self, text: str) -> tuple[str, ...]:
-        """Split a text into lower-case words without surrounding punctuation.
-
-        Raises EmptySentence, SentenceTooLong, or UnknownWords, which suggests the nearest known words.
-        """
+        """Split a text into known lower-case words. Raises EmptySentence, SentenceTooLong, or UnknownWords."""
         words, unknown, left_out, _ = self.read(text)
         if not words and not unknown:
             raise EmptySentence("There is no word in this sentence.")

@@ -26,10 +26,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One optimiser step: the loss of its batch in nats, before the step, and the tokens that one replica read.
-
-    `signals`: what else is measured at every step, e.g. the gradient norm.
-    """
+    """One optimiser step: loss of its batch before it (nats), tokens read by one replica, and other `signals`."""
 
     step: int
     losses: Float[Tensor, " replicas"]

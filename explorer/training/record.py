@@ -86,10 +86,7 @@ def _concatenate(one: dict[str, ndarray], other: dict[str, ndarray]) -> dict[str
 
 
 def describe_lowest_loss(config: RunConfig, curves: Curves) -> str:
-    """Return one sentence if the validation loss of a run on text was lower before its end, with the step; else "".
-
-    The loss is the median over the seeds. With `keep = best` the run ends with the weights of that step.
-    """
+    """Say at which step the median validation loss of a run on text was lower than at its end; else ""."""
     losses = curves.metrics.get("val_loss_part")
     if losses is None or len(losses) < 2 or not np.isfinite(losses).all():
         return ""

@@ -25,10 +25,7 @@ _MERGE_EVERY = 100  # steps; many small tensors would keep the memory of the lar
 
 
 class Recorder:
-    """Collects the events of one training, starting from the end of the record `before` if there is one.
-
-    `origin`: tokens read and seconds trained by the parent of a branch, where its axes start.
-    """
+    """Collects a training's events, after those of the record `before`; a branch's axes start at `origin`."""
 
     def __init__(
         self, config: RunConfig, before: Record | None = None, origin: tuple[float, float] = (0.0, 0.0)

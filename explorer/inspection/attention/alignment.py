@@ -86,10 +86,7 @@ def align(
 
 @torch.inference_mode()
 def summary_sensitivity(model: Translator, source: Sequence[int]) -> Float32[ndarray, " source"]:
-    """Return how far the summary vector moves when the token at each source position is replaced.
-
-    The distance is Euclidean, averaged over all other tokens. Raises InvalidSetting for a model with attention.
-    """
+    """Return how far the summary moves when the token at each source position is replaced (mean Euclidean distance)."""
     if not isinstance(model, EncoderDecoder) or model.summary is None:
         raise InvalidSetting("This model does not press the source into one vector. Choose one without attention.")
     tokens, length = model.padding, len(source)  # <PAD> is the last of the vocabulary
@@ -177,10 +174,7 @@ def exact_match_under(
 def exact_match_by_intervention(
     model: Translator, config: TranslationConfig, names: Sequence[str], count: int
 ) -> Float[ndarray, "interventions replicas"]:
-    """Return the exact match under each intervention, averaged over the trained lengths or formats.
-
-    `count` is the number of sources per length or format. NaN where the model has no attention to change.
-    """
+    """Return the exact match by intervention, averaged over trained lengths or formats; NaN where it does not apply."""
     trained = None if isinstance(config, DatesConfig | PairsConfig) else range(1, config.longest + 1)
     rows = []
     for intervention in names:

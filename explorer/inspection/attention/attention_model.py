@@ -205,10 +205,7 @@ def _call_block(block: nn.Module, arguments: dict[str, Any], x: Vectors) -> Vect
 
 
 def normalize_linearly(norm: nn.Module, parts: PartVectors, final: OneVector) -> PartVectors:
-    """Return parts of the vector `final` as its norm passes them on, with the scale of `final` and without the bias.
-
-    Raises TypeError for a norm that is not a LayerNorm, an RMSNorm or the identity.
-    """
+    """Return parts of the vector `final` as its norm passes them on, with the scale of `final` and without the bias."""
     if isinstance(norm, nn.Identity):
         return parts
     if isinstance(norm, LayerNorm):

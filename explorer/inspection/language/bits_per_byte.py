@@ -211,10 +211,7 @@ def _spelling_events(word: str) -> Iterator[tuple[Contexts, str]]:
 
 
 class WittenBell:
-    """A distribution of a symbol by its contexts, interpolated from the longest to the shortest.
-
-    P(s | c) = (n(c, s) + T(c) P(s | shorter c)) / (n(c) + T(c)), with T(c) the number of distinct symbols after c.
-    """
+    """P(s | c) = (n(c, s) + T(c) P(s | shorter c)) / (n(c) + T(c)), with T(c) distinct symbols after the context c."""
 
     def __init__(self) -> None:
         self._counts: defaultdict[Hashable, Counter[str]] = defaultdict(Counter)

@@ -165,11 +165,7 @@ class Growth:
 
 
 def growth(values: Float[ndarray, " lengths"], exact: bool) -> Growth | None:
-    """Return the growth of a cost; None with fewer than two measured lengths.
-
-    The factor of `exact` values (bytes) is their ratio; that of noisy values (seconds) follows from the fitted
-    exponent.
-    """
+    """Return the growth of a cost: the ratio of `exact` values (bytes), or that of the fitted exponent (seconds)."""
     measured = [i for i, value in enumerate(values) if LENGTHS[i] >= FIT_FROM and np.isfinite(value)]
     if len(measured) < 2:
         return None

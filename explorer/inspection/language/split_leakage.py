@@ -52,10 +52,7 @@ def measure_unknown_words(config: TextConfig) -> UnknownWords | None:
 
 
 def measure_split_leakage(config: TextConfig) -> tuple[LeakageGap, ...]:
-    """Measure the leakage of blocks and of sentences for the text, tokens and context of a configuration.
-
-    Raises NeedsText and CorpusMissing; a text that cannot be split so gives a `problem`.
-    """
+    """Measure the leakage of blocks and of sentences; a text that cannot be split so gives a `problem`."""
     return (
         _measure_gap(replace(config, rows="blocks", split="end"), replace(config, rows="blocks", split="windows")),
         _measure_gap(

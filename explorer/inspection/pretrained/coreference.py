@@ -67,11 +67,7 @@ class Coreference:
 def coreference(
     model: AttentionModel, tokenizer: PretrainedTokenizer, pairs: Sequence[PronounPair] = PRONOUN_PAIRS
 ) -> Coreference:
-    """Measure the attention to the two nouns of every pair.
-
-    It is that of “it” in an encoder. In a model with a causal mask “it” cannot see the word that decides, so the
-    attention of that word is measured.
-    """
+    """Measure the attention to both nouns: of “it” in an encoder, of the word that decides in a causal model."""
     return Coreference(
         np.stack([[_preference(model, tokenizer, pair, word) for word in pair.words] for pair in pairs]),
         "the deciding word" if model.layout.causal else "it",

@@ -178,10 +178,7 @@ def meaning_of_it(card: ModelCard) -> Coreference:
 def word_in_sentences(
     card: ModelCard, sentences: tuple[str, ...], word: str, random: bool
 ) -> Float[ndarray, "depths sentences sentences"]:
-    """Return the cosines between the vectors of a word, in the model or in a random network of the same sizes.
-
-    Raises InvalidSetting if a sentence does not have the word, or if there is not enough memory.
-    """
+    """Return the cosines between the vectors of a word, in the model or in a random network of the same sizes."""
     opened = opened_model(card)
     module = random_network(opened.module) if random else opened.module
     return word_similarity(module, opened.tokenizer, sentences, word)

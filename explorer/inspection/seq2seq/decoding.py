@@ -125,10 +125,7 @@ def _tree_arrays(beams: Beams) -> tuple[Int32[ndarray, "nodes 5"], Float32[ndarr
 
 
 def exposure_bias(model: Translator, config: TranslationConfig, length: int, count: int) -> ExposureBias:
-    """Measure the exposure bias on `count` fresh sources of this length (of dates: `count` in each format).
-
-    Of own pairs: on `count` of the held-out ones. Raises NeedsText if their file is not there.
-    """
+    """Measure the exposure bias on `count` fresh sources of this length, of each date format, or of the pairs."""
     if isinstance(config, PairsConfig):
         fresh = encode_pairs(config, pair_table(config).held_out[:count])
     elif isinstance(config, DatesConfig):

@@ -76,10 +76,7 @@ SAVED_VECTORS: Final = {
 
 
 def expected_saved_bytes(name: str, size: LayerSize) -> int:
-    """Return the bytes saved for the backward pass: the inputs of each product, and the attention weights.
-
-    A fused kernel saves one number per token and head instead of the weights, which it recomputes.
-    """
+    """Return the bytes saved for the backward pass; a fused kernel saves one number per token and head, not weights."""
     vectors = SAVED_VECTORS[name] * size.length * size.width + (size.heads * size.length if name == "fused" else 0)
     return size.layers * (attention_weight_bytes(name, size) + 4 * vectors)
 
@@ -95,10 +92,7 @@ def scale_to_median(formula: Float[ndarray, " sizes"], y: Float[ndarray, " sizes
 
 
 def crossover(x: Int[ndarray, " sizes"], first: Float[ndarray, " sizes"], second: Float[ndarray, " sizes"]) -> float:
-    """Return the x from which the first curve stays above the second, interpolated linearly in the logarithms.
-
-    0 if it is above from the first point on; infinity if it is not above at the last common point.
-    """
+    """Return the x from which the first curve stays above the second; 0 if it always is, infinity if never."""
     common = np.isfinite(first) & np.isfinite(second)
     log_x, above = np.log(x[common]), np.log(first[common] / second[common])
     if not len(above) or above[-1] <= 0:

@@ -221,10 +221,7 @@ def _largest(found: WordWeights) -> WordWeights:
 
 @torch.inference_mode()
 def pair_weights(loaded: LoadedModel, replica: int) -> WordWeights:
-    """Return the weights of a bag of bigrams for the pairs with "not" or a verb as their second token.
-
-    Of own sentences, return the largest of those pairs that training has shown; of English, of composed sentences.
-    """
+    """Return the weights of pairs with "not" or a verb second; of own sentences, the largest ones."""
     model, vocabulary = cast(BagOfBigrams, loaded.single_replica(replica)), _words_of(loaded)
     if isinstance(vocabulary, Pieces):
         composed = [split_english(each.text) for each in grammar.compose(_COMPOSED, 0)]

@@ -147,10 +147,7 @@ def _nearest_has_same_sense(
 
 
 def sense_map(model: nn.Module, word: str, typed: Sequence[tuple[Sequence[str], int]]) -> SenseMap:
-    """Project the occurrences of a homograph on their principal components, layer by layer.
-
-    `own`: typed sentences, each with the position of the homograph or of a synonym of it.
-    """
+    """Project the occurrences of a homograph, and those typed, on their principal components, layer by layer."""
     clear = evaluation_sentences(SENTENCES, ambiguous=False)
     ambiguous = evaluation_sentences(SENTENCES, ambiguous=True)
     sentences = [

@@ -134,10 +134,7 @@ def training_sentences(count: int, seed: int) -> tuple[HomographSentence, ...]:
 
 @lru_cache(maxsize=8)
 def evaluation_sentences(count: int, ambiguous: bool, new_cues: bool = False) -> tuple[HomographSentence, ...]:
-    """Return sentences for evaluation, equal for all models.
-
-    `ambiguous`: with homographs or with synonyms. `new_cues`: with nouns that do not occur with homographs in training.
-    """
+    """Return sentences for evaluation, equal for all models; `new_cues`: with nouns never trained with homographs."""
     rng = generator(0, f"meanings/asked/{ambiguous}/{new_cues}")
     return tuple(draw_sentence(rng, ambiguous, new_cues) for _ in range(count))
 

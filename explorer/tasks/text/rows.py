@@ -76,10 +76,7 @@ class TextData(ABC):
 
     @abstractmethod
     def batch(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
-        """Return the training batch of a step (counted from 0); deterministic. Raises TextError if it is impossible.
-
-        `seed` is that of the replica, `order` that of the batches.
-        """
+        """Return the batch of a step by the seeds of the replica and of the order. Raises TextError."""
 
     def resets_state(self, step: int, batch_size: int) -> bool:
         """Return whether the recurrent state is reset: whether the rows do not continue those of the last step."""
@@ -222,10 +219,7 @@ class Blocks(TextData):
 
 
 class Windows(TextData):
-    """Overlapping blocks, one at every position; random ones with about `held_out` of all targets are held out.
-
-    This split leaks: held-out windows are never drawn in training, but windows that start a token earlier or later are.
-    """
+    """Overlapping blocks at every position, random ones held out; this leaks: training draws their neighbours."""
 
     def __init__(self, config: TextConfig, text: str, tokens: Tokens, part: Part = "validation") -> None:
         super().__init__(config, text, tokens, part)
@@ -272,10 +266,7 @@ class Windows(TextData):
 
 
 class Sentences(TextData):
-    """Lines, each from its first token; whole lines or single targets are held out. Padding is masked.
-
-    A pair (line, position) stands for a target. Pairs are numbered line by line: first all targets of the first line.
-    """
+    """Lines, each from its first token and padded; lines or single targets (pairs of line, position) are held out."""
 
     def __init__(self, config: TextConfig, text: str, tokens: Tokens, part: Part = "validation") -> None:
         super().__init__(config, text, tokens, part)
@@ -386,10 +377,7 @@ class Sentences(TextData):
 
 
 class Prefixes(Sentences):
-    """The same pairs, but each in its own row, as in the assignment.
-
-    A row has the tokens before the target and padding up to the full width; it is read out at its last position.
-    """
+    """The same pairs, each in its own row: the tokens before the target, and padding up to the full width."""
 
     def _rows_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " rows"]:
         return np.flatnonzero(pairs).astype(np.int32)

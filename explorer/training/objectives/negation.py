@@ -181,10 +181,7 @@ _EVALUATED_ROWS = 512  # in one forward pass
 
 
 class SentencesObjective(Objective):
-    """What the objectives share whose data are rows of sentences: a step reads the rows of its batch.
-
-    What an evaluation returns are the metrics themselves: only the training may read the sentences.
-    """
+    """A step reads rows of sentences; an evaluation returns metrics: only the training may read the sentences."""
 
     config: RunConfig
     model: nn.Module
