@@ -35,8 +35,7 @@ from explorer.tasks.seq2seq.batches import batch, batch_of_table
 from explorer.tasks.seq2seq.config import max_answer_length, source_vocabulary, target_vocabulary
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
-from explorer.tasks.seq2seq.own_pairs import pair_table
-from explorer.tasks.seq2seq.pairs import PairsConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig, pair_table
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig

@@ -278,7 +278,8 @@ class BlockWeights:
         self.output, _ = weight_and_bias(block.attention.output)
         self.expand = weight_and_bias(block.expand)
         self.contract, self.contract_bias = weight_and_bias(block.contract)
-        self.activation = squared_relu if config.activation == "relu2" else block.activation
+        # In place, without what the backward pass would need.
+        self.activation = (lambda x: x.relu_().square_()) if config.activation == "relu2" else block.activation
 
 
 def norm_function(norm: nn.Module) -> Callable[[Tensor], Tensor]:
@@ -300,12 +301,6 @@ def affine(
 ) -> Float[Tensor, "rows outputs"]:
     """Return x @ weight + bias."""
     return torch.mm(x, weight) if bias is None else torch.addmm(bias, x, weight)
-
-
-def squared_relu(x: Tensor) -> Tensor:
-    """Compute `SquaredReLU` in place, without what the backward pass would need."""
-    positive = x.relu_()
-    return positive.mul_(positive)
 
 
 def as_complex_pairs(x: Float[Tensor, "*batch width"]) -> Complex[Tensor, "*batch pairs"]:

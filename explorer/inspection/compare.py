@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -34,23 +35,17 @@ def metric_curve(curves: Curves, config: RunConfig, measure: str, axis: Axis) ->
     return MetricCurve(curves.axis_values(axis, steps, config.steps_per_epoch), finite.astype(float))
 
 
-def mean_and_range(values: Float[ndarray, "points replicas"]) -> Float[ndarray, "points 3"]:
-    """Return mean, minimum and maximum over the seeds that have a value; NaN where no seed has one."""
-    return _middle_and_range(values, np.nanmean)
-
-
-def median_and_range(values: Float[ndarray, "points replicas"]) -> Float[ndarray, "points 3"]:
-    """Return median, minimum and maximum over the seeds that have a value; NaN where no seed has one."""
-    return _middle_and_range(values, np.nanmedian)
-
-
-def _middle_and_range(
-    values: Float[ndarray, "points replicas"], middle: Callable[..., ndarray]
+def mean_and_range(
+    values: Float[ndarray, "points replicas"], middle: Callable[..., ndarray] = np.nanmean
 ) -> Float[ndarray, "points 3"]:
+    """Return mean, minimum and maximum over the seeds that have a value; NaN where no seed has one."""
     result, has_value = np.full((len(values), 3), np.nan), ~np.isnan(values).all(axis=1)
     finite = values[has_value]
     result[has_value] = np.column_stack([middle(finite, axis=1), np.nanmin(finite, axis=1), np.nanmax(finite, axis=1)])
     return result
+
+
+median_and_range = partial(mean_and_range, middle=np.nanmedian)
 
 
 def smooth(course: MetricCurve, weight: float) -> MetricCurve:
@@ -114,12 +109,10 @@ def is_paired(first: RunConfig, second: RunConfig) -> bool:
 
 def shared_initial_weights(first: Mapping[str, ndarray], second: Mapping[str, ndarray]) -> tuple[list[str], int]:
     """Return the names of the nonzero weights that are equal in two initializations, and the smaller weight count."""
-    shared = [name for name, value in first.items() if name in second and _equal_and_nonzero(value, second[name])]
+    shared = [
+        name for name, value in first.items() if name in second and value.any() and np.array_equal(value, second[name])
+    ]
     return shared, min(len(first), len(second))
-
-
-def _equal_and_nonzero(first: ndarray, second: ndarray) -> bool:
-    return first.shape == second.shape and bool(np.array_equal(first, second)) and bool(first.any())
 
 
 def metric_over_seeds(

@@ -34,7 +34,6 @@ from explorer.tasks.own_tables import MAX_LABEL, Labelled, read_labelled
 from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sentiment.data import Sentiment
 from explorer.tasks.text import corpora
-from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.english import Pieces
 from explorer.tokenization.words import MAX_WORDS, Words
 
@@ -125,7 +124,7 @@ def negation_data(config: NegationConfig) -> Negation:
     if config.corpus == "grammar":
         return _grammar(config)
     # All visitors share the sentences. Loading the text first raises NeedsText for a visitor who may not read it.
-    text = corpora.load_text(TextConfig(corpus="own", text=config.text))
+    text = corpora.own_text(config.text)
     return _own.get(config, lambda: OwnSentences(config, text))
 
 
@@ -137,7 +136,7 @@ def own_task(sha: str, held_out_share: float = NegationConfig.held_out_share) ->
 
     Raises TextError or NeedsText.
     """
-    table = read_labelled(corpora.load_text(TextConfig(corpus="own", text=sha)))
+    table = read_labelled(corpora.own_text(sha))
     config = NegationConfig(corpus="own", text=sha, classes=len(table.classes), held_out_share=held_out_share)
     held_out = split_by_class(table.labels, config.held_out_share, config.data_seed)
     return replace(config, train_size=max(8, len(table.labels) - len(held_out)))

@@ -1,4 +1,4 @@
-"""A visitor's own table (CSV): its columns, and labelled sentences (`seq2seq/own_pairs.py` reads pairs).
+"""A visitor's own table (CSV): its columns, and labelled sentences (`seq2seq/pairs.py` reads pairs).
 
 pandas divides the table into cells; this module checks them before anything is trained on them. Every error is one
 sentence that names the row, counted as in a spreadsheet: the header is row 1.

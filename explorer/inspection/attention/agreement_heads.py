@@ -16,14 +16,7 @@ from explorer.inspection.attention.attention_model import attention_model
 from explorer.inspection.load_model import LoadedModel, load_model, to_array
 from explorer.models.taps import record
 from explorer.run_store.store import StoredRun
-from explorer.tasks.sequence_labelling.agreement import (
-    AgreementConfig,
-    Clause,
-    answer_position,
-    build_rows,
-    evaluation_clauses,
-    is_correct,
-)
+from explorer.tasks.sequence_labelling import agreement
 from explorer.tasks.sequence_labelling.rows import logits_per_replica
 from explorer.training.record import Record
 
@@ -49,11 +42,11 @@ def measure_heads(run: StoredRun | Record, target: str) -> AgreementHeads:
 @torch.inference_mode()
 def measure_agreement_heads(loaded: LoadedModel, target: str) -> AgreementHeads:
     """Measure every head on the "verb" or the "pronoun", zeroing one at a time (Michel et al. 2019, section 3.2)."""
-    task, model, replicas = loaded.config.task_as(AgreementConfig), loaded.stack, loaded.config.replicas
-    sentences = evaluation_clauses(SENTENCE_KINDS[target])
-    ids = build_rows(task, sentences).ids
+    task, model, replicas = loaded.config.task_as(agreement.AgreementConfig), loaded.stack, loaded.config.replicas
+    sentences = agreement.evaluation_clauses(SENTENCE_KINDS[target])
+    ids = agreement.build_rows(task, sentences).ids
     row = torch.arange(len(sentences))
-    positions = torch.tensor([answer_position(each, target) for each in sentences])
+    positions = torch.tensor([agreement.answer_position(each, target) for each in sentences])
     with record(model) as trace:
         logits_per_replica(model, ids, replicas)
     names = [name for name in trace if name.endswith(".attention.weights")]
@@ -69,13 +62,13 @@ def measure_agreement_heads(loaded: LoadedModel, target: str) -> AgreementHeads:
 
 
 def _accuracies(
-    module: nn.Module, task: AgreementConfig, sentences: Sequence[Clause], target: str
+    module: nn.Module, task: agreement.AgreementConfig, sentences: Sequence[agreement.Clause], target: str
 ) -> Float[ndarray, " heads_and_none"]:
     """Return the accuracy of one seed without each head, and last with all."""
     model = attention_model(module)
 
     def accuracy(states: Tensor) -> Tensor:
-        return is_correct(task, model.readout(states)[None], sentences, target).float().mean()
+        return agreement.is_correct(task, model.readout(states)[None], sentences, target).float().mean()
 
-    ids = build_rows(task, sentences).ids
+    ids = agreement.build_rows(task, sentences).ids
     return measure_without_heads(model, ids, [*single_heads(model.layout), ()], accuracy)

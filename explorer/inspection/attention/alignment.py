@@ -34,8 +34,7 @@ from explorer.tasks.seq2seq.config import (
 )
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import evaluation_lengths
-from explorer.tasks.seq2seq.own_pairs import pair_table
-from explorer.tasks.seq2seq.pairs import PairsConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig, pair_table
 from explorer.training.record import Record
 
 INTERVENTIONS = ("none", "uniform", "frozen", "cut", "shuffled")  # see `exact_match_under`

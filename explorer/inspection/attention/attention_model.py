@@ -98,7 +98,7 @@ def attention_model(module: nn.Module | AttentionModel) -> AttentionModel:
     if isinstance(module, AttentionModel):
         return module
     if isinstance(module, TransformerDecoder):
-        return _OwnDecoder(module)
+        return _OwnTransformer(module)
     if isinstance(module, TransformerEncoder):
         return _OwnEncoder(module)
     if isinstance(module, TransformerTagger) and module.config.attention:
@@ -107,7 +107,7 @@ def attention_model(module: nn.Module | AttentionModel) -> AttentionModel:
 
 
 class _OwnTransformer:
-    """What the Transformers of this project have in common."""
+    """A decoder of this project, and what the other Transformers have in common with it."""
 
     def __init__(self, module: Any) -> None:
         self.module: nn.Module = module
@@ -136,6 +136,9 @@ class _OwnTransformer:
     def readout(self, vectors: Vectors) -> Answers:
         seen = vectors if self.layout.answers_every_token else vectors[..., :1, :]
         return self._own.readout(self._final_norm(seen))
+
+    def visible_pairs(self, trace: Trace, ids: Ids) -> Bool[Tensor, "query key"]:
+        return trace[self.tap(0, "mask")] == 0
 
     def position_interventions(self) -> dict[str, Intervention]:
         if self._positions != "rotary":
@@ -171,11 +174,6 @@ class _OwnTransformer:
         bias = getattr(self._final_norm, "bias", None)
         readout: Linear = self._own.readout
         return readout(torch.zeros(readout.weight.shape[-1]) if bias is None else bias)[list(outcomes)]
-
-
-class _OwnDecoder(_OwnTransformer):
-    def visible_pairs(self, trace: Trace, ids: Ids) -> Bool[Tensor, "query key"]:
-        return trace[self.tap(0, "mask")] == 0
 
 
 class _OwnTagger(_OwnTransformer):

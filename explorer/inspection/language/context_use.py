@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
@@ -19,6 +18,7 @@ from explorer.errors import TextError
 from explorer.inspection.language.perplexity import held_out_tokens
 from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig
 from explorer.models.kneser_ney import Ngram
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import RunConfig
@@ -107,9 +107,7 @@ def _surprisals(
         else:
             stacked = ids if replicas == 1 else ids.expand(replicas, -1, -1)
             features = model.features(stacked)[0][..., -1, :]  # type: ignore[operator]  # a LanguageModel
-            logits = model.readout(features)  # type: ignore[operator]
-            wanted = targets[:, -1].repeat(replicas)
-            surprisal = F.cross_entropy(logits.flatten(0, -2), wanted, reduction="none").view(replicas, -1)
+            surprisal = position_losses(model.readout(features), targets[:, -1]).view(replicas, -1)  # type: ignore[operator]
         parts.append(surprisal.double().numpy())
     return np.concatenate(parts, axis=1)
 

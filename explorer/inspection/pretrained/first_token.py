@@ -31,7 +31,7 @@ class FirstTokenAttention:
 
     def resting_heads(self) -> Estimate:
         """Return how many heads give more than half of their attention to the first token."""
-        return estimate(self.shares, _count_above)
+        return estimate(self.shares, lambda shares, axis: float((shares.mean(axis=axis) > MOST).sum()))
 
     def resting_share_by_text(self) -> Float[ndarray, " texts"]:
         """Return the share of such heads in each single text."""
@@ -50,10 +50,6 @@ class FirstTokenAttention:
         with np.errstate(invalid="ignore"):
             norms: ndarray = self.value_norms[:, self.is_resting()].sum(axis=1) / self.is_resting().sum()
         return norms
-
-
-def _count_above(shares: Float[ndarray, "texts layers heads"], axis: int) -> float:
-    return float((shares.mean(axis=axis) > MOST).sum())
 
 
 @torch.inference_mode()

@@ -21,8 +21,7 @@ from explorer.run_store.store import StoredRun
 from explorer.tasks.seq2seq.batches import Pairs, encode_pairs, evaluation_dates, evaluation_digits
 from explorer.tasks.seq2seq.config import TranslationConfig, max_answer_length, target_text
 from explorer.tasks.seq2seq.dates import DatesConfig
-from explorer.tasks.seq2seq.own_pairs import pair_table
-from explorer.tasks.seq2seq.pairs import Pair, PairsConfig
+from explorer.tasks.seq2seq.pairs import Pair, PairsConfig, pair_table
 from explorer.training.record import Record
 
 DROPPED_PER_STEP = 3  # the best dropped candidates of each step that are kept for display

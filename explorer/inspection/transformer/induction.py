@@ -24,13 +24,7 @@ from explorer.inspection.load_model import LoadedModel, shared_model, to_array
 from explorer.inspection.words.labelling import parse_row
 from explorer.models.taps import record
 from explorer.run_store.store import StoredRun
-from explorer.tasks.sequence_labelling.induction import (
-    ROLES,
-    InductionConfig,
-    evaluation_rows,
-    head_scores,
-    in_second_copy,
-)
+from explorer.tasks.sequence_labelling import induction as induction_task
 from explorer.tasks.sequence_labelling.rows import Rows, logits_per_replica, masked_mean, position_losses, score
 
 ROWS, SEED = 128, 1  # other rows than those of the evaluations in training
@@ -54,8 +48,8 @@ def measure_scores(loaded: LoadedModel) -> InductionScores:
     replicas = loaded.config.replicas
     with record(loaded.stack) as trace:
         _, losses = score(loaded.stack, rows, replicas)
-    second = in_second_copy(task, rows)
-    previous, induction = head_scores(task, trace, rows, replicas)
+    second = induction_task.in_second_copy(task, rows)
+    previous, induction = induction_task.head_scores(task, trace, rows, replicas)
     return InductionScores(
         to_array(previous),
         to_array(induction),
@@ -85,7 +79,7 @@ def _roles_of_seed(
     controls = {"previous_control": (below, previous), "induction_control": (layer, induction)}
     if induction.shape[1] > 1:
         roles |= {name: (at, int(scores[at].argmin())) for name, (at, scores) in controls.items()}
-    return {name: roles[name] for name in ROLES if name in roles}
+    return {name: roles[name] for name in induction_task.ROLES if name in roles}
 
 
 def _highest(scores: Float[ndarray, "layers heads"]) -> Head:
@@ -115,7 +109,7 @@ def _losses_of_seed(
 ) -> Float[ndarray, " groups"]:
     """Return the loss on the second copy of one seed without each of these groups of heads."""
     model, (task, rows) = attention_model(loaded.single_replica(replica)), _rows(loaded)
-    second, visible = in_second_copy(task, rows), rows.ids != task.symbols
+    second, visible = induction_task.in_second_copy(task, rows), rows.ids != task.symbols
 
     def measure(states: Tensor) -> Tensor:
         return masked_mean(position_losses(model.readout(states), rows.targets)[None], second)[0]
@@ -136,7 +130,7 @@ class RowReading:
 @torch.inference_mode()
 def read_row(loaded: LoadedModel, text: str, heads: Sequence[Sequence[Head]] = ()) -> RowReading:
     """Predict every symbol of a typed row, without these heads of each seed. Raises InvalidSetting for a bad row."""
-    task = loaded.config.task_as(InductionConfig)
+    task = loaded.config.task_as(induction_task.InductionConfig)
     row = parse_row(task, text)
     if len(row.ids) < 2:
         raise InvalidSetting("One symbol has no next one. Write at least two.")
@@ -155,9 +149,9 @@ def read_row(loaded: LoadedModel, text: str, heads: Sequence[Sequence[Head]] = (
     )
 
 
-def _rows(loaded: LoadedModel) -> tuple[InductionConfig, Rows]:
-    task = loaded.config.task_as(InductionConfig)
-    return task, evaluation_rows(task, ROWS, SEED)
+def _rows(loaded: LoadedModel) -> tuple[induction_task.InductionConfig, Rows]:
+    task = loaded.config.task_as(induction_task.InductionConfig)
+    return task, induction_task.evaluation_rows(task, ROWS, SEED)
 
 
 # ---- of runs, as the page on induction heads shows them

@@ -20,17 +20,7 @@ from torch import Tensor, nn
 from explorer.inspection.load_model import load_model, to_array
 from explorer.models.taps import record
 from explorer.run_store.store import StoredRun
-from explorer.tasks.sequence_labelling.homographs import (
-    HOMOGRAPHS,
-    PADDING,
-    SENSES,
-    SYNONYMS,
-    TOPICS,
-    HomographSentence,
-    evaluation_sentences,
-    word_ids,
-)
-from explorer.tasks.sequence_labelling.rows import pad_rows
+from explorer.tasks.sequence_labelling import homographs as language
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig, sense_label
 from explorer.training.config import RunConfig, with_settings
 from explorer.training.model_factory import build_model
@@ -95,13 +85,13 @@ def layer_vectors(
 
 
 def _homograph_vectors(
-    model: nn.Module, sentences: Sequence[HomographSentence], replicas: int
+    model: nn.Module, sentences: Sequence[language.HomographSentence], replicas: int
 ) -> tuple[Float[Tensor, "layers replicas sentences width"], Float[Tensor, "layers replicas 1 width"]]:
     """Return the vectors of the homograph of every sentence, and the mean vector of all words."""
-    ids = pad_rows((word_ids(each.words) for each in sentences), PADDING)
+    ids = language.sentence_ids(sentences)
     vectors = layer_vectors(model, ids.expand(replicas, *ids.shape) if replicas > 1 else ids)
     vectors = vectors.view(-1, replicas, *ids.shape, vectors.shape[-1])
-    is_word = (ids != PADDING)[..., None]
+    is_word = (ids != language.PADDING)[..., None]
     centre = (vectors * is_word).sum(dim=(-3, -2)) / is_word.sum()
     return vectors[:, :, torch.arange(len(sentences)), [each.position for each in sentences]], centre[:, :, None]
 
@@ -112,12 +102,12 @@ def sense_similarity(model: nn.Module, replicas: int) -> SenseSimilarity:
     Mean cosines follow from sums of unit vectors: (|Σu|² − n) / (n (n − 1)) over all pairs of one group, and
     Σu · Σv / (n m) between two groups.
     """
-    sentences = evaluation_sentences(SENTENCES, ambiguous=True)
+    sentences = language.evaluation_sentences(SENTENCES, ambiguous=True)
     vectors, centre = _homograph_vectors(model, sentences, replicas)
     unit = F.normalize(vectors - centre, dim=-1)
     same, other, neighbours = [], [], []
-    for word in HOMOGRAPHS:
-        groups = [[i for i, each in enumerate(sentences) if each.topic == topic] for topic in SENSES[word]]
+    for word in language.HOMOGRAPHS:
+        groups = [[i for i, each in enumerate(sentences) if each.topic == topic] for topic in language.SENSES[word]]
         neighbours.append(_nearest_has_same_sense(unit, sorted(itertools.chain(*groups)), sentences))
         first, second = (unit[:, :, group].sum(dim=2) for group in groups)
         for total, count in ((first, len(groups[0])), (second, len(groups[1]))):
@@ -137,22 +127,24 @@ def untrained_similarity(config: RunConfig) -> SenseSimilarity:
 
 
 def _nearest_has_same_sense(
-    unit: Float[Tensor, "layers replicas sentences width"], rows: Sequence[int], sentences: Sequence[HomographSentence]
+    unit: Float[Tensor, "layers replicas sentences width"],
+    rows: Sequence[int],
+    sentences: Sequence[language.HomographSentence],
 ) -> Float[Tensor, "layers replicas"]:
     """Return the share of these occurrences of a word whose nearest neighbour (by cosine) has the same sense."""
     selected = unit[:, :, list(rows)]
     cosines = (selected @ selected.mT).masked_fill(torch.eye(len(rows), dtype=torch.bool), -2.0)
-    topic = torch.tensor([TOPICS.index(sentences[i].topic) for i in rows])
+    topic = torch.tensor([language.TOPICS.index(sentences[i].topic) for i in rows])
     return (topic[cosines.argmax(dim=-1)] == topic).float().mean(dim=-1)
 
 
 def sense_map(model: nn.Module, word: str, typed: Sequence[tuple[Sequence[str], int]]) -> SenseMap:
     """Project the occurrences of a homograph, and those typed, on their principal components, layer by layer."""
-    clear = evaluation_sentences(SENTENCES, ambiguous=False)
-    ambiguous = evaluation_sentences(SENTENCES, ambiguous=True)
+    clear = language.evaluation_sentences(SENTENCES, ambiguous=False)
+    ambiguous = language.evaluation_sentences(SENTENCES, ambiguous=True)
     sentences = [
         each
-        for topic in SENSES[word]
+        for topic in language.SENSES[word]
         for group, most in ((ambiguous, MAP_SENTENCES), (clear, MAP_SENTENCES // 2))
         for each in [s for s in group if s.topic == topic][:most]
     ]
@@ -180,7 +172,7 @@ def sense_map(model: nn.Module, word: str, typed: Sequence[tuple[Sequence[str], 
 
 
 def _word_vectors(model: nn.Module, words: Sequence[str], position: int) -> Float[Tensor, "layers width"]:
-    return layer_vectors(model, torch.tensor([word_ids(words)]))[:, 0, position]
+    return layer_vectors(model, torch.tensor([language.word_ids(words)]))[:, 0, position]
 
 
 def _principal_axes(
@@ -196,7 +188,7 @@ def _principal_axes(
 
 def cosines_between(model: nn.Module, typed: Sequence[tuple[Sequence[str], int]]) -> Float[ndarray, "layers own own"]:
     """Return the centred cosines between the typed occurrences at every layer."""
-    _, centre = _homograph_vectors(model, evaluation_sentences(SENTENCES, ambiguous=True), 1)
+    _, centre = _homograph_vectors(model, language.evaluation_sentences(SENTENCES, ambiguous=True), 1)
     if not typed:
         return np.zeros((len(centre), 0, 0))
     vectors = torch.stack([_word_vectors(model, words, position) for words, position in typed], dim=1)
@@ -232,7 +224,7 @@ def read_sentences(
 
 def read_sentence(model: nn.Module, config: RunConfig, words: Sequence[str]) -> SentenceReading:
     """Run one seed on a typed sentence."""
-    ids = torch.tensor([word_ids(words)])
+    ids = torch.tensor([language.word_ids(words)])
     with torch.inference_mode(), record(model) as trace:
         logits = model(ids)
     weights = [trace[name] for name in sorted(trace) if name.endswith("attention.weights")]
@@ -241,7 +233,7 @@ def read_sentence(model: nn.Module, config: RunConfig, words: Sequence[str]) -> 
     senses = [
         _predict_sense(model, config, vectors[-1, i], logits[0, i], word)
         for i, word in enumerate(words)
-        if word in SENSES
+        if word in language.SENSES
     ]
     return SentenceReading(tuple(words), to_array(heads), to_array(vectors), tuple(senses))
 
@@ -255,25 +247,29 @@ def _predict_sense(
     A model of the word-sense task compares the probabilities of the two senses; a masked-word model the cosines of the
     vector to the mean vectors of the synonyms.
     """
-    topics = SENSES[word]
+    topics = language.SENSES[word]
     if isinstance(config.task, WordSenseConfig):
         shares = logits[[sense_label(word, topic) for topic in topics]].softmax(dim=0)
         return topics[int(shares.argmax())], float(shares.max())
-    clear = evaluation_sentences(SENTENCES, ambiguous=False)
+    clear = language.evaluation_sentences(SENTENCES, ambiguous=False)
     vectors, _ = _homograph_vectors(model, clear, 1)
-    means = torch.stack([vectors[-1, 0, [i for i, s in enumerate(clear) if s.topic == t]].mean(dim=0) for t in TOPICS])
+    means = torch.stack(
+        [vectors[-1, 0, [i for i, s in enumerate(clear) if s.topic == t]].mean(dim=0) for t in language.TOPICS]
+    )
     centre = means.mean(dim=0)
     cosines = F.normalize(means - centre, dim=-1) @ F.normalize(vector - centre, dim=-1)
-    similarities = cosines[[TOPICS.index(topic) for topic in topics]]
+    similarities = cosines[[language.TOPICS.index(topic) for topic in topics]]
     return topics[int(similarities.argmax())], float(similarities.max())
 
 
 def homograph_positions(words: Sequence[str]) -> list[int]:
     """Return the positions of homographs and of their synonyms in a sentence."""
-    marked_words = {*HOMOGRAPHS, *SYNONYMS.values()}
+    marked_words = {*language.HOMOGRAPHS, *language.SYNONYMS.values()}
     return [i for i, word in enumerate(words) if word in marked_words]
 
 
 def homograph_of(word: str) -> str:
     """Return the homograph that a word is or is a synonym of."""
-    return next(h for h, topics in SENSES.items() if word == h or word in {SYNONYMS[t] for t in topics})
+    return next(
+        h for h, topics in language.SENSES.items() if word == h or word in {language.SYNONYMS[t] for t in topics}
+    )

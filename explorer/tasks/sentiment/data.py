@@ -24,7 +24,6 @@ from explorer.tasks.sentiment import grammar
 from explorer.tasks.sentiment.config import CLASSES, SentimentConfig
 from explorer.tasks.sentiment.corpus import Rated, read_reviews, read_words
 from explorer.tasks.text import corpora
-from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.english import MAX_PIECES, Pieces, split_english, train_pieces
 
 MAX_TOKENS = MAX_PIECES + 2  # of a sentence, with its markers
@@ -150,7 +149,7 @@ def read_own_sentences(sha: str) -> tuple[Rated, ...]:
 
     sha: the SHA-256 of the table
     """
-    table = read_labelled(corpora.load_text(TextConfig(corpus="own", text=sha)))
+    table = read_labelled(corpora.own_text(sha))
     known = {"positive": 1, "pos": 1, "1": 1, "+": 1, "negative": 0, "neg": 0, "0": 0, "-1": 0}
     names = [name.casefold() for name in table.classes]
     if unknown := next((name for name in names if name not in known), None):

@@ -13,8 +13,7 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.tasks.seq2seq import dates, digits
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
-from explorer.tasks.seq2seq.own_pairs import known_target
-from explorer.tasks.seq2seq.pairs import PairsConfig, normalize_text
+from explorer.tasks.seq2seq.pairs import PairsConfig, known_target, normalize_text
 from explorer.tokenization.words import Reading, fold_variants, fold_word, read_characters
 
 TranslationConfig: TypeAlias = ReverseConfig | CopyConfig | DatesConfig | PairsConfig

@@ -8,14 +8,16 @@ of each topic never occur with a homograph in training: they are the "new cues".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from explorer.array_types import Int
 from explorer.lazy_libraries import torch
 from explorer.models.settings import setting
 from explorer.seeds import generator
 from explorer.tasks.sequence_labelling.config import PAD, LabellingConfig
+from explorer.tasks.sequence_labelling.rows import pad_rows
 from explorer.tokenization.words import MAX_WORDS, Words
 
 HIDDEN = "<HIDDEN>"
@@ -101,6 +103,11 @@ class HomographSentence:
         """Whether the word is a homograph."""
         return self.words[self.position] in SENSES
 
+    @property
+    def other_topic(self) -> str:
+        """The topic of the other sense of a homograph."""
+        return next(topic for topic in SENSES[self.words[self.position]] if topic != self.topic)
+
 
 def build_sentence(frame: int, topic: str, ambiguous: bool, first: str, second: str) -> HomographSentence:
     """Return a sentence.
@@ -123,6 +130,11 @@ def word_ids(words: Sequence[str]) -> list[int]:
 
 
 PADDING = VOCABULARY.id(PAD)
+
+
+def sentence_ids(sentences: Iterable[HomographSentence]) -> Int[torch.Tensor, "sentences time"]:
+    """Return the ids of the words of sentences, padded to the longest one."""
+    return pad_rows((word_ids(each.words) for each in sentences), PADDING)
 
 
 @lru_cache(maxsize=64)

@@ -37,7 +37,7 @@ _ALTERNATIVES = "Or choose a corpus that is made here: toy, repeats, brackets."
 def load_text(config: TextConfig) -> str:
     """Return the text of a configuration. Raises NeedsText or CorpusMissing if it is not available."""
     if config.corpus == "own":
-        return _stored_text(config.text)
+        return own_text(config.text)
     if config.corpus == "tinyshakespeare":
         settings = environment()
         return _load_tinyshakespeare(settings.data_dir, settings.cache)
@@ -432,7 +432,8 @@ def drop_text(sha: str) -> None:
         _own_texts.pop(sha, None)
 
 
-def _stored_text(sha: str) -> str:
+def own_text(sha: str) -> str:
+    """Return a text that a visitor entered. Raises NeedsText if the present reader may not read it."""
     if not may_read(sha):
         raise needs_text(sha)
     with _lock:

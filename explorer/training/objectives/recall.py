@@ -45,7 +45,7 @@ class RecallObjective(Objective):
     @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
         task, replicas = self.task, self.config.replicas
-        ids = self._expand_to_replicas(evaluation_sequences(task, task.length, EVALUATION_SEQUENCES))
+        ids = self._new_sequences(task.length)
         answers = {"accuracy": self.accuracy(ids), "loss": self._surprisal(ids).view(replicas, -1).mean(dim=-1)}
         lengths = evaluation_lengths(task.length)
         answers["by_length"] = self.by_length(lengths) if full else torch.full((replicas, len(lengths)), math.nan)
@@ -67,26 +67,17 @@ class RecallObjective(Objective):
     def by_length(self, lengths: Sequence[int]) -> Float[Tensor, "replicas lengths"]:
         """Return the accuracy on new sequences of each of these lengths."""
         if not isinstance(self.model, RecurrentClassifier):
-            return torch.stack(
-                [
-                    self.accuracy(self._expand_to_replicas(evaluation_sequences(self.task, n, EVALUATION_SEQUENCES)))
-                    for n in lengths
-                ],
-                dim=-1,
-            )
+            return torch.stack([self.accuracy(self._new_sequences(n)) for n in lengths], dim=-1)
         # The state of a recurrent network does not depend on later symbols: the longest sequences contain the others.
-        ids, positions = (
-            self._expand_to_replicas(evaluation_sequences(self.task, max(lengths), EVALUATION_SEQUENCES)),
-            torch.tensor(lengths, device=self._device) - 1,
-        )
+        ids, positions = self._new_sequences(max(lengths)), torch.tensor(lengths, device=self._device) - 1
         correct = [
             self.model.prefix_logits(part).argmax(dim=-1)[..., positions] == part[..., :1]
             for part in torch.split(ids, max(1, _SYMBOLS_PER_FORWARD // ids.shape[-1]), dim=-2)
         ]
         return torch.cat(correct, dim=-2).float().mean(dim=-2).view(self.config.replicas, -1)
 
-    def _expand_to_replicas(self, ids: Int[Tensor, "batch time"]) -> Int[Tensor, "*replicas batch time"]:
-        ids = move_batch(ids, self._device)
+    def _new_sequences(self, length: int) -> Int[Tensor, "*replicas batch time"]:
+        ids = move_batch(evaluation_sequences(self.task, length, EVALUATION_SEQUENCES), self._device)
         return ids.expand(self.config.replicas, *ids.shape) if self.config.replicas > 1 else ids
 
     def _surprisal(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch"]:

@@ -12,8 +12,16 @@ from explorer.tasks.seq2seq import config as seq2seq
 from explorer.tasks.seq2seq.config import source_ids, source_text, target_ids, target_text
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_lengths
-from explorer.tasks.seq2seq.own_pairs import known_target, own_pairs_task, pair_table
-from explorer.tasks.seq2seq.pairs import PairsConfig, PairTable, example_pairs, normalize_text, split_pairs
+from explorer.tasks.seq2seq.pairs import (
+    PairsConfig,
+    PairTable,
+    example_pairs,
+    known_target,
+    normalize_text,
+    own_pairs_task,
+    pair_table,
+    split_pairs,
+)
 from explorer.tasks.text import corpora
 from explorer.tasks.text.rows import drop_text_data
 
