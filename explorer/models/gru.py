@@ -17,10 +17,17 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models import recurrence
 from explorer.models.configs import GRURecallConfig
 from explorer.models.language import State
 from explorer.models.layers import Linear, child_generator
+from explorer.models.recurrence import (
+    RecurrentClassifier,
+    RecurrentLanguageModel,
+    RecurrentStringModel,
+    gate_bias_init,
+    reinit_recurrent,
+    set_gate_bias,
+)
 from explorer.models.shapes import Vectors
 from explorer.models.taps import StepTap
 
@@ -66,7 +73,7 @@ class GRUCell(nn.Module):
         return states, (last[0],)
 
 
-class GRU(recurrence.RecurrentClassifier):
+class GRU(RecurrentClassifier):
     """A classifier with a GRU cell."""
 
     cell_class = GRUCell
@@ -78,19 +85,19 @@ class GRURecall(GRU):
     def __init__(self, config: GRURecallConfig, symbols: int, length: int, generator: Generator) -> None:
         super().__init__(config, symbols, symbols, -1, generator)
         if config.start == "orthogonal":
-            recurrence.reinit_recurrent(self.cell.recurrent.weight, config.start, child_generator(generator))
+            reinit_recurrent(self.cell.recurrent.weight, config.start, child_generator(generator))
         elif config.start != "usual":
-            bias = recurrence.gate_bias_init(config.start, length, config.hidden, child_generator(generator))
-            recurrence.set_gate_bias(self.cell.recurrent, self.cell.input, UPDATE, bias)
+            bias = gate_bias_init(config.start, length, config.hidden, child_generator(generator))
+            set_gate_bias(self.cell.recurrent, self.cell.input, UPDATE, bias)
 
 
-class GRULanguageModel(recurrence.RecurrentLanguageModel):
+class GRULanguageModel(RecurrentLanguageModel):
     """A language model with GRU cells."""
 
     cell_class = GRUCell
 
 
-class GRUString(recurrence.RecurrentStringModel):
+class GRUString(RecurrentStringModel):
     """A character model of one string, with a GRU cell."""
 
     cell_class = GRUCell

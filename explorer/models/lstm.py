@@ -18,10 +18,17 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models import recurrence
 from explorer.models.configs import LSTMRecallConfig
 from explorer.models.language import State
 from explorer.models.layers import Linear, child_generator
+from explorer.models.recurrence import (
+    RecurrentClassifier,
+    RecurrentLanguageModel,
+    RecurrentStringModel,
+    gate_bias_init,
+    reinit_recurrent,
+    set_gate_bias,
+)
 from explorer.models.shapes import Vectors
 from explorer.models.taps import StepTap
 
@@ -70,7 +77,7 @@ class LSTMCell(nn.Module):
         return states, (h[0], c[0])
 
 
-class LSTM(recurrence.RecurrentClassifier):
+class LSTM(RecurrentClassifier):
     """A classifier with an LSTM cell."""
 
     cell_class = LSTMCell
@@ -82,21 +89,21 @@ class LSTMRecall(LSTM):
     def __init__(self, config: LSTMRecallConfig, symbols: int, length: int, generator: Generator) -> None:
         super().__init__(config, symbols, symbols, -1, generator)
         if config.start == "orthogonal":
-            recurrence.reinit_recurrent(self.cell.recurrent.weight, config.start, child_generator(generator))
+            reinit_recurrent(self.cell.recurrent.weight, config.start, child_generator(generator))
         elif config.start != "usual":
-            bias = recurrence.gate_bias_init(config.start, length, config.hidden, child_generator(generator))
-            recurrence.set_gate_bias(self.cell.recurrent, self.cell.input, FORGET, bias)
+            bias = gate_bias_init(config.start, length, config.hidden, child_generator(generator))
+            set_gate_bias(self.cell.recurrent, self.cell.input, FORGET, bias)
             if config.start == "chrono":
-                recurrence.set_gate_bias(self.cell.recurrent, self.cell.input, INPUT, -bias)
+                set_gate_bias(self.cell.recurrent, self.cell.input, INPUT, -bias)
 
 
-class LSTMLanguageModel(recurrence.RecurrentLanguageModel):
+class LSTMLanguageModel(RecurrentLanguageModel):
     """A language model with LSTM cells (Graves 2013)."""
 
     cell_class = LSTMCell
 
 
-class LSTMString(recurrence.RecurrentStringModel):
+class LSTMString(RecurrentStringModel):
     """A character model of one string, with an LSTM cell."""
 
     cell_class = LSTMCell

@@ -14,10 +14,15 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models import recurrence
 from explorer.models.configs import RNNRecallConfig
 from explorer.models.language import State
 from explorer.models.layers import Linear, child_generator
+from explorer.models.recurrence import (
+    RecurrentClassifier,
+    RecurrentLanguageModel,
+    RecurrentStringModel,
+    reinit_recurrent,
+)
 from explorer.models.shapes import Vectors
 from explorer.models.taps import StepTap
 
@@ -54,7 +59,7 @@ class RNNCell(nn.Module):
         return torch.stack(states, dim=-2), (states[-1],)
 
 
-class RNN(recurrence.RecurrentClassifier):
+class RNN(RecurrentClassifier):
     """A classifier with a plain recurrent cell."""
 
     cell_class = RNNCell
@@ -67,19 +72,19 @@ class RNNRecall(RNN):
         super().__init__(config, symbols, symbols, -1, generator)
         weight = self.cell.recurrent.weight
         if config.start != "usual":
-            recurrence.reinit_recurrent(weight, config.start, child_generator(generator))
+            reinit_recurrent(weight, config.start, child_generator(generator))
         if config.gain:
             with torch.no_grad():
                 weight.mul_(config.gain / torch.linalg.eigvals(weight).abs().max())
 
 
-class RNNLanguageModel(recurrence.RecurrentLanguageModel):
+class RNNLanguageModel(RecurrentLanguageModel):
     """A language model with plain recurrent cells (Mikolov et al. 2010)."""
 
     cell_class = RNNCell
 
 
-class RNNString(recurrence.RecurrentStringModel):
+class RNNString(RecurrentStringModel):
     """A character model of one string, with a plain recurrent cell."""
 
     cell_class = RNNCell
