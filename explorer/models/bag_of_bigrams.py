@@ -36,8 +36,7 @@ class BagOfBigrams(nn.Module):
         generator: Generator,
     ) -> None:
         super().__init__()
-        self.vocabulary = vocabulary
-        self.padding = padding
+        self.vocabulary, self.padding = vocabulary, padding
         self.buckets: int = getattr(config, "buckets", 0)  # 0: every pair has its own weights
         self.readout = Linear(self.buckets or vocabulary**2, classes, generator)
         self.counts = Tap()

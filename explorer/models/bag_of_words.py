@@ -35,8 +35,7 @@ class BagOfWords(nn.Module):
         self, config: BagOfWordsConfig, vocabulary: int, classes: int, padding: int, generator: Generator
     ) -> None:
         super().__init__()
-        self.vocabulary = vocabulary
-        self.padding = padding
+        self.vocabulary, self.padding = vocabulary, padding
         self.readout = Linear(vocabulary, classes, generator)
         self.counts = Tap()
 
@@ -51,12 +50,10 @@ class BagOfWordsHidden(nn.Module):
         self, config: BagOfWordsHiddenConfig, vocabulary: int, classes: int, padding: int, generator: Generator
     ) -> None:
         super().__init__()
-        self.vocabulary = vocabulary
-        self.padding = padding
+        self.vocabulary, self.padding = vocabulary, padding
         self.inner = Linear(vocabulary, config.hidden, generator)
         self.readout = Linear(config.hidden, classes, generator)
-        self.counts = Tap()
-        self.hidden = Tap()
+        self.counts, self.hidden = Tap(), Tap()
 
     def forward(self, ids: Ids) -> ClassLogits:
         counts = self.counts(count_tokens(ids, self.vocabulary, self.padding))

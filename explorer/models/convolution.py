@@ -29,8 +29,7 @@ class Convolution(nn.Module):
         super().__init__()
         self.size = size
         self.filters = Linear(size * width, filters, generator)
-        self.responses = Tap()
-        self.feature_map = Tap()
+        self.responses, self.feature_map = Tap(), Tap()
 
     def forward(
         self, e: Features, is_token: Bool[Tensor, "*replicas batch time"]
@@ -57,8 +56,7 @@ class ConvolutionalClassifier(nn.Module):
             Convolution(config.width, config.filters, size, generator) for size in self.sizes
         )
         self.readout = Linear(len(self.sizes) * config.filters, classes, generator)
-        self.embedded = Tap()
-        self.pooled = Tap()
+        self.embedded, self.pooled = Tap(), Tap()
 
     def forward(self, ids: Ids) -> ClassLogits:
         is_token = ids != self.padding

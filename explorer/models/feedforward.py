@@ -27,14 +27,12 @@ class Feedforward(nn.Module):
         self, config: FeedforwardConfig, vocabulary: int, classes: int, padding: int, generator: Generator
     ) -> None:
         super().__init__()
-        self.window = config.window
-        self.padding = padding
+        self.window, self.padding = config.window, padding
         self.dropout = Dropout(getattr(config, "dropout", 0.0))
         self.embedding = Embedding(vocabulary, config.width, generator, getattr(config, "start", 1.0))
         self.inner = Linear(config.window * config.width, config.hidden, generator)
         self.readout = Linear(config.hidden, classes, generator)
-        self.embedded = Tap()
-        self.hidden = Tap()
+        self.embedded, self.hidden = Tap(), Tap()
 
     def forward(self, ids: Ids) -> ClassLogits:
         seen = ids[..., : self.window]

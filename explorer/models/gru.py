@@ -43,10 +43,8 @@ class GRUCell(nn.Module):
         self.hidden = hidden
         self.input = Linear(width, 3 * hidden, generator, bound=bound)
         self.recurrent = Linear(hidden, 3 * hidden, generator, bound=bound)
-        self.reset_gate = StepTap()
-        self.update_gate = StepTap()
-        self.candidate = StepTap()
-        self.state = StepTap()
+        self.reset_gate, self.update_gate = StepTap(), StepTap()
+        self.candidate, self.state = StepTap(), StepTap()
 
     def initial_state(self, x: Vectors) -> State:
         return (x.new_zeros(*x.shape[:-2], self.hidden),)

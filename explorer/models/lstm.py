@@ -45,12 +45,8 @@ class LSTMCell(nn.Module):
         self.hidden = hidden
         self.input = Linear(width, 4 * hidden, generator, bound=bound)
         self.recurrent = Linear(hidden, 4 * hidden, generator, bound=bound)
-        self.input_gate = StepTap()
-        self.forget_gate = StepTap()
-        self.candidate = StepTap()
-        self.output_gate = StepTap()
-        self.memory = StepTap()
-        self.state = StepTap()
+        self.input_gate, self.forget_gate, self.candidate = StepTap(), StepTap(), StepTap()
+        self.output_gate, self.memory, self.state = StepTap(), StepTap(), StepTap()
 
     def initial_state(self, x: Vectors) -> State:
         zeros = x.new_zeros(*x.shape[:-2], self.hidden)

@@ -34,9 +34,7 @@ class NeuralNgram(LanguageModel):
         self.readout = Linear(config.hidden, vocabulary, generator)
         self.norm = BatchNorm(config.hidden) if config.batch_norm else None
         self.dropout = Dropout(config.dropout)
-        self.embedded = Tap()
-        self.preactivation = Tap()
-        self.hidden = Tap()
+        self.embedded, self.preactivation, self.hidden = Tap(), Tap(), Tap()
 
     def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
         """Return the hidden units after dropout. There is no state."""

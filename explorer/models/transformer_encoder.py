@@ -78,8 +78,7 @@ class TransformerEncoder(nn.Module):
         self, config: TransformerEncoderConfig, vocabulary: int, classes: int, padding: int, generator: Generator
     ) -> None:
         super().__init__()
-        self.window = config.window
-        self.padding = padding
+        self.window, self.padding = config.window, padding
         self.dropout = Dropout(getattr(config, "dropout", 0.0))
         self.embedding = Embedding(vocabulary, config.width, generator, config.start)
         self.position = Embedding(config.window, config.width, generator, config.start)

@@ -46,7 +46,7 @@ class NegationConfig:
     )
     train_size: int = setting(800, "Sentences to learn from.", 8, 20_000, label="Training sentences")
     test_size: int = setting(200, "Sentences to test the models on.", 8, 20_000, label="Test sentences")
-    data_seed: int = setting(0, "Seed of the sentences that are drawn.", 0, 2**31 - 1, label="Seed of the sentences")
+    data_seed: int = setting(0, "Seed of the sentences that are drawn.", 0, 2**31 - 1)
     fresh_data: bool = setting(
         True, "Fresh sentences for every seed, or one set for all.", label="Fresh sentences for every seed"
     )

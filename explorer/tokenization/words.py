@@ -176,9 +176,5 @@ def lacks_spaces(words: Iterable[str]) -> bool:
 
 def _name_words(words: tuple[str, ...]) -> str:
     """Return the first words in quotation marks, and how many more there are."""
-    shown = _join_words([f"“{shorten(word, 24)}”" for word in words[:3]])
-    return f"{shown} and {len(words) - 3} more" if len(words) > 3 else shown
-
-
-def _join_words(words: tuple[str, ...] | list[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+    parts = [f"“{shorten(word, 24)}”" for word in words[:3]] + [f"{len(words) - 3} more"] * (len(words) > 3)
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))

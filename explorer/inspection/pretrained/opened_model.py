@@ -149,7 +149,8 @@ def neighbours_by_sense(card: ModelCard, random_seed: int | None = None) -> sens
     """Measure whether nearest neighbours have the same sense, or do so in a random network of this seed."""
     opened = opened_model(card)
     model = opened.model if random_seed is None else opened.random_network(random_seed)
-    return senses.sense_neighbours(model, senses.ambiguous_occurrences(opened.tokenizer, AMBIGUOUS))
+    words = [senses.find_occurrence(opened.tokenizer, each.text, each.word, each.sense) for each in AMBIGUOUS]
+    return senses.sense_neighbours(model, words)
 
 
 @lru_cache(maxsize=_KEPT)

@@ -22,7 +22,6 @@ from explorer.hub.tokenizer import PretrainedTokenizer
 from explorer.inspection.attention.attend import forward_with_taps
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.pretrained.intervals import Estimate, estimate_share
-from explorer.inspection.pretrained.texts import AmbiguousSentence
 
 
 @dataclass(frozen=True)
@@ -45,13 +44,6 @@ def find_occurrence(tokenizer: PretrainedTokenizer, text: str, word: str, sense:
         before + i for i, (_, start, end) in enumerate(spans) if start < found.end() and end > found.start()
     )
     return Occurrence(tokenizer.add_special_tokens([id for id, *_ in spans]), positions, word, sense)
-
-
-def ambiguous_occurrences(
-    tokenizer: PretrainedTokenizer, sentences: Sequence[AmbiguousSentence]
-) -> tuple[Occurrence, ...]:
-    """Return the ambiguous word of each sentence."""
-    return tuple(find_occurrence(tokenizer, each.text, each.word, each.sense) for each in sentences)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ class SentimentConfig:
     vocabulary: int = setting(
         6_000, "Tokens of the vocabulary, at most: frequent words, and pieces of the others.", 500, 20_000
     )
-    data_seed: int = setting(0, "Seed of the composed sentences.", 0, 2**31 - 1, label="Seed of the sentences")
+    data_seed: int = setting(0, "Seed of the composed sentences.", 0, 2**31 - 1)
     corpus: Literal["english", "own"] = setting(
         "english", "The included sentences, or these and your own.", label="Sentences"
     )

@@ -57,7 +57,7 @@ class DatesConfig:
     held_out: float = setting(
         0.1, "Share of the days that training never sees.", 0.01, 0.5, label="Share of the days that is held out"
     )
-    split_seed: int = setting(0, "Seed of which days these are.", 0, 2**31 - 1, label="Seed of the split")
+    split_seed: int = setting(0, "Seed of which days these are.", 0, 2**31 - 1)
 
 
 @dataclass(frozen=True)

@@ -89,9 +89,7 @@ class PairsConfig:
     held_out_share: float = setting(
         0.2, "Share of the pairs that training never sees.", 0.05, 0.5, label="Held-out share of the pairs"
     )
-    split_seed: int = setting(
-        0, "Seed of the random choice of the held-out pairs.", 0, 2**31 - 1, label="Seed of the split"
-    )
+    split_seed: int = setting(0, "Seed of the random choice of the held-out pairs.", 0, 2**31 - 1)
 
     def __post_init__(self) -> None:
         check_own_text(self.corpus, self.text, "file")

@@ -88,7 +88,7 @@ class TextConfig:
         "end", "What is held out: the end, overlapping windows, lines, or targets of lines.", label="Held-out part"
     )
     held_out: float = setting(0.1, "Share that training never sees.", 0.01, 0.5, label="Share that is held out")
-    split_seed: int = setting(0, "Seed of a split at random.", 0, 2**31 - 1, label="Seed of the split")
+    split_seed: int = setting(0, "Seed of a split at random.", 0, 2**31 - 1)
     test: float = setting(
         0.0,
         "Share of the held-out part that is kept as a test split, which no evaluation during training reads.",
