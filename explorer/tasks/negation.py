@@ -266,14 +266,7 @@ def batch_rows(
 def batch_weights(
     task: Negation, sample: Int[torch.Tensor, " sample"], epochs: int, batch_size: int, rng: torch.Generator
 ) -> Float[torch.Tensor, "steps rows"]:
-    """Return the share of every distinct row in each batch.
-
-    task: the data of the task
-    sample: indices of the training sentences
-    epochs: passes over the sample
-    batch_size: sentences in a batch; the last batch of an epoch may be smaller
-    rng: shuffles the sample
-    """
+    """Return the share of every distinct row in each batch of some epochs over a sample, which `rng` shuffles."""
     rows = batch_rows(task, sample, epochs, batch_size, rng)
     counts = torch.zeros(len(rows), len(task.rows) + 1).scatter_add_(1, rows, torch.ones(rows.shape))
     return counts[:, :-1] / counts[:, :-1].sum(dim=-1, keepdim=True)

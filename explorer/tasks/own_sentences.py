@@ -129,13 +129,7 @@ def negation_data(config: NegationConfig) -> Negation:
 
 
 def own_task(sha: str, held_out_share: float = NegationConfig.held_out_share) -> NegationConfig:
-    """Return the default settings for a file: an epoch reads each sentence of the training part once.
-
-    sha: the SHA-256 of the file
-    held_out_share: the share of each class that is held out
-
-    Raises TextError or NeedsText.
-    """
+    """Return the settings for a file: an epoch reads each training sentence once. Raises TextError or NeedsText."""
     table = read_labelled(corpora.own_text(sha))
     config = NegationConfig(corpus="own", text=sha, classes=len(table.classes), held_out_share=held_out_share)
     held_out = split_by_class(table.labels, config.held_out_share, config.data_seed)

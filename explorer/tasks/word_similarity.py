@@ -53,12 +53,7 @@ def analogy_similarity(
 def analogy_hits(
     unit: Float[ndarray, "words width"], questions: Int[ndarray, "questions 4"], *, exclude: bool
 ) -> Bool[ndarray, " questions"]:
-    """Return which questions are answered rightly.
-
-    unit: unit vectors of all words; the first row stands for no word and is no answer
-    questions: ids of a, b, c and the answer
-    exclude: whether a, b and c are excluded from the answers, as is usual
-    """
+    """Return which questions (ids of a, b, c and the answer) are answered rightly; `exclude`: never by a, b or c."""
     similarity = analogy_similarity(unit, questions[:, :3])
     similarity[:, 0] = -np.inf
     if exclude:

@@ -173,14 +173,7 @@ def noise_probability(counts: Int[np.ndarray, " words"]) -> Float[np.ndarray, " 
 
 
 def draw_batch(data: WordData, seed: int, step: str, size: int, predicts_neighbours: bool) -> Batch:
-    """Return the batch of one replica.
-
-    data: the words of the text
-    seed: the seed of the replica
-    step: names the batch; another name gives another batch
-    size: rows of the batch
-    predicts_neighbours: whether a word predicts a neighbour (skip-gram), or its neighbours predict the word (CBOW)
-    """
+    """Return a replica's batch, named by `step`: a word predicts a neighbour (skip-gram) or is predicted (CBOW)."""
     rng = generator(seed, f"word-vectors/{step}")
     if predicts_neighbours:
         word, neighbour = data.draw_pairs(size, rng)

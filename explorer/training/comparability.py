@@ -76,10 +76,7 @@ def describe_tokens(config: RunConfig) -> str:
 
 
 def comparability(configs: Iterable[RunConfig], measure: str = "val_loss") -> list[Difference]:
-    """Return the reasons why a measure of these runs cannot be compared; empty if it can.
-
-    measure: name of the metric. `val_loss_part` is measured on a part of the held-out text, whose size is a setting.
-    """
+    """Return the reasons why a measure of these runs, named as a metric, cannot be compared; empty if it can."""
     runs = list(configs)
     tasks = list(dict.fromkeys(task_row(run.task).title for run in runs))
     if len(tasks) > 1:

@@ -12,16 +12,11 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The model is built.
+    """The model is built."""
 
-    parameters: of one replica
-    tokenizer: of the task's text, as JSON
-    machine: the kind of machine that trains; see `machine_kind`
-    """
-
-    parameters: int
-    tokenizer: str = ""
-    machine: str = ""
+    parameters: int  # of one replica
+    tokenizer: str = ""  # of the task's text, as JSON
+    machine: str = ""  # the kind of machine that trains; see `machine_kind`
 
 
 @dataclass(frozen=True, slots=True)

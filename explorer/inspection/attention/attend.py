@@ -237,15 +237,9 @@ def measure_without_heads(
     measure: Callable[[Tensor], Tensor],
     visible: Bool[Tensor, "rows time"] | None = None,
 ) -> Float64[ndarray, "groups ..."]:
-    """Return what `measure` finds in the output of the last block without the heads of each group.
+    """Return what `measure` finds in the output of the last block without the heads of each group (none: with all).
 
-    model: a single model
-    ids: the texts
-    groups: the heads whose output is zero; an empty group removes none
-    measure: takes the vectors before the readout
-    visible: see `interventions`
-
-    The layers below the lowest removed head are unchanged and computed once. Raises InvalidSetting for an unknown head.
+    The layers below the lowest removed head are computed once. `visible`: see `interventions`. Raises InvalidSetting.
     """
     x, blocks = model.embed_and_blocks(ids)
     inputs, found = [x], []

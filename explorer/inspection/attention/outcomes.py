@@ -47,9 +47,7 @@ def choose_outcomes(
 ) -> tuple[int, ...]:
     """Return the answer, the contrasting outcome, and the other most probable outcomes of either text.
 
-    clean, changed: logits or log-probabilities
-    answer: if it is None, the most probable outcome of the clean text that is not the contrast
-    contrast: if it is None, the most probable outcome of the changed text that is not the answer
+    By default the answer is the most probable outcome of the clean text, the contrast that of the changed text.
     """
     check_outcomes(len(clean), answer, contrast)
     best = [torch.topk(each, min(MAX_OUTCOMES, len(clean))).indices.tolist() for each in (clean, changed)]

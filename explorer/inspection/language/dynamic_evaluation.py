@@ -131,11 +131,7 @@ def evaluate_run_dynamically(run: StoredRun | Record, rate: float) -> DynamicEva
 
 
 def evaluate_statically(model: nn.Module, config: TextConfig, most: int = TOKENS) -> RunningLoss:
-    """Evaluate a model, also an n-gram without its cache, on the same text without learning.
-
-    If `config` carries the state of a recurrent network, the context of an n-gram spans segments too. Raises TextError,
-    NeedsText, CorpusMissing.
-    """
+    """Evaluate a model, also an n-gram without its cache, on the same text without learning. Raises LineageError."""
     return _static_loss(model, _segments(config, most), config.batches == "contiguous")
 
 

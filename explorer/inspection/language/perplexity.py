@@ -41,10 +41,7 @@ def held_out_tokens(config: TextConfig, targets: int) -> Integer[ndarray, " toke
 def run_losses(
     run: StoredRun, targets: int, window: int, divisors: tuple[int, ...]
 ) -> Float[ndarray, "strides replicas"]:
-    """Return the mean loss (nats per token) of each seed of a run on the first targets of its held-out text.
-
-    targets: how many tokens are predicted at most
-    window: the size of the windows; their strides are that divided by each of `divisors`
+    """Return the mean loss (nats per token) of each seed on the first targets, in windows with several strides.
 
     Raises DamagedRun, and what `held_out_tokens` raises.
     """

@@ -91,10 +91,7 @@ def single_token_prompts(tokenizer: PretrainedTokenizer) -> list[tuple[Prompt, t
 def answers_by_depth(
     model: AttentionModel, prompts: Sequence[tuple[Prompt, tuple[int, ...], int]], given: int
 ) -> AnswersByDepth:
-    """Read off the answer to each prompt at every depth; prompts that the model answers otherwise are left out.
-
-    prompts: those of `single_token_prompts`
-    given: the number of prompts before that choice
+    """Read off the answer to each of `single_token_prompts` at every depth, where the model gives it.
 
     Raises InvalidSetting for a model that does not predict the next token, and if it gives none of the answers.
     """

@@ -31,11 +31,7 @@ class Estimate:
 
 
 def estimate(values: Num[ndarray, "*shape"], statistic: Callable[..., SupportsFloat] = np.mean) -> Estimate:
-    """Return a statistic of texts with the percentile interval of a bootstrap (Efron 1979).
-
-    values: one number, or one array, for each text (the first axis)
-    statistic: called with the array of the texts and `axis=0`; it returns one number
-    """
+    """Return a statistic of texts (`axis=0`) with the percentile interval of a bootstrap (Efron 1979)."""
     rng = np.random.default_rng(0)  # the same resamples at each call, so that a page shows the same interval again
     texts = len(values)
     resampled = [float(statistic(values[rng.integers(texts, size=texts)], axis=0)) for _ in range(DRAWS)]

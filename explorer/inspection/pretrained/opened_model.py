@@ -104,10 +104,9 @@ def induction_scores(card: ModelCard) -> repeated_tokens.RepeatScores:
 
 @lru_cache(maxsize=_KEPT)
 def loss_without_group(card: ModelCard, group: Group, draws: int = repeated_tokens.DRAWS) -> repeated_tokens.Removal:
-    """Return the loss without the best induction heads, or without the previous-token head, and without random heads.
+    """Return the loss on new sequences without the best induction heads or the previous-token head, or random ones.
 
-    It is measured on other sequences than `induction_scores`; random heads are of the same layers. Raises
-    InvalidSetting if there is no layer below the best induction head.
+    Raises InvalidSetting if there is no layer below the best induction head.
     """
     scores, opened = induction_scores(card), opened_model(card)
     best, previous = scores.best_induction_heads(), scores.previous_token_head()

@@ -37,11 +37,7 @@ _CHUNK = 4  # sequences in one forward pass
 def repeated_tokens(
     pool: Sequence[int], seed: int, sequences: int = SEQUENCES, period: int = PERIOD, before: Sequence[int] = ()
 ) -> Ids:
-    """Return sequences of `period` different random tokens of the pool, twice in the same order.
-
-    before: ids that the model expects before every text
-    Raises InvalidSetting if the pool is smaller than the period.
-    """
+    """Return sequences of `period` random tokens of the pool, twice. Raises InvalidSetting for a small pool."""
     if len(pool) < period:
         raise InvalidSetting(f"{period} different tokens are needed; this model has {len(pool)} that can be used.")
     draws, tokens = generator(seed, "repeated tokens"), torch.tensor(tuple(pool))
@@ -182,11 +178,7 @@ def measure_removal(
     draws: int = DRAWS,
     period: int = PERIOD,
 ) -> Removal:
-    """Remove a group of heads, and random groups of the same layers instead.
-
-    ids: other sequences than those by which the heads were chosen
-    excluded: heads that are in no random group
-    """
+    """Remove a group of heads, and random groups of the same layers without the `excluded` ones instead."""
     groups = matched_heads(heads, excluded, model.layout, draws)
     losses = losses_without(model, ids, [(), heads, *groups], period)
     return Removal(tuple(heads), losses[0], losses[1], losses[2:])

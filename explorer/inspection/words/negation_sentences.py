@@ -67,11 +67,7 @@ def evaluation_length(config: TaskConfig) -> int:
 def class_probabilities(
     loaded: LoadedModel, words: Sequence[str], length: int | None = None
 ) -> Float[ndarray, "replicas classes"]:
-    """Return the probability of each class by every replica.
-
-    length: to which the sentence is padded with <EOS>, which the model reads; by default that of the evaluation of the
-        run.
-    """
+    """Return each class's probability by every replica; <EOS> pads up to `length`, by default that of evaluations."""
     if length is None:
         length = evaluation_length(loaded.config.task)
     ids = _ids(loaded, words, length)

@@ -199,12 +199,7 @@ def cosines_between(model: nn.Module, typed: Sequence[tuple[Sequence[str], int]]
 def read_sentences(
     run: StoredRun | Record, untrained: bool, replica: int, word: str, typed: tuple[tuple[int, tuple[str, ...]], ...]
 ) -> SenseReading:
-    """Run one seed on all sentences. Raises DamagedRun.
-
-    untrained: whether to read with the weights before training
-    word: the homograph of the map
-    typed: the sentences with their numbers
-    """
+    """Run one seed, perhaps `untrained`, on all numbered sentences, with the map of a homograph. Raises DamagedRun."""
     config = run.config
     if untrained:
         model = build_model(with_settings(config, {"replicas": 1, "seed": config.seeds[replica]})).requires_grad_(False)

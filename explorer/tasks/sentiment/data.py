@@ -65,10 +65,7 @@ def _pieces(size: int, reviews: tuple[Rated, ...], words: tuple[Rated, ...]) -> 
 
 @dataclass(frozen=True)
 class Sentiment:
-    """The sentences of a configuration. Raises CorpusMissing, NeedsText or TextError.
-
-    own: the sentences of a visitor's table, which are learned from like reviews
-    """
+    """The sentences of a configuration; a visitor's `own` are learned from like reviews. Raises LineageError."""
 
     config: SentimentConfig
     own: tuple[Rated, ...] = ()
@@ -145,10 +142,7 @@ def sentiment_data(config: SentimentConfig) -> Sentiment:
 
 
 def read_own_sentences(sha: str) -> tuple[Rated, ...]:
-    """Return the sentences of a table with the labels positive and negative. Raises NeedsText or TextError.
-
-    sha: the SHA-256 of the table
-    """
+    """Return the sentences of a table with the labels positive and negative. Raises NeedsText or TextError."""
     table = read_labelled(corpora.own_text(sha))
     known = {"positive": 1, "pos": 1, "1": 1, "+": 1, "negative": 0, "neg": 0, "0": 0, "-1": 0}
     names = [name.casefold() for name in table.classes]

@@ -57,14 +57,7 @@ def pair_fills(config: TranslationConfig) -> tuple[int, int, int, int]:
 
 
 def batch(config: TranslationConfig, seed: int, order: int, step: int, size: int) -> Pairs:
-    """Return the training batch of one replica and step: new sources with their targets. Own pairs: `batch_of_table`.
-
-    config: the settings of the task; the name of its class without "Config" is part of the random stream
-    seed: the seed of the replica
-    order: the seed of the batch order
-    step: the training step, counted from 0
-    size: rows in the batch
-    """
+    """Return the batch of one replica and step: new sources with their targets. Own pairs: `batch_of_table`."""
     name = type(config).__name__.removesuffix("Config").lower()
     rng = generator(seed, f"{name}/{order}/{step}")
     if isinstance(config, DatesConfig):

@@ -110,13 +110,7 @@ class HomographSentence:
 
 
 def build_sentence(frame: int, topic: str, ambiguous: bool, first: str, second: str) -> HomographSentence:
-    """Return a sentence.
-
-    frame: index in FRAMES
-    topic: one of TOPICS
-    ambiguous: whether it contains the homograph or the synonym of the topic
-    first, second: nouns of the topic
-    """
+    """Return a sentence with two nouns of its topic, and with the homograph if `ambiguous`, otherwise the synonym."""
     word = HOMOGRAPH_OF[topic] if ambiguous else SYNONYMS[topic]
     slots = {WORD_SLOT: word, FIRST_NOUN_SLOT: first, SECOND_NOUN_SLOT: second}
     content_positions = [i for i, each in enumerate(FRAMES[frame]) if each in slots]

@@ -201,13 +201,7 @@ def brackets_text(size: int, seed: int) -> str:
 
 
 def _draw_bracket_group(length: int, outer: str, depth: int, rng: random.Random) -> str:
-    """Return an opening mark, `length` characters (which may contain groups), and the closing mark.
-
-    length: characters between the marks
-    outer: the opening mark around this group, empty for an outermost one
-    depth: the nesting level of this group, from 1
-    rng: the random number generator
-    """
+    """Return an opening mark, `length` characters with groups inside, and the closing mark; depth: from 1."""
     opening = rng.choice([mark for mark in CLOSING_MARKS if not mark == outer == '"'])
     pieces = [opening]
     while length:

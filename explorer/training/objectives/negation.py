@@ -155,11 +155,7 @@ def compute_metrics(
 def _sample_metrics(
     logits: Float[Tensor, "*batch sentences classes"], labels: Tensor, nots: Tensor, train: Tensor, test: Tensor
 ) -> tuple[dict[str, Tensor], Float[Tensor, "*batch sentences"]]:
-    """Return the metrics over both samples, and whether each sentence is right.
-
-    labels, nots: of each sentence
-    train, test: how often each sentence is in a sample
-    """
+    """Return the metrics over both samples (how often each sentence is in it), and whether each sentence is right."""
     correct = (logits.argmax(dim=-1) == labels).double()
     surprisal = position_losses(logits.double(), labels)
     metrics = {
