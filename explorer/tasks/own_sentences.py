@@ -86,10 +86,11 @@ class OwnSentences(Negation):
     def sentences(self) -> tuple[Sentence, ...]:
         held_out, table = set(self.held_out), self.table
         test, train = 1 / len(self.held_out), 1 / len(self.training)
-        return tuple(
-            Sentence(words, label, _count_negations(words), *((test, 0.0) if i in held_out else (0.0, train)))
-            for i, (words, label) in enumerate(zip(table.words, table.labels, strict=True))
-        )
+        sentences = []
+        for i, (words, label) in enumerate(zip(table.words, table.labels, strict=True)):
+            nots = sum(word in _NEGATIONS or word.endswith("n't") for word in words)
+            sentences.append(Sentence(words, label, nots, *((test, 0.0) if i in held_out else (0.0, train))))
+        return tuple(sentences)
 
     def sample(self, split: Literal["train", "test"], seed: int) -> list[int]:
         """Return the sentences that every replica learns from: `train_size`, in rounds that have each once."""
@@ -99,10 +100,6 @@ class OwnSentences(Negation):
         while len(drawn) < self.config.train_size:
             drawn += rng.sample(self.training, len(self.training))
         return drawn[: self.config.train_size]
-
-
-def _count_negations(words: Sequence[str]) -> int:
-    return sum(word in _NEGATIONS or word.endswith("n't") for word in words)
 
 
 def split_by_class(labels: Sequence[int], share: float, seed: int) -> tuple[int, ...]:

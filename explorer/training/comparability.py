@@ -101,11 +101,13 @@ def comparability(configs: Iterable[RunConfig], measure: str = "val_loss") -> li
             "the evaluated shares of the held-out text differ",
         ),
     )
-    return [
-        Difference(reason, _sentence(beginning, described))
-        for reason, values, described, beginning in checks
-        if len(set(values)) > 1
-    ]
+    found = []
+    for reason, values, described, beginning in checks:
+        distinct = list(dict.fromkeys(described))
+        if len(set(values)) > 1:
+            names = f" ({'; '.join(distinct)})" if len(distinct) > 1 else ""
+            found.append(Difference(reason, beginning + names))
+    return found
 
 
 def comparability_sentence(differences: Sequence[Difference]) -> str:
@@ -117,11 +119,6 @@ def comparability_sentence(differences: Sequence[Difference]) -> str:
 def can_compare_bits(differences: Sequence[Difference]) -> bool:
     """Return whether bits per byte remove every difference but the context: text and held-out part are the same."""
     return not {each.reason for each in differences} & {"task", "text", "held out"}
-
-
-def _sentence(beginning: str, values: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(values))
-    return f"{beginning} ({'; '.join(distinct)})" if len(distinct) > 1 else beginning
 
 
 def _values(task: TextConfig, names: Iterable[str]) -> tuple[object, ...]:

@@ -13,10 +13,9 @@ from torch import Tensor, nn
 
 from explorer.catalogue import task_row
 from explorer.errors import Diverged, InvalidSetting
-from explorer.training.best_weights import BestWeights
 from explorer.training.config import RunConfig, default_config
 from explorer.training.device import device_of, place_model, training_device
-from explorer.training.early_stopping import EarlyStopping
+from explorer.training.early_stopping import BestWeights, EarlyStopping
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
 from explorer.training.machine import machine_kind
 from explorer.training.model_factory import build_model

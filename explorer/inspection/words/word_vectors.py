@@ -178,7 +178,9 @@ def frequency_effects(run: StoredRun | Record) -> FrequencyEffects:
         near = [_neighbour_sets(unit) for unit in table.unit]
         shares = np.stack([(near[i][1:, :, None] == near[j][1:, None, :]).any(axis=2).mean(axis=1) for i, j in pairs])
         agreement = np.stack([shares[:, group == g].mean(axis=1) for g in used], axis=1)
-    return FrequencyEffects(counts, lengths, tuple(_group_name(counts[group == g]) for g in used), agreement)
+    ends = [(int(counts[group == g].min()), int(counts[group == g].max())) for g in used]
+    names = tuple(f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in ends)
+    return FrequencyEffects(counts, lengths, names, agreement)
 
 
 def _neighbour_sets(unit: Float[ndarray, "words width"]) -> Int[ndarray, "words neighbours"]:
@@ -186,11 +188,6 @@ def _neighbour_sets(unit: Float[ndarray, "words width"]) -> Int[ndarray, "words 
     np.fill_diagonal(similarity, -np.inf)
     similarity[:, 0] = -np.inf
     return np.argpartition(-similarity, AGREEMENT_NEIGHBOURS, axis=1)[:, :AGREEMENT_NEIGHBOURS]
-
-
-def _group_name(counts: Int[ndarray, " words"]) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
 @dataclass(frozen=True, eq=False)

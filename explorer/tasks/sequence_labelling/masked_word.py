@@ -54,7 +54,13 @@ def evaluate(config: MaskedWordConfig, model: torch.nn.Module, replicas: int, wh
     rows = build_rows(sentences, [i % 3 for i in range(EVALUATION_ROWS)])
     _, losses = score(model, rows, replicas)
     synonym_sentences = homographs.evaluation_sentences(EVALUATION_ROWS, ambiguous=False)
-    synonyms, centre = _synonym_means(word_vectors(model, synonym_sentences, replicas), synonym_sentences)
+    topics, vectors = (
+        torch.tensor([homographs.TOPICS.index(each.topic) for each in synonym_sentences]),
+        word_vectors(model, synonym_sentences, replicas),
+    )
+    # The mean vector of every synonym, and the mean of these vectors.
+    synonyms = torch.stack([vectors[:, topics == i].mean(dim=1) for i in range(len(homographs.TOPICS))], dim=1)
+    centre = synonyms.mean(dim=1, keepdim=True)
     shares = {
         name: share_nearer_to_right_synonym(word_vectors(model, each, replicas) - centre, synonyms - centre, each)
         for name, each in (
@@ -74,15 +80,6 @@ def word_vectors(
     features: torch.Tensor = model.features(ids)  # type: ignore[operator]  # a tagger
     features = features.view(replicas, len(sentences), ids.shape[-1], -1)
     return features[:, torch.arange(len(sentences)), torch.tensor([each.position for each in sentences])]
-
-
-def _synonym_means(
-    vectors: Float[torch.Tensor, "replicas sentences width"], sentences: Sequence[homographs.HomographSentence]
-) -> tuple[Float[torch.Tensor, "replicas topics width"], Float[torch.Tensor, "replicas 1 width"]]:
-    """Return the mean vector of every synonym, and the mean of these vectors."""
-    topics = torch.tensor([homographs.TOPICS.index(each.topic) for each in sentences])
-    means = torch.stack([vectors[:, topics == i].mean(dim=1) for i in range(len(homographs.TOPICS))], dim=1)
-    return means, means.mean(dim=1, keepdim=True)
 
 
 def share_nearer_to_right_synonym(
