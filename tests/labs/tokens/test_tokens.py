@@ -22,6 +22,7 @@ from explorer.tasks.text.config import TextConfig
 from explorer.ui.document import Document
 from explorer.ui.state import url_codec
 from explorer.ui.wording import percentage
+from tests import needs
 
 SHA = "a" * 64
 
