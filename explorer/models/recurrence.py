@@ -16,7 +16,7 @@ from torch import Generator, Tensor, nn
 from explorer.models.configs import RecurrentStringConfig, RecurrentTextConfig
 from explorer.models.language import LanguageModel, State
 from explorer.models.layers import Dropout, Embedding, Linear, child_generator
-from explorer.models.shapes import ClassLogits, Features, Ids
+from explorer.models.shapes import ClassLogits, Features, Ids, Vectors
 from explorer.models.taps import Tap, is_observed
 
 
@@ -45,7 +45,7 @@ class Cell(Protocol):
         """Return all hidden states and the last state without taps; None if it cannot take a stack of replicas."""
 
 
-def unroll(cell: Cell, x: Features, state: State = ()) -> tuple[Features, State]:
+def unroll(cell: Cell, x: Vectors, state: State = ()) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
     """Return the hidden state after each step, and the last whole state. `state`: the first one; `()`: zeros."""
     if not is_observed() and (fused := cell.run_fused(x, state)) is not None:
         return fused

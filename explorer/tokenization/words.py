@@ -176,5 +176,6 @@ def lacks_spaces(words: Iterable[str]) -> bool:
 
 def _name_words(words: tuple[str, ...]) -> str:
     """Return the first words in quotation marks, and how many more there are."""
-    parts = [f"“{shorten(word, 24)}”" for word in words[:3]] + [f"{len(words) - 3} more"] * (len(words) > 3)
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    *before, last = [f"“{shorten(word, 24)}”" for word in words[:3]]
+    shown = f"{', '.join(before)} and {last}" if before else last
+    return f"{shown} and {len(words) - 3} more" if len(words) > 3 else shown
