@@ -157,7 +157,7 @@ def _examples(config: RunConfig) -> Examples:
                 pairs = batch_of_table(task, pair_table(task), seed, order, step, size)
             else:
                 pairs = batch(task, seed, order, step, size)
-            yield dict(vars(pairs))
+            yield pairs._asdict()
 
 
 def _sentences(config: RunConfig, task: NegationConfig | SentimentConfig) -> Examples:
