@@ -15,6 +15,7 @@ import torch
 from explorer.experiments.growth import growth_configs, included_result
 from explorer.experiments.recall import SOLVED, SWEEP_LENGTHS
 from explorer.generation.sampling import Sampling, choose
+from explorer.inspection import compare
 from explorer.inspection.language import tokenizers
 from explorer.inspection.language.split_leakage import measure_split_leakage
 from explorer.inspection.language.tokenizers import TrainedTokenizer
@@ -192,7 +193,7 @@ def _size(part: str, length: int) -> LayerSize:
 def growth(settings: Settings) -> list[float]:
     """Return the exponent with which the seconds of a part grow with the length, from 128 tokens on."""
     seconds = np.array([_cost(settings["part"], length)[0] for length in _LENGTHS])
-    return [cost_formulas.growth_exponent(np.array(_LENGTHS), seconds, _LENGTHS[0])]
+    return [compare.growth_exponent(np.array(_LENGTHS), seconds, _LENGTHS[0])]
 
 
 @_measures("bytes kept / formula")

@@ -84,12 +84,12 @@ def get_or_compute(key: Hashable, make: Callable[[], _R]) -> _R:
     """
     with _lock:
         if key in _values:
-            return _values[key][0]  # type: ignore[no-any-return]
+            return _values[key][0]
         turn = _turns.setdefault(key, _Turn())
     with turn.lock:  # the threads that wait here find the value of the first one
         with _lock:
             if key in _values:
-                return _values[key][0]  # type: ignore[no-any-return]
+                return _values[key][0]
         value = make()
         size = count_bytes((key, value))
         with _lock:

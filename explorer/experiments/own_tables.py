@@ -13,8 +13,7 @@ from explorer.tasks.own_sentences import SentenceConfig, negation_data, own_task
 from explorer.tasks.own_tables import LABELLED_COLUMNS, read_labelled
 from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sentiment.data import read_own_sentences
-from explorer.tasks.seq2seq.own_pairs import PAIR_COLUMNS, own_pairs_task
-from explorer.tasks.seq2seq.pairs import PairsConfig
+from explorer.tasks.seq2seq.pairs import PAIR_COLUMNS, PairsConfig, own_pairs_task
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, corpus_names

@@ -27,6 +27,7 @@ from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import Language, SentenceConfig, language_of, negation_data
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.recall import batch as sequences
+from explorer.tasks.replicas import pad_and_stack
 from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sentiment.data import batches as english_batches
 from explorer.tasks.sentiment.data import example_rows, sentiment_data
@@ -34,10 +35,8 @@ from explorer.tasks.seq2seq.batches import batch, batch_of_table
 from explorer.tasks.seq2seq.config import max_answer_length, source_vocabulary, target_vocabulary
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
-from explorer.tasks.seq2seq.own_pairs import pair_table
-from explorer.tasks.seq2seq.pairs import PairsConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig, pair_table
 from explorer.tasks.sequence_labelling.config import LabellingConfig
-from explorer.tasks.sequence_labelling.rows import pad_and_stack
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
@@ -152,8 +151,8 @@ def _examples(config: RunConfig) -> Examples:
             rows = import_module(type(task).__module__).batch(task, seed, order, step, size)
             return {"ids": rows.ids, "targets": rows.targets, "mask": rows.mask}
         if isinstance(task, PairsConfig):
-            return dict(vars(batch_of_table(task, pair_table(task), seed, order, step, size)))
-        return dict(vars(batch(task, seed, order, step, size)))
+            return batch_of_table(task, pair_table(task), seed, order, step, size)._asdict()
+        return batch(task, seed, order, step, size)._asdict()
 
     return map(draw, range(config.steps))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -32,24 +32,21 @@ from explorer.models.recurrence import RecurrentLanguageModel
 from explorer.models.rnn import RNNCell
 from explorer.models.transformer_decoder import Block, TransformerDecoder, rotate, rotations
 
+Rows: TypeAlias = Int[Tensor, "rows time"]  # ids of texts: one for each sample, or one for all
+NextIds: TypeAlias = Int[Tensor, " samples"]
+Logits: TypeAlias = Float[Tensor, "samples vocabulary"]
+Flat: TypeAlias = Float[Tensor, "tokens width"]  # vectors of the tokens of all rows
+
 
 @runtime_checkable
 class Decoder(Protocol):
     """Reads one text for each sample. It is not thread-safe, and the weights of the model must not change meanwhile."""
 
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
+    def read(self, ids: Rows) -> Logits:
         """Reset the state, read at least one token and return the next logits. A single row is used for all samples."""
 
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+    def step(self, ids: NextIds) -> Logits:
         """Read one more token of each sample and return the next logits."""
-
-
-@runtime_checkable
-class MakesDecoder(Protocol):
-    """A model that brings its own decoder."""
-
-    def make_decoder(self, samples: int, context: int) -> Decoder:
-        """Return a decoder of `samples` texts that attends to at most `context` tokens."""
 
 
 def make_decoder(model: nn.Module, context: int, samples: int = 1, padding: int | None = None) -> Decoder:
@@ -59,91 +56,62 @@ def make_decoder(model: nn.Module, context: int, samples: int = 1, padding: int 
     `padding`: the token that fills a row up to `context`, for a model trained on padded prefixes.
     Raises ValueError for a stack of replicas and for other modules.
     """
-    if isinstance(model, MakesDecoder):
-        return model.make_decoder(samples, context)
+    if hasattr(model, "make_decoder"):  # a model that brings its own
+        return model.make_decoder(samples, context)  # type: ignore[operator]
     if isinstance(model, Ngram):
-        return NgramDecoder(model, samples)
+        most = 0 if model.cache else model.order  # tokens that are kept; 0: all
+        return RereadingDecoder(samples, lambda ids: ids[:, -most:], model.next_logits)
     if next(model.parameters()).dim() > 2:
         raise ValueError("a stack of replicas cannot be decoded: take one of them with layers.replica(model, index)")
     if padding is not None:
-        return PaddedDecoder(model, context, padding, samples)
+        return _rereading_decoder(model, context, padding, samples)
     if isinstance(model, NeuralNgram):
-        return NeuralNgramDecoder(model, samples)
+        return RereadingDecoder(samples, lambda ids: ids[:, -model.window :], partial(_neural_ngram_logits, model))
     if isinstance(model, RecurrentLanguageModel):
         return RecurrentDecoder(model, samples)
     if isinstance(model, TransformerDecoder):
         return CachedDecoder(model, context, samples)
     if hasattr(model, "features"):
-        return PaddedDecoder(model, context, None, samples)
+        return _rereading_decoder(model, context, None, samples)
     raise ValueError(f"{type(model).__name__} is no language model")
 
 
-class NgramDecoder:
-    """Decoder of an n-gram model. It keeps the last tokens, as many as its longest context has; with a cache, all."""
+class RereadingDecoder:
+    """Decoder that keeps the last tokens of each text, and computes the next logits from these at each step."""
 
-    def __init__(self, model: Ngram, samples: int) -> None:
-        self.model, self.samples = model, samples
+    def __init__(self, samples: int, keep: Callable[[Tensor], Tensor], next_logits: Callable[[Tensor], Tensor]) -> None:
+        self.samples, self.keep, self.next_logits = samples, keep, next_logits
         self.recent_ids = torch.zeros(samples, 0, dtype=torch.int64)
 
     @torch.inference_mode()
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
-        self.recent_ids = (ids if self.model.cache else ids[:, -self.model.order :]).expand(self.samples, -1)
-        return self.model.next_logits(self.recent_ids)
+    def read(self, ids: Rows) -> Logits:
+        self.recent_ids = self.keep(ids).expand(self.samples, -1)
+        return self.next_logits(self.recent_ids)
 
     @torch.inference_mode()
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+    def step(self, ids: NextIds) -> Logits:
         return self.read(torch.cat([self.recent_ids, ids[:, None]], dim=1))
 
 
-class PaddedDecoder:
-    """Decoder of any language model: it reads the tokens of the window again at each step.
+def _rereading_decoder(model: nn.Module, context: int, padding: int | None, samples: int) -> RereadingDecoder:
+    """Return a decoder of any language model: it reads the tokens of the window again at each step.
 
     For a model trained on padded prefixes (`tasks/text/rows.py`), padding fills the row up to its full width, and the
     logits are those of the last position, the only one that the model was trained to predict from.
     """
 
-    def __init__(self, model: nn.Module, context: int, padding: int | None, samples: int) -> None:
-        self.model, self.context, self.padding, self.samples = model, context, padding, samples
-        self.recent_ids = torch.zeros(samples, 0, dtype=torch.int64)
+    def next_logits(ids: Int[Tensor, "samples time"]) -> Logits:
+        row = ids if padding is None else F.pad(ids, (0, context - ids.shape[1]), value=padding)
+        return model(row)[:, -1]
 
-    @torch.inference_mode()
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
-        self.recent_ids = ids[:, window_start(ids.shape[1], self.context) :].expand(self.samples, -1)
-        row = self.recent_ids
-        if self.padding is not None:
-            row = F.pad(row, (0, self.context - row.shape[1]), value=self.padding)
-        logits: Tensor = self.model(row)
-        return logits[:, -1]
-
-    @torch.inference_mode()
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
-        return self.read(torch.cat([self.recent_ids, ids[:, None]], dim=1))
+    return RereadingDecoder(samples, lambda ids: ids[:, window_start(ids.shape[1], context) :], next_logits)
 
 
-class NeuralNgramDecoder:
-    """Decoder of a neural n-gram model. It keeps the embeddings of the window; zeros stand for missing tokens."""
-
-    def __init__(self, model: NeuralNgram, samples: int) -> None:
-        self.model, self.samples = model, samples
-        self.window = torch.zeros(samples, model.window, model.embedding.weight.shape[-1])
-
-    @torch.inference_mode()
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
-        vectors = self.model.embedding(ids[:, -self.model.window :])
-        missing = self.model.window - vectors.shape[1]
-        self.window = F.pad(vectors, (0, 0, missing, 0)).expand(self.samples, -1, -1)
-        return self._next_logits()
-
-    @torch.inference_mode()
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
-        self.window = torch.cat([self.window[:, 1:], self.model.embedding(ids)[:, None]], dim=1)
-        return self._next_logits()
-
-    def _next_logits(self) -> Float[Tensor, "samples vocabulary"]:
-        h = self.model.inner(self.window.flatten(1))
-        h = torch.tanh(h if self.model.norm is None else self.model.norm(h))
-        logits: Tensor = self.model.readout(h)
-        return logits
+def _neural_ngram_logits(model: NeuralNgram, ids: Int[Tensor, "samples time"]) -> Logits:
+    """Return the logits after a window of tokens; zeros stand for missing ones."""
+    vectors = F.pad(model.embedding(ids), (0, 0, model.window - ids.shape[1], 0))
+    h = model.inner(vectors.flatten(1))
+    return model.readout(torch.tanh(h if model.norm is None else model.norm(h)))
 
 
 class RecurrentDecoder:
@@ -156,14 +124,14 @@ class RecurrentDecoder:
         self.states: list[State] = []  # of each cell
 
     @torch.inference_mode()
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
+    def read(self, ids: Rows) -> Logits:
         features, state = self.model.features(ids)
         state = tuple(part.expand(self.samples, -1) for part in state)
         size = len(state) // len(self.cells)  # number of tensors in the state of one cell
         self.states = [state[i : i + size] for i in range(0, len(state), size)]
         return affine(features[:, -1], *self.readout).expand(self.samples, -1)
 
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+    def step(self, ids: NextIds) -> Logits:
         # Without inference mode, since entering it would cost a tenth of this short step; nothing here has a gradient.
         x = torch.embedding(self.embedding, ids)
         for i, (kernel, weights) in enumerate(self.cells):
@@ -200,7 +168,7 @@ class CachedDecoder:
             context = min(context, len(model.position.weight))
         self.model, self.context, self.samples = model, context, samples
         self.heads = (heads, head_width)
-        self.recent_ids: list[Int[Tensor, " samples"]] = []  # the tokens in the window
+        self.recent_ids: list[NextIds] = []  # the tokens in the window
         with torch.inference_mode():
             self.layers = [BlockWeights(block, config) for block in model.blocks]  # type: ignore[arg-type]  # modules that are Blocks
             self.final_norm, self.readout = norm_function(model.final_norm), weight_and_bias(model.readout)
@@ -238,7 +206,7 @@ class CachedDecoder:
             self.cache_slots = list(zip(*(block.unbind(-2) for block in cache), strict=True))
 
     @torch.inference_mode()
-    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
+    def read(self, ids: Rows) -> Logits:
         ids = ids[:, window_start(ids.shape[1], self.context) :]
         self.recent_ids = list(ids.expand(self.samples, -1).unbind(1))
         turn = rotations(ids.shape[1], self.heads[1]) if self.model.config.positions == "rotary" else None
@@ -247,7 +215,7 @@ class CachedDecoder:
         return self._output_logits(output.view(x.shape)[:, -1]).expand(self.samples, -1)
 
     @torch.inference_mode()
-    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+    def step(self, ids: NextIds) -> Logits:
         if len(self.recent_ids) == self.context:
             remaining = self.recent_ids[window_start(self.context + 1, self.context) :]
             return self.read(torch.stack([*remaining, ids], dim=1))
@@ -260,9 +228,7 @@ class CachedDecoder:
         values = self.values.narrow(2, 0, position + 1).unbind(0)
         return self._output_logits(self._run_blocks(x, partial(self._attend_to_cache, position, keys, values)))
 
-    def _attend_to_all(
-        self, rows: int, turn: Complex[Tensor, "time 1 pairs"] | None, i: int, h: Float[Tensor, "tokens width"]
-    ) -> Float[Tensor, "tokens width"]:
+    def _attend_to_all(self, rows: int, turn: Complex[Tensor, "time 1 pairs"] | None, i: int, h: Flat) -> Flat:
         """Return the attention output of block i for all tokens of all rows, and fill the cache."""
         q, k, v = torch.mm(h, self.layers[i].project).view(rows, -1, 3, *self.heads).unbind(2)
         if turn is not None:
@@ -285,9 +251,7 @@ class CachedDecoder:
         torch.bmm(weights, values[i], out=self.mixed_view)
         return self.mixed
 
-    def _run_blocks(
-        self, x: Float[Tensor, "tokens width"], attend: Callable[[int, Tensor], Tensor]
-    ) -> Float[Tensor, "tokens width"]:
+    def _run_blocks(self, x: Flat, attend: Callable[[int, Tensor], Tensor]) -> Flat:
         """Return the output of all blocks. `attend(i, h)` is the attention of block i before the output projection."""
         for i, layer in enumerate(self.layers):
             mixed = attend(i, layer.before_attention(x))
@@ -314,7 +278,8 @@ class BlockWeights:
         self.output, _ = weight_and_bias(block.attention.output)
         self.expand = weight_and_bias(block.expand)
         self.contract, self.contract_bias = weight_and_bias(block.contract)
-        self.activation = squared_relu if config.activation == "relu2" else block.activation
+        # In place, without what the backward pass would need.
+        self.activation = (lambda x: x.relu_().square_()) if config.activation == "relu2" else block.activation
 
 
 def norm_function(norm: nn.Module) -> Callable[[Tensor], Tensor]:
@@ -336,12 +301,6 @@ def affine(
 ) -> Float[Tensor, "rows outputs"]:
     """Return x @ weight + bias."""
     return torch.mm(x, weight) if bias is None else torch.addmm(bias, x, weight)
-
-
-def squared_relu(x: Tensor) -> Tensor:
-    """Compute `SquaredReLU` in place, without what the backward pass would need."""
-    positive = x.relu_()
-    return positive.mul_(positive)
 
 
 def as_complex_pairs(x: Float[Tensor, "*batch width"]) -> Complex[Tensor, "*batch pairs"]:

@@ -42,11 +42,7 @@ class TextGenerator:
 
 
 def generate_ids(
-    text_generator: TextGenerator,
-    prompt: Int[Tensor, " time"],
-    tokens: int,
-    sampling: Sampling,
-    samples: int = 1,
+    text_generator: TextGenerator, prompt: Int[Tensor, " time"], tokens: int, sampling: Sampling, samples: int = 1
 ) -> Int[Tensor, "samples tokens"]:
     """Return the ids of `tokens` generated tokens, without the prompt; see `generate_tokens`."""
     text = torch.empty(samples, tokens, dtype=torch.int64)
@@ -57,16 +53,9 @@ def generate_ids(
 
 
 def generate_tokens(
-    text_generator: TextGenerator,
-    prompt: Int[Tensor, " time"],
-    tokens: int,
-    sampling: Sampling,
-    samples: int = 1,
+    text_generator: TextGenerator, prompt: Int[Tensor, " time"], tokens: int, sampling: Sampling, samples: int = 1
 ) -> Iterator[Int[Tensor, " samples"]]:
-    """Yield the next token of every sample. The caller may stop early.
-
-    Raises ValueError for an empty prompt; `prompt_ids` never returns one.
-    """
+    """Yield the next token of every sample; the caller may stop. Raises ValueError for an empty prompt."""
     return (ids for _, _, ids in generate_with_logits(text_generator, prompt, tokens, sampling, samples))
 
 
@@ -155,10 +144,7 @@ def continue_prompt(
 
 
 def padding_token(task: TextConfig, tokenizer: Tokenizer) -> int | None:
-    """Return the id that pads the rows of a model trained on padded prefixes; None for every other model.
-
-    Such a model was only trained to predict after the last position of a row of full width.
-    """
+    """Return the id that fills rows of full width, for a model trained on padded prefixes; otherwise None."""
     return (tokenizer.padding or 0) if task.rows == "prefixes" else None
 
 

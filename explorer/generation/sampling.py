@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 from jaxtyping import Float, Int
@@ -23,6 +24,9 @@ from explorer.models.settings import setting
 from explorer.seeds import generator
 
 _LARGE = 1e30
+Logits: TypeAlias = Float[Tensor, "*batch vocabulary"]
+Noise: TypeAlias = Float[Tensor, "*#batch vocabulary"]
+Temperatures: TypeAlias = Float[Tensor, "*batch"]
 
 
 @dataclass(frozen=True)
@@ -34,11 +38,7 @@ class Sampling:
     )
     top_k: int = setting(0, "Only so many of the likeliest tokens may be chosen. 0: all.", 0, 20_000, label="Top-k")
     top_p: float = setting(
-        1.0,
-        "Only the likeliest tokens that together reach this probability may be chosen. 1: all.",
-        0,
-        1,
-        label="Top-p",
+        1.0, "Only the likeliest tokens that together reach this probability. 1: all.", 0, 1, label="Top-p"
     )
     min_p: float = setting(
         0.0, "Only tokens at least this share as likely as the likeliest may be chosen. 0: all.", 0, 1, label="Min-p"
@@ -46,11 +46,7 @@ class Sampling:
     seed: int = setting(0, "Seed of the random numbers.", 0, 2**31 - 1)
 
 
-def truncate_logits(
-    logits: Float[Tensor, "*batch vocabulary"],
-    sampling: Sampling,
-    temperatures: Float[Tensor, "*batch"] | None = None,
-) -> Float[Tensor, "*batch vocabulary"]:
+def truncate_logits(logits: Logits, sampling: Sampling, temperatures: Temperatures | None = None) -> Logits:
     """Return the logits with -inf for every token that a rule removes. The likeliest token always remains.
 
     Each rule applies to the whole distribution at this temperature, p_1 >= p_2 >= … A token remains if all keep it:
@@ -87,23 +83,14 @@ def truncate_logits(
 
 
 def choose(
-    logits: Float[Tensor, "*batch vocabulary"],
-    noise: Float[Tensor, "*#batch vocabulary"],
-    sampling: Sampling,
-    temperatures: Float[Tensor, "*batch"] | None = None,
+    logits: Logits, noise: Noise, sampling: Sampling, temperatures: Temperatures | None = None
 ) -> Int[Tensor, "*batch"]:
-    """Sample the next token from the logits. `noise` is from `gumbel_noise`; temperature 0 ignores it.
-
-    `temperatures`: see `truncate_logits`. Each row gets the token that it would get alone.
-    """
+    """Sample the next token with `gumbel_noise`; see `truncate_logits`. Each row gets the token it would get alone."""
     return sample_tokens(truncate_logits(logits, sampling, temperatures), noise, sampling, temperatures)
 
 
 def sample_tokens(
-    truncated: Float[Tensor, "*batch vocabulary"],
-    noise: Float[Tensor, "*#batch vocabulary"],
-    sampling: Sampling,
-    temperatures: Float[Tensor, "*batch"] | None = None,
+    truncated: Logits, noise: Noise, sampling: Sampling, temperatures: Temperatures | None = None
 ) -> Int[Tensor, "*batch"]:
     """Sample a token from logits that `truncate_logits` returned.
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from explorer.errors import InvalidSetting
 from explorer.models.translation import Translator
 from explorer.tasks.seq2seq.batches import Pairs
+from explorer.tasks.sequence_labelling.rows import position_losses
 
 MAX_BEAM_WIDTH = 8
 
@@ -131,13 +132,6 @@ def beam_search(model: Translator, source: Int[Tensor, " source"], width: int, l
     return Beams(tuple(candidates), tuple(kept))
 
 
-def surprisal(
-    logits: Float[Tensor, "*batch target vocabulary"], targets: Int[Tensor, "*batch target"]
-) -> Float[Tensor, "*batch target"]:
-    """Return the surprisal of the target at every position, in nats."""
-    return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none").view(targets.shape)
-
-
 @torch.inference_mode()
 def grade_targets(
     model: Translator, batch: Pairs
@@ -149,16 +143,13 @@ def grade_targets(
     """
     logits = model(batch.source, batch.decoder_input)
     right = (logits.argmax(dim=-1) == batch.targets) | ~batch.mask
-    losses = surprisal(logits, batch.targets) * batch.mask
+    losses = position_losses(logits, batch.targets) * batch.mask
     return right.all(dim=-1).float(), losses.sum(dim=-1)
 
 
 @torch.inference_mode()
 def exposure_bias_curves(model: Translator, batch: Pairs) -> tuple[Curve, Curve]:
-    """Return loss and accuracy by position with teacher forcing, and with the model's own greedy output as input.
-
-    The difference is exposure bias (Ranzato et al. 2016, section 1). After a premature <EOS> the input is <EOS>.
-    """
+    """Return loss and accuracy by position with the target, and with greedy output, as input (Ranzato et al. 2016)."""
     own = greedy_decode(model, batch.source, batch.targets.shape[-1]).ids
     own = F.pad(own, (0, batch.targets.shape[-1] - own.shape[-1]), value=model.eos)
     read = torch.cat((batch.decoder_input[..., :1], own[..., :-1]), dim=-1)
@@ -170,6 +161,6 @@ def _curve(
     logits: Float[Tensor, "*batch target vocabulary"], generated: Int[Tensor, "*batch target"], batch: Pairs
 ) -> Curve:
     rows = batch.mask.sum(dim=-2)
-    losses = surprisal(logits, batch.targets) * batch.mask
+    losses = position_losses(logits, batch.targets) * batch.mask
     right = (generated == batch.targets) & batch.mask
     return Curve(losses.sum(dim=-2) / rows, right.sum(dim=-2) / rows)

@@ -34,10 +34,7 @@ def stream_chunks(
     sampling: Sampling,
     seconds: float = CHUNK_SECONDS,
 ) -> Iterator[Chunk]:
-    """Yield the text of one sample in chunks: the first token alone, then the tokens of every `seconds`.
-
-    The iterator may be advanced by different threads, one at a time. Raises what `generate_with_logits` raises.
-    """
+    """Yield one sample's text in chunks: the first token alone, then the tokens of every `seconds`."""
     generated = generate_with_logits(text_generator, prompt, tokens, sampling)
     stream = DecodeStream(tokenizer, prompt.tolist())
     deadline, remaining = 0.0, tokens

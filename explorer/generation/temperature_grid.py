@@ -79,10 +79,7 @@ def compute_temperature_grid(
     sampling: Sampling,
     temperatures: Sequence[float] = TEMPERATURES,
 ) -> TemperatureGrid:
-    """Generate the first sample at each temperature in one batch: the same text as `generate_ids`, up to rounding.
-
-    The temperature of `sampling` is ignored.
-    """
+    """Generate the text of `generate_ids` at each temperature in one batch, equal up to rounding."""
     rows = torch.tensor(temperatures, dtype=torch.float64)
     generated = generate_with_logits(text_generator, prompt, tokens, sampling, 1, rows)
     blocks = []
@@ -134,10 +131,7 @@ class SamplingInputs:
 
 @torch.inference_mode()
 def sampling_inputs(
-    text_generator: TextGenerator,
-    prompt: Int[Tensor, " time"],
-    before: Int[Tensor, " before"],
-    sampling: Sampling,
+    text_generator: TextGenerator, prompt: Int[Tensor, " time"], before: Int[Tensor, " before"], sampling: Sampling
 ) -> SamplingInputs:
     """Return the logits and the noise of the token after the prompt and the ids `before`.
 
@@ -243,9 +237,6 @@ def continue_path(
     tokens: int,
     sampling: Sampling,
 ) -> Int[Tensor, " tokens"]:
-    """Sample `tokens` more tokens after a path, with the noise of the first sample.
-
-    After a path that was sampled itself, the result continues the same text. Raises InvalidSetting as `trace_path`.
-    """
+    """Sample `tokens` more after a path, with the noise of the first sample. Raises InvalidSetting."""
     generated = generate_with_logits(text_generator, prompt, len(path) + tokens, sampling, path=path)
     return torch.cat([path[:0], *(ids for _, _, ids in itertools.islice(generated, len(path), None))])

@@ -25,19 +25,13 @@ _ROWS = 44  # texts that are generated in one batch; more are not faster and nee
 
 
 def distinct_n(ids: Sequence[int], n: int) -> float:
-    """Return the share of distinct n-grams among all n-grams of a text; NaN if it has none.
-
-    Distinct-n (Li et al. 2016, arXiv:1510.03055).
-    """
+    """Return the share of distinct n-grams (Li et al. 2016, arXiv:1510.03055); NaN for a text without any."""
     grams = list(zip(*(ids[i:] for i in range(n)), strict=False))
     return len(set(grams)) / len(grams) if grams else math.nan
 
 
 def repetition(ids: Sequence[int], n: int = REPEATED) -> float:
-    """Return the share of n-grams that occurred earlier in the text; NaN if it has none.
-
-    seq-rep-n (Welleck et al. 2020, arXiv:1908.04319, equation 11): 1 - distinct-n.
-    """
+    """Return the share of earlier n-grams: seq-rep-n (Welleck et al. 2020, arXiv:1908.04319, eq. 11); or NaN."""
     return 1 - distinct_n(ids, n)
 
 
@@ -62,9 +56,7 @@ class StatisticsByTemperature:
 
 @torch.inference_mode()
 def compute_statistics(
-    text_generator: TextGenerator,
-    prompt: Int[Tensor, " time"],
-    text: Int[Tensor, " tokens"],
+    text_generator: TextGenerator, prompt: Int[Tensor, " time"], text: Int[Tensor, " tokens"]
 ) -> TextStatistics:
     """Compute the statistics of any text after a prompt. Raises InvalidSetting if an id is not in the vocabulary."""
     if not len(text):
@@ -84,10 +76,7 @@ def compute_statistics_by_temperature(
     temperatures: Sequence[float] = TEMPERATURES,
     seeds: int = 8,
 ) -> StatisticsByTemperature:
-    """Generate `seeds` texts at each temperature and compute their statistics.
-
-    Column s is sample s of the seed of `sampling`, whose temperature is ignored.
-    """
+    """Compute the statistics of `seeds` texts at each temperature; column s is sample s."""
     statistics: list[tuple[float, float, float]] = []
     per_batch = max(1, _ROWS // seeds)
     for first in range(0, len(temperatures), per_batch):

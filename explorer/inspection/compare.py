@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -24,10 +25,7 @@ class MetricCurve:
 
 
 def metric_curve(curves: Curves, config: RunConfig, measure: str, axis: Axis) -> MetricCurve:
-    """Return the curve of a measure along an axis; non-finite values become NaN.
-
-    The loss of a batch belongs to the weights before its step, so its x is the step before the update.
-    """
+    """Return the curve of a measure. The loss of a batch belongs to the step before its weights change."""
     if measure == BATCH_LOSS:
         steps, values = curves.first + np.arange(len(curves.losses)), curves.losses
     else:
@@ -37,23 +35,17 @@ def metric_curve(curves: Curves, config: RunConfig, measure: str, axis: Axis) ->
     return MetricCurve(curves.axis_values(axis, steps, config.steps_per_epoch), finite.astype(float))
 
 
-def mean_and_range(values: Float[ndarray, "points replicas"]) -> Float[ndarray, "points 3"]:
-    """Return mean, minimum and maximum over the seeds that have a value; NaN where no seed has one."""
-    return _middle_and_range(values, np.nanmean)
-
-
-def median_and_range(values: Float[ndarray, "points replicas"]) -> Float[ndarray, "points 3"]:
-    """Return median, minimum and maximum over the seeds that have a value; NaN where no seed has one."""
-    return _middle_and_range(values, np.nanmedian)
-
-
-def _middle_and_range(
-    values: Float[ndarray, "points replicas"], middle: Callable[..., ndarray]
+def mean_and_range(
+    values: Float[ndarray, "points replicas"], middle: Callable[..., ndarray] = np.nanmean
 ) -> Float[ndarray, "points 3"]:
+    """Return mean, minimum and maximum over the seeds that have a value; NaN where no seed has one."""
     result, has_value = np.full((len(values), 3), np.nan), ~np.isnan(values).all(axis=1)
     finite = values[has_value]
     result[has_value] = np.column_stack([middle(finite, axis=1), np.nanmin(finite, axis=1), np.nanmax(finite, axis=1)])
     return result
+
+
+median_and_range = partial(mean_and_range, middle=np.nanmedian)
 
 
 def smooth(course: MetricCurve, weight: float) -> MetricCurve:
@@ -88,10 +80,7 @@ def downsample(values: Float[ndarray, "points lines"], max_points: int = 400) ->
 
 
 def first_crossing(course: MetricCurve, target: float, rising: bool) -> Float[ndarray, " replicas"]:
-    """Return the x at which each seed first reaches the target, interpolated linearly; NaN if it never does.
-
-    `rising` says whether the measure has to rise (accuracy) or to fall (loss) to the target.
-    """
+    """Return the x at which each seed first reaches the target, `rising` or falling, interpolated linearly; or NaN."""
     sign = 1.0 if rising else -1.0
     return np.array([_interpolate_crossing(course.x, sign * values, sign * target) for values in course.values.T])
 
@@ -107,6 +96,12 @@ def _interpolate_crossing(x: Float[ndarray, " n"], values: Float[ndarray, " n"],
     return float(x[i - 1] + share * (x[i] - x[i - 1]))
 
 
+def growth_exponent(x: Int[ndarray, " sizes"], y: Float[ndarray, " sizes"], fit_from: int) -> float:
+    """Return a of y ~ x^a by least squares of the logarithms over x >= `fit_from`; NaN with fewer than two points."""
+    fitted = np.isfinite(y) & (x >= fit_from)
+    return float(np.polyfit(np.log(x[fitted]), np.log(y[fitted]), 1)[0]) if fitted.sum() > 1 else float("nan")
+
+
 def is_paired(first: RunConfig, second: RunConfig) -> bool:
     """Return whether two runs have the same seeds and the same data, so that seeds can be compared pairwise."""
     return first.seeds == second.seeds and first.task == second.task
@@ -114,21 +109,16 @@ def is_paired(first: RunConfig, second: RunConfig) -> bool:
 
 def shared_initial_weights(first: Mapping[str, ndarray], second: Mapping[str, ndarray]) -> tuple[list[str], int]:
     """Return the names of the nonzero weights that are equal in two initializations, and the smaller weight count."""
-    shared = [name for name, value in first.items() if name in second and _equal_and_nonzero(value, second[name])]
+    shared = [
+        name for name, value in first.items() if name in second and value.any() and np.array_equal(value, second[name])
+    ]
     return shared, min(len(first), len(second))
-
-
-def _equal_and_nonzero(first: ndarray, second: ndarray) -> bool:
-    return first.shape == second.shape and bool(np.array_equal(first, second)) and bool(first.any())
 
 
 def metric_over_seeds(
     curves: Curves | None, metric: str, summarize: Callable[[ndarray], ndarray] = mean_and_range
 ) -> tuple[Float[ndarray, " points"], ...]:
-    """Return the steps at which a metric was evaluated, and its mean, lowest and highest value over the seeds.
-
-    `summarize` may be `median_and_range`, for the median instead of the mean. Without curves all four arrays are empty.
-    """
+    """Return the steps at which a metric was evaluated, and its mean (or median), lowest and highest value."""
     values = np.zeros((0, 3)) if curves is None else summarize(curves.metrics[metric])
     steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
     return steps, *values.T

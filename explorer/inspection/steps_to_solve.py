@@ -22,5 +22,4 @@ class LossCurves:
     def steps_to_solve(self) -> Float[ndarray, " replicas"]:
         """Return the first evaluated step with a loss below `LEARNED_LOSS`, per seed; infinity if there is none."""
         below = self.loss < LEARNED_LOSS
-        found: ndarray = np.where(below.any(axis=0), self.steps[below.argmax(axis=0)], np.inf)
-        return found
+        return np.where(below.any(axis=0), self.steps[below.argmax(axis=0)], np.inf)

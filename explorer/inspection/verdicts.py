@@ -55,10 +55,7 @@ class MeanDifference:
         return p
 
     def seeds_needed(self, level: float) -> int | None:
-        """Return how many seeds would find a difference of this size with a probability of 80 %.
-
-        None if `MAXIMUM_SEEDS` would not.
-        """
+        """Return how many seeds find this difference with a probability of 80 %; None if too many."""
         if not self.mean or not self.spread:
             return None
 
@@ -73,10 +70,7 @@ class MeanDifference:
 def mean_difference(
     first: Float[ndarray, " first"], second: Float[ndarray, " second"], paired: bool
 ) -> MeanDifference | None:
-    """Return the difference of two means with Student's t test; None with fewer than two seeds.
-
-    The test is that of the pairs where `paired`, otherwise that of Welch (1947). Seeds with NaN are left out.
-    """
+    """Return the difference of means by the t test of pairs, or of Welch (1947); None with fewer than two seeds."""
     if paired:
         shared = ~np.isnan(first) & ~np.isnan(second)
         first, second = first[shared], second[shared]
@@ -143,17 +137,11 @@ class SolvedDifference:
         return False
 
     def attainable_p(self, p: float) -> float:
-        """Return the largest p value of at most `p` that the test can give with these seeds; 0 if there is none.
-
-        It is the probability that the test of two equal models gives a p value of at most `p`.
-        """
+        """Return the probability that the test of two equal models gives a p value of at most `p`."""
         return max((value for value in self._attainable.values() if value <= p * (1 + 1e-9)), default=0.0)
 
     def seeds_needed(self, level: float) -> int | None:
-        """Return how many seeds would find a difference of these shares with a probability of 80 %.
-
-        None if `MAXIMUM_SEEDS` would not.
-        """
+        """Return how many seeds find this difference with a probability of 80 %; None if too many."""
         return _first_number_with_power(lambda seeds: self._power(seeds, level), self.seeds) if self.mean else None
 
     def _power(self, seeds: int, level: float) -> float:

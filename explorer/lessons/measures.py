@@ -25,6 +25,7 @@ from explorer.inspection import load_model
 from explorer.inspection.attention import alignment, attend, head_scores
 from explorer.inspection.language import tokenizers
 from explorer.inspection.pretrained import answer_depth, first_token, opened_model, word_similarity
+from explorer.inspection.pretrained.random_network import random_network
 from explorer.inspection.recurrent import gates, input_gradients, per_step_gradients
 from explorer.inspection.seq2seq import decoding as translation
 from explorer.inspection.transformer import cost_formulas, depth, induction, positions, softmax_scaling
@@ -864,10 +865,12 @@ def share_of_separated_halvings(model: str, sentences: Halves, word: str) -> lis
     """
     cards = _named_models("encoder")
     opened = opened_model.opened_model(cards.get(model, next(iter(cards.values()))))  # the page shows the first, too
-    measured = (opened.module, opened.tokenizer, split_sentences(sentences), word.strip())
-    share = word_similarity.share_of_halvings(word_similarity.word_similarity(*measured)[-1])
+    read = (opened.tokenizer, split_sentences(sentences), word.strip())
+    share = word_similarity.share_of_halvings(word_similarity.word_similarity(opened.module, *read)[-1])
     random = [
-        word_similarity.share_of_halvings(word_similarity.random_word_similarity(*measured, seed)[-1])
+        word_similarity.share_of_halvings(
+            word_similarity.word_similarity(random_network(opened.module, seed), *read)[-1]
+        )
         for seed in range(_RANDOM_NETWORKS)
     ]
     if share <= _SEPARATED and np.median(random) <= _SEPARATED:

@@ -17,6 +17,7 @@ from torch import Generator, Tensor, nn
 
 from explorer.models.configs import BagOfBigramsConfig, BagOfBigramsEnglishConfig
 from explorer.models.layers import Linear
+from explorer.models.shapes import ClassLogits, Ids
 from explorer.models.taps import Tap
 
 _HASH = 2_654_435_761  # the golden ratio times 2^32 (Knuth): it spreads neighbouring pairs
@@ -35,13 +36,12 @@ class BagOfBigrams(nn.Module):
         generator: Generator,
     ) -> None:
         super().__init__()
-        self.vocabulary = vocabulary
-        self.padding = padding
+        self.vocabulary, self.padding = vocabulary, padding
         self.buckets: int = getattr(config, "buckets", 0)  # 0: every pair has its own weights
         self.readout = Linear(self.buckets or vocabulary**2, classes, generator)
         self.counts = Tap()
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+    def forward(self, ids: Ids) -> ClassLogits:
         first, second = ids[..., :-1], ids[..., 1:]
         counted = ((first != self.padding) & (second != self.padding)).float()
         if self.vocabulary > _MAX_COUNTED:
@@ -57,7 +57,7 @@ class BagOfBigrams(nn.Module):
 
     def _add_weights(
         self, pairs: Int[Tensor, "*replicas batch pairs"], counted: Float[Tensor, "*replicas batch pairs"]
-    ) -> Float[Tensor, "*replicas batch classes"]:
+    ) -> ClassLogits:
         """Return the sum of the weights of the pairs of each row, and the bias."""
         weight = self.readout.weight  # (*replicas, classes, V * V)
         chosen = pairs.flatten(-2)[..., None, :].expand(*weight.shape[:-1], -1)

@@ -13,17 +13,16 @@ two rows of W, so the score of a sentence is a sum of one weight for each token.
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import BagOfWordsConfig, BagOfWordsHiddenConfig
 from explorer.models.layers import Linear
+from explorer.models.shapes import ClassLogits, Ids
 from explorer.models.taps import Tap
 
 
-def count_tokens(
-    ids: Int[Tensor, "*replicas batch time"], vocabulary: int, padding: int
-) -> Float[Tensor, "*replicas batch vocabulary"]:
+def count_tokens(ids: Ids, vocabulary: int, padding: int) -> Float[Tensor, "*replicas batch vocabulary"]:
     """Return how often each token occurs in each row; padding is not counted."""
     counts = torch.zeros(*ids.shape[:-1], vocabulary, device=ids.device)
     return counts.scatter_add_(-1, ids, (ids != padding).float())
@@ -36,12 +35,11 @@ class BagOfWords(nn.Module):
         self, config: BagOfWordsConfig, vocabulary: int, classes: int, padding: int, generator: Generator
     ) -> None:
         super().__init__()
-        self.vocabulary = vocabulary
-        self.padding = padding
+        self.vocabulary, self.padding = vocabulary, padding
         self.readout = Linear(vocabulary, classes, generator)
         self.counts = Tap()
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+    def forward(self, ids: Ids) -> ClassLogits:
         return self.readout(self.counts(count_tokens(ids, self.vocabulary, self.padding)))
 
 
@@ -52,14 +50,12 @@ class BagOfWordsHidden(nn.Module):
         self, config: BagOfWordsHiddenConfig, vocabulary: int, classes: int, padding: int, generator: Generator
     ) -> None:
         super().__init__()
-        self.vocabulary = vocabulary
-        self.padding = padding
+        self.vocabulary, self.padding = vocabulary, padding
         self.inner = Linear(vocabulary, config.hidden, generator)
         self.readout = Linear(config.hidden, classes, generator)
-        self.counts = Tap()
-        self.hidden = Tap()
+        self.counts, self.hidden = Tap(), Tap()
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+    def forward(self, ids: Ids) -> ClassLogits:
         counts = self.counts(count_tokens(ids, self.vocabulary, self.padding))
         h = self.hidden(torch.tanh(self.inner(counts)))
         return self.readout(h)

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import ConvolutionConfig
 from explorer.models.layers import Dropout, Embedding, Linear
+from explorer.models.shapes import ClassLogits, Features, Ids
 from explorer.models.taps import Tap
 
 
@@ -28,11 +29,10 @@ class Convolution(nn.Module):
         super().__init__()
         self.size = size
         self.filters = Linear(size * width, filters, generator)
-        self.responses = Tap()
-        self.feature_map = Tap()
+        self.responses, self.feature_map = Tap(), Tap()
 
     def forward(
-        self, e: Float[Tensor, "*replicas batch time width"], is_token: Bool[Tensor, "*replicas batch time"]
+        self, e: Features, is_token: Bool[Tensor, "*replicas batch time"]
     ) -> Float[Tensor, "*replicas batch filters"]:
         """Return the largest response of each filter to a window that starts at a token; 0 if none is above 0."""
         windows = F.pad(e, (0, 0, 0, self.size - 1)).unfold(-2, self.size, 1)  # (..., time, width, size)
@@ -56,10 +56,9 @@ class ConvolutionalClassifier(nn.Module):
             Convolution(config.width, config.filters, size, generator) for size in self.sizes
         )
         self.readout = Linear(len(self.sizes) * config.filters, classes, generator)
-        self.embedded = Tap()
-        self.pooled = Tap()
+        self.embedded, self.pooled = Tap(), Tap()
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+    def forward(self, ids: Ids) -> ClassLogits:
         is_token = ids != self.padding
         e = self.dropout(self.embedded(self.embedding(ids) * is_token[..., None]))
         pooled = torch.cat([convolution(e, is_token) for convolution in self.convolutions], dim=-1)

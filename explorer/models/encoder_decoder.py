@@ -28,6 +28,7 @@ from explorer.models.gru import GRUCell
 from explorer.models.language import State
 from explorer.models.layers import Embedding, Linear
 from explorer.models.recurrence import unroll
+from explorer.models.shapes import Source, Target, TargetLogits, Vectors
 from explorer.models.taps import StepTap, Tap
 from explorer.models.translation import Translator
 
@@ -94,7 +95,7 @@ class EncoderDecoder(Translator):
         self.summary: Summary | None = None if attends else Summary(hidden, generator)
         self.embedded, self.bridge = Tap(), Tap()
 
-    def encode(self, source: Int[Tensor, "*replicas batch source"]) -> State:
+    def encode(self, source: Source) -> State:
         """Return (c, s_0), or with attention (s_0, annotations, keys, mask)."""
         x = self.embedded(self.embedding["source"](source))
         mask = source != self.padding
@@ -111,9 +112,7 @@ class EncoderDecoder(Translator):
         s = self.bridge(self.start(back[..., 0, :]).tanh())
         return s, annotations, self.attention.key(annotations), mask
 
-    def decode(
-        self, read: State, ids: Int[Tensor, "*replicas batch target"], state: State = ()
-    ) -> tuple[Float[Tensor, "*replicas batch target vocabulary"], State]:
+    def decode(self, read: State, ids: Target, state: State = ()) -> tuple[TargetLogits, State]:
         y = self.embedding["target"](ids)
         projected = self.decoder.project(y)
         states: list[Tensor] = []
@@ -137,6 +136,6 @@ class EncoderDecoder(Translator):
         return self.readout(torch.cat(outputs, dim=-1)), (s,)
 
 
-def _gather_positions(x: Float[Tensor, "*batch time width"], positions: Int[Tensor, "*batch positions"]) -> Tensor:
+def _gather_positions(x: Vectors, positions: Int[Tensor, "*batch positions"]) -> Tensor:
     """Return the vectors at these positions of each row: (*batch, positions, width)."""
     return x.gather(-2, positions[..., None].expand(*positions.shape, x.shape[-1]))

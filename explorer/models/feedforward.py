@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
-from torch import Generator, Tensor, nn
+from torch import Generator, nn
 
 from explorer.models.configs import FeedforwardConfig
 from explorer.models.layers import Dropout, Embedding, Linear
+from explorer.models.shapes import ClassLogits, Ids
 from explorer.models.taps import Tap
 
 
@@ -27,16 +27,14 @@ class Feedforward(nn.Module):
         self, config: FeedforwardConfig, vocabulary: int, classes: int, padding: int, generator: Generator
     ) -> None:
         super().__init__()
-        self.window = config.window
-        self.padding = padding
+        self.window, self.padding = config.window, padding
         self.dropout = Dropout(getattr(config, "dropout", 0.0))
         self.embedding = Embedding(vocabulary, config.width, generator, getattr(config, "start", 1.0))
         self.inner = Linear(config.window * config.width, config.hidden, generator)
         self.readout = Linear(config.hidden, classes, generator)
-        self.embedded = Tap()
-        self.hidden = Tap()
+        self.embedded, self.hidden = Tap(), Tap()
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+    def forward(self, ids: Ids) -> ClassLogits:
         seen = ids[..., : self.window]
         if seen.shape[-1] < self.window:
             seen = F.pad(seen, (0, self.window - seen.shape[-1]), value=self.padding)

@@ -28,6 +28,7 @@ from explorer.models.recurrence import (
     reinit_recurrent,
     set_gate_bias,
 )
+from explorer.models.shapes import Vectors
 from explorer.models.taps import StepTap
 
 UPDATE = 1  # index of the update gate in the order r, z, n
@@ -42,12 +43,10 @@ class GRUCell(nn.Module):
         self.hidden = hidden
         self.input = Linear(width, 3 * hidden, generator, bound=bound)
         self.recurrent = Linear(hidden, 3 * hidden, generator, bound=bound)
-        self.reset_gate = StepTap()
-        self.update_gate = StepTap()
-        self.candidate = StepTap()
-        self.state = StepTap()
+        self.reset_gate, self.update_gate = StepTap(), StepTap()
+        self.candidate, self.state = StepTap(), StepTap()
 
-    def initial_state(self, x: Float[Tensor, "*batch time width"]) -> State:
+    def initial_state(self, x: Vectors) -> State:
         return (x.new_zeros(*x.shape[:-2], self.hidden),)
 
     def project(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch gates"]:
@@ -62,9 +61,7 @@ class GRUCell(nn.Module):
         n = self.candidate(torch.tanh(x_n + r * h_n))
         return (self.state(torch.lerp(n, h, z)),)  # (1 - z) n + z h
 
-    def run_fused(
-        self, x: Float[Tensor, "*batch time width"], state: State
-    ) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
+    def run_fused(self, x: Vectors, state: State) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
         if x.dim() > 3:
             return None
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)

@@ -26,7 +26,7 @@ Kneser & Ney 1995; in this form Chen & Goodman 1998 (TR-10-98, sections 2.6 and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -35,6 +35,10 @@ from torch import Generator, Tensor, nn
 
 from explorer.models.configs import NgramTextConfig
 
+Rows: TypeAlias = Int[Tensor, "rows time"]  # ids of tokens
+Ids: TypeAlias = Int[Tensor, "*batch time"]
+NextProbabilities: TypeAlias = Float[Tensor, "*batch time vocabulary"]  # or their logarithms
+Codes: TypeAlias = Int[Tensor, " positions"]
 STUPID_BACKOFF = 0.4  # the factor of Brants et al.
 
 
@@ -92,16 +96,8 @@ class Ngram(nn.Module):
             return tuple((once / (once + 2 * twice),) if once and twice else (0.5,) for once, twice, *_ in numbers)
         return ()
 
-    def fit(
-        self,
-        ids: Int[Tensor, "rows time"],
-        targets: Int[Tensor, "rows time"],
-        mask: Bool[Tensor, "rows time"] | None = None,
-    ) -> None:
-        """Count every target at which the mask is true, with the tokens before it in its row as context.
-
-        `ids[:, t]` is the token before `targets[:, t]`. Earlier counts are replaced.
-        """
+    def fit(self, ids: Rows, targets: Rows, mask: Bool[Tensor, "rows time"] | None = None) -> None:
+        """Count each target where the mask is true, with the tokens before it in its row; forgets earlier counts."""
         previous = [column.flatten() for column in self._previous_tokens(ids.int())]
         last = targets.flatten().int()
         positions = torch.arange(len(last)) if mask is None else mask.flatten().nonzero()[:, 0]
@@ -140,38 +136,34 @@ class Ngram(nn.Module):
         self.sizes = torch.tensor([len(codes) for codes, _ in grams], dtype=torch.int32)
         self._derive()
 
-    def surprisal(self, ids: Int[Tensor, "rows time"], targets: Int[Tensor, "rows time"]) -> Float[Tensor, "rows time"]:
+    def surprisal(self, ids: Rows, targets: Rows) -> Float[Tensor, "rows time"]:
         """Return -log p of each target in nats, given the tokens before it in its row."""
-        p = self._target_probabilities(ids, targets)
-        if self.cache:
-            rows = torch.arange(len(ids))[:, None].expand(ids.shape)
-            cached = self._cached_target_probabilities(self._previous_tokens(ids), targets, rows)
-            p = (1 - self.cache) * p + self.cache * cached
-        return -p.log().float()
+        rows = torch.arange(len(ids))[:, None].expand(ids.shape)
+        return self._surprisal(ids, targets, torch.ones_like(targets, dtype=torch.bool), rows).view(targets.shape)
 
     def surprisal_reading_on(
-        self,
-        ids: Int[Tensor, "rows time"],
-        targets: Int[Tensor, "rows time"],
-        mask: Bool[Tensor, "rows time"] | None = None,
+        self, ids: Rows, targets: Rows, mask: Bool[Tensor, "rows time"] | None = None
     ) -> Float[Tensor, " targets"]:
         """Return -log p of the targets at which the mask is true; the cache also holds the targets of earlier rows."""
         mask = torch.ones_like(targets, dtype=torch.bool) if mask is None else mask
+        return self._surprisal(ids, targets, mask, torch.zeros_like(targets))
+
+    def _surprisal(self, ids: Rows, targets: Rows, mask: Tensor, rows: Rows) -> Float[Tensor, " targets"]:
+        """Return -log p of the targets at which the mask is true; those of equal `rows` share a cache."""
         p = self._target_probabilities(ids, targets)[mask]
         if self.cache:
             previous = [column[mask] for column in self._previous_tokens(ids)]
-            cached = self._cached_target_probabilities(previous, targets[mask], torch.zeros_like(targets[mask]))
-            p = (1 - self.cache) * p + self.cache * cached
+            p = (1 - self.cache) * p + self.cache * self._cached_probabilities(previous, targets[mask], rows[mask])
         return -p.log().float()
 
-    def forward(self, ids: Int[Tensor, "*batch time"]) -> Float[Tensor, "*batch time vocabulary"]:
+    def forward(self, ids: Ids) -> NextProbabilities:
         """Return the log-probabilities of all next tokens at every position."""
         p = self._probabilities(torch.stack(self._contexts(ids), dim=-1))
         if self.cache:
             p = self._mix_with_cache(p, ids, torch.arange(ids.shape[-1]))
         return p.log()
 
-    def next_logits(self, ids: Int[Tensor, "*batch time"]) -> Float[Tensor, "*batch vocabulary"]:
+    def next_logits(self, ids: Ids) -> Float[Tensor, "*batch vocabulary"]:
         """Return the output of `forward` at the last position only. Empty rows (time = 0) are allowed."""
         seen = F.pad(ids[..., -self.order :], (1, 0), value=self.start)
         p = self._probabilities(torch.stack(self._contexts(seen), dim=-1)[..., -1:, :])
@@ -179,24 +171,22 @@ class Ngram(nn.Module):
             p = self._mix_with_cache(p, ids, torch.tensor([ids.shape[-1] - 1]))
         return p.log().squeeze(-2)
 
-    def _target_probabilities(
-        self, ids: Int[Tensor, "rows time"], targets: Int[Tensor, "rows time"]
-    ) -> Float[Tensor, "rows time"]:
+    def _target_probabilities(self, ids: Rows, targets: Rows) -> Float[Tensor, "rows time"]:
         """Return the probability of each target without the cache."""
         p = torch.full(targets.shape, 1 / self.vocabulary, dtype=torch.float64)
         for context in self._contexts(ids):
             p = self.shares[find(self.grams, context * self.base + targets)] + self.backoffs[context] * p
         return p
 
-    def _cached_target_probabilities(
-        self, previous: Sequence[Int[Tensor, "*shape"]], targets: Int[Tensor, "*shape"], rows: Int[Tensor, "*shape"]
-    ) -> Float[Tensor, "*shape"]:
+    def _cached_probabilities(
+        self, previous: Sequence[Codes], targets: Codes, rows: Codes
+    ) -> Float[Tensor, " positions"]:
         """Return the probability of each target in the cache, which holds the earlier targets of the same row.
 
         previous: the tokens before each target, the nearest first
         rows: the number of the row of each target
         """
-        token, context, longer = targets.flatten(), rows.flatten(), list(previous)
+        token, context, longer = targets, rows, list(previous)
         p = torch.full(token.shape, 1 / self.vocabulary, dtype=torch.float64)
         inside = torch.ones_like(token, dtype=torch.bool)
         while True:
@@ -205,13 +195,13 @@ class Ngram(nn.Module):
             kinds = sum_of_earlier(context, (count == 0).long())
             p = torch.where(inside & (total > 0), (count + kinds * p) / (total + kinds), p)
             if not longer:
-                return p.view(targets.shape)
-            before = longer.pop(0).flatten()
+                return p
+            before = longer.pop(0)
             context = torch.unique(context * self.base + before, return_inverse=True)[1]
             inside = inside & (before != self.start)
 
     def _mix_with_cache(
-        self, p: Float[Tensor, "*batch positions vocabulary"], ids: Int[Tensor, "*batch time"], positions: Tensor
+        self, p: Float[Tensor, "*batch positions vocabulary"], ids: Ids, positions: Tensor
     ) -> Float[Tensor, "*batch positions vocabulary"]:
         """Mix the probabilities of all tokens after the given positions with those of the cache of each row."""
         rows = ids[None].flatten(0, -2)
@@ -229,7 +219,7 @@ class Ngram(nn.Module):
             after_position = before[:, positions, None]
             same = same & (after_position == before[:, None, :-1]) & (after_position != self.start)
 
-    def _probabilities(self, contexts: Int[Tensor, "*batch time order"]) -> Float[Tensor, "*batch time vocabulary"]:
+    def _probabilities(self, contexts: Int[Tensor, "*batch time order"]) -> NextProbabilities:
         """Return the probabilities, without the cache, of all tokens after given contexts (by number, short to long).
 
         The recursion is expanded: a share is weighted by the product of the backoffs of all longer contexts. Except for
@@ -247,11 +237,11 @@ class Ngram(nn.Module):
         p.view(-1).index_add_(0, position * self.vocabulary + self.grams[gram] % self.base, shares)
         return p.float().view(*contexts.shape[:-1], -1)
 
-    def _previous_tokens(self, ids: Int[Tensor, "*batch time"]) -> list[Int[Tensor, "*batch time"]]:
+    def _previous_tokens(self, ids: Ids) -> list[Ids]:
         """Return, for each position, its own token, the one before it, and so on: the tokens of the longest context."""
         return [F.pad(ids, (back, 0), value=self.start)[..., : ids.shape[-1]] for back in range(self.order - 1)]
 
-    def _contexts(self, ids: Int[Tensor, "*batch time"]) -> list[Int[Tensor, "*batch time"]]:
+    def _contexts(self, ids: Ids) -> list[Ids]:
         """Return the numbers of the contexts of 0, 1, 2, ... tokens that end at each position.
 
         If a context is unseen, so are the longer ones: no code starts with the number that stands for unseen contexts,
@@ -348,7 +338,7 @@ def modified_discounts(numbers: Sequence[int]) -> tuple[float, float, float]:
     return (y, two, three) if two > 0 and three > 0 else (0.5, 1.0, 1.5)
 
 
-def sum_of_earlier(keys: Int[Tensor, " positions"], values: Int[Tensor, " positions"]) -> Int[Tensor, " positions"]:
+def sum_of_earlier(keys: Codes, values: Codes) -> Codes:
     """Return, for each position, the sum of the values at earlier positions with the same key."""
     keys, ascending = torch.sort(keys, stable=True)
     before = values[ascending].cumsum(0) - values[ascending]
@@ -365,12 +355,9 @@ def find(codes: Int[Tensor, " codes"], wanted: Int[Tensor, "*batch"]) -> Int[Ten
 
 
 def distinct(
-    columns: Sequence[Int[Tensor, " positions"]], base: int, wanted: Int[Tensor, " wanted"]
+    columns: Sequence[Codes], base: int, wanted: Int[Tensor, " wanted"]
 ) -> tuple[Int[Tensor, " kinds"], Int[Tensor, " kinds"]]:
-    """Return one position of each distinct gram among those at the wanted positions, and the number of its occurrences.
-
-    Each column holds one token (below `base`) of the gram at every position.
-    """
+    """Return one position of each distinct gram (a row of tokens below `base`) among the wanted, and their numbers."""
     code, size = torch.zeros(len(columns[0]), dtype=torch.int64), 1
     for token in columns:
         if size * base >= 2**63:  # no room for another token: replace codes by their ranks

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from explorer.models.layers import Linear
+from explorer.models.shapes import Features, Ids
 
 State: TypeAlias = tuple[Tensor, ...]  # of a recurrent network, layer by layer; () in models without a state
 
@@ -17,15 +18,10 @@ class LanguageModel(nn.Module):
 
     readout: Linear
 
-    def features(
-        self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
-    ) -> tuple[Float[Tensor, "*replicas batch time width"], State]:
-        """Return the input of the readout at every position, and the state after the last position.
-
-        `state` continues from the end of an earlier call; `()` is the zero state. Models without a state return `()`.
-        """
+    def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
+        """Return the input of the readout and the next state; `()` is the zero state, or that of a model without."""
         raise NotImplementedError
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time vocabulary"]:
+    def forward(self, ids: Ids) -> Float[Tensor, "*replicas batch time vocabulary"]:
         """Return the logits of the next token at every position, given the tokens up to that position."""
         return self.readout(self.features(ids)[0])

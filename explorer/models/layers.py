@@ -33,10 +33,7 @@ from torch import Generator, Tensor, nn
 
 
 def child_generator(generator: Generator) -> Generator:
-    """Return a generator that is seeded with one number drawn from the given one.
-
-    A layer initializes its weights with it, so the given generator advances equally for layers of any size.
-    """
+    """Return a generator seeded with one number of the given one, which so advances equally for any layer."""
     return Generator().manual_seed(int(torch.randint(2**62, (), generator=generator, device="cpu")))
 
 
@@ -46,10 +43,7 @@ def uniform_parameter(*shape: int, bound: float, generator: Generator) -> nn.Par
 
 
 class Linear(nn.Module):
-    """The affine map y = W x + b.
-
-    W and b are initialized as in `torch.nn.Linear`: uniformly within 1/sqrt(inputs), or within a given bound.
-    """
+    """The affine map y = W x + b, initialized uniformly within 1/sqrt(inputs) as in torch.nn, or within `bound`."""
 
     __call__: Callable[..., Tensor]  # for type checkers: nn.Module promises no type
 

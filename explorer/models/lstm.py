@@ -29,6 +29,7 @@ from explorer.models.recurrence import (
     reinit_recurrent,
     set_gate_bias,
 )
+from explorer.models.shapes import Vectors
 from explorer.models.taps import StepTap
 
 INPUT = 0  # indices of gates in the order i, f, g, o
@@ -44,14 +45,10 @@ class LSTMCell(nn.Module):
         self.hidden = hidden
         self.input = Linear(width, 4 * hidden, generator, bound=bound)
         self.recurrent = Linear(hidden, 4 * hidden, generator, bound=bound)
-        self.input_gate = StepTap()
-        self.forget_gate = StepTap()
-        self.candidate = StepTap()
-        self.output_gate = StepTap()
-        self.memory = StepTap()
-        self.state = StepTap()
+        self.input_gate, self.forget_gate, self.candidate = StepTap(), StepTap(), StepTap()
+        self.output_gate, self.memory, self.state = StepTap(), StepTap(), StepTap()
 
-    def initial_state(self, x: Float[Tensor, "*batch time width"]) -> State:
+    def initial_state(self, x: Vectors) -> State:
         zeros = x.new_zeros(*x.shape[:-2], self.hidden)
         return zeros, zeros
 
@@ -66,9 +63,7 @@ class LSTMCell(nn.Module):
         c = self.memory(f * c + i * g)
         return self.state(o * c.tanh()), c
 
-    def run_fused(
-        self, x: Float[Tensor, "*batch time width"], state: State
-    ) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
+    def run_fused(self, x: Vectors, state: State) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
         if x.dim() > 3:
             return None
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)

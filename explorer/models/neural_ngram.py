@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
-from torch import Generator, Tensor
+from torch import Generator
 
 from explorer.models.configs import FeedforwardTextConfig
 from explorer.models.language import LanguageModel, State
 from explorer.models.layers import BatchNorm, Dropout, Embedding, Linear
+from explorer.models.shapes import Features, Ids
 from explorer.models.taps import Tap, is_observed
 
 
@@ -34,13 +34,9 @@ class NeuralNgram(LanguageModel):
         self.readout = Linear(config.hidden, vocabulary, generator)
         self.norm = BatchNorm(config.hidden) if config.batch_norm else None
         self.dropout = Dropout(config.dropout)
-        self.embedded = Tap()
-        self.preactivation = Tap()
-        self.hidden = Tap()
+        self.embedded, self.preactivation, self.hidden = Tap(), Tap(), Tap()
 
-    def features(
-        self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
-    ) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
+    def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
         """Return the hidden units after dropout. There is no state."""
         tokens = self.embedding.weight.shape[-2]
         few = 8 * tokens <= ids.shape[-2] * ids.shape[-1]  # measured: twice as fast then, slower from a quarter on
@@ -48,19 +44,14 @@ class NeuralNgram(LanguageModel):
         x = self.preactivation(x if self.norm is None else self.norm(x))
         return self.dropout(self.hidden(torch.tanh(x))), ()
 
-    def _window_product(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time hidden"]:
+    def _window_product(self, ids: Ids) -> Features:
         """Return d + H x, computed as in the equation."""
         e = F.pad(self.embedded(self.embedding(ids)), (0, 0, self.window - 1, 0))
         return self.inner(e.unfold(-2, self.window, 1).mT.flatten(-2))
 
-    def _table_lookup(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time hidden"]:
-        """Return the same as `_window_product`, faster for a small vocabulary.
-
-        First H_k C(w) is computed for each token w and position k of the window, then summed over each window.
-        """
-        c = F.pad(self.embedding.weight, (0, 0, 0, 1)).unsqueeze(
-            -3
-        )  # the last row: zeros, for positions before the row
+    def _table_lookup(self, ids: Ids) -> Features:
+        """The same, faster for few tokens: H_k C(w) is computed for each token and position, then summed."""
+        c = F.pad(self.embedding.weight, (0, 0, 0, 1)).unsqueeze(-3)  # the last row stands for positions before the row
         h = self.inner.weight.view(*self.inner.weight.shape[:-1], self.window, -1)  # (*replicas, hidden, window, width)
         table = c @ h.movedim(-3, -1)  # (*replicas, window, tokens + 1, hidden)
         tokens = table.shape[-2]

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import RecurrentStringConfig, RecurrentTextConfig
 from explorer.models.language import LanguageModel, State
 from explorer.models.layers import Dropout, Embedding, Linear, child_generator
+from explorer.models.shapes import ClassLogits, Features, Ids, Vectors
 from explorer.models.taps import Tap, is_observed
 
 
@@ -41,19 +42,11 @@ class Cell(Protocol):
         """Return the state after one time step, computed as in the paper. `projected`: a time step of `project`."""
 
     def run_fused(self, x: Tensor, state: State) -> tuple[Tensor, State] | None:
-        """Return the hidden state after each step and the last state, without taps, by the fastest implementation.
-
-        Returns None if there is none for a stack of replicas. The state `()` stands for zeros.
-        """
+        """Return all hidden states and the last state without taps; None if it cannot take a stack of replicas."""
 
 
-def unroll(
-    cell: Cell, x: Float[Tensor, "*replicas batch time width"], state: State = ()
-) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
-    """Return the hidden state after each step, and the whole state after the last step.
-
-    `state` is the state before the first step; `()` stands for zeros.
-    """
+def unroll(cell: Cell, x: Vectors, state: State = ()) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
+    """Return the hidden state after each step, and the last whole state. `state`: the first one; `()`: zeros."""
     if not is_observed() and (fused := cell.run_fused(x, state)) is not None:
         return fused
     state = state or cell.initial_state(x)
@@ -81,14 +74,14 @@ class RecurrentClassifier(nn.Module):
         self.readout = Linear(config.hidden, classes, generator)
         self.embedded = Tap()
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+    def forward(self, ids: Ids) -> ClassLogits:
         states, _ = unroll(self.cell, self.dropout(self.embedded(self.embedding(ids))))
         # Padding is at the end, so it cannot change the state that is read.
         last = (ids != self.padding).sum(-1) - 1
         index = last[..., None, None].expand(*last.shape, 1, states.shape[-1])
         return self.readout(self.dropout(states.gather(-2, index)).squeeze(-2))
 
-    def prefix_logits(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time classes"]:
+    def prefix_logits(self, ids: Ids) -> Float[Tensor, "*replicas batch time classes"]:
         """Return the logits for every prefix of each sequence, in one pass. Padding is not treated specially."""
         return self.readout(unroll(self.cell, self.embedded(self.embedding(ids)))[0])
 
@@ -116,9 +109,7 @@ class RecurrentLanguageModel(LanguageModel):
             for layer in self.cells:
                 reinit_recurrent(layer.recurrent.weight, config.start, child_generator(generator))
 
-    def features(
-        self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
-    ) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
+    def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
         """Return the hidden states of the last layer, and the final states of all cells, first cell first.
 
         Gradients flow back into `state` unless the caller detaches it (truncated backpropagation through time).
@@ -140,9 +131,7 @@ class RecurrentStringModel(RecurrentLanguageModel):
         super().__init__(RecurrentTextConfig(config.width, config.hidden), vocabulary, 0, generator)
         self.recurrent = config.recurrent
 
-    def features(
-        self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
-    ) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
+    def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
         if self.recurrent:
             return super().features(ids, state)
         # Time becomes part of the batch: every character is a sequence of length 1, read from the zero state.

@@ -5,7 +5,7 @@ The cells are those of `rnn.py` (Elman 1990) and `gru.py` (Cho et al. 2014).
 
 from __future__ import annotations
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import GRUTaggerConfig, RNNTaggerConfig
@@ -13,14 +13,12 @@ from explorer.models.gru import GRUCell
 from explorer.models.layers import Embedding, Linear
 from explorer.models.recurrence import Cell, unroll
 from explorer.models.rnn import RNNCell
+from explorer.models.shapes import Features, Ids
 from explorer.models.taps import Tap
 
 
 class RecurrentTagger(nn.Module):
-    """A recurrent tagger: embedding, a cell applied over time, and a readout at every position.
-
-    Padding is at the end of a row, so it cannot change the states before it.
-    """
+    """A recurrent tagger: embedding, a cell over time, and a readout at every position; padding comes last."""
 
     cell_class: type[nn.Module]  # see `RecurrentClassifier`
     cell: Cell
@@ -36,11 +34,11 @@ class RecurrentTagger(nn.Module):
         self.cell = cell  # type: ignore[assignment]  # a module that is a Cell
         self.embedded = Tap()
 
-    def features(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time hidden"]:
+    def features(self, ids: Ids) -> Features:
         """Return the input of the readout at every position: the hidden states."""
         return unroll(self.cell, self.embedded(self.embedding(ids)))[0]
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time labels"]:
+    def forward(self, ids: Ids) -> Float[Tensor, "*replicas batch time labels"]:
         return self.readout(self.features(ids))
 
 

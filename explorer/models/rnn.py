@@ -23,6 +23,7 @@ from explorer.models.recurrence import (
     RecurrentStringModel,
     reinit_recurrent,
 )
+from explorer.models.shapes import Vectors
 from explorer.models.taps import StepTap
 
 
@@ -37,7 +38,7 @@ class RNNCell(nn.Module):
         self.recurrent = Linear(hidden, hidden, generator, bound=bound)
         self.state = StepTap()
 
-    def initial_state(self, x: Float[Tensor, "*batch time width"]) -> State:
+    def initial_state(self, x: Vectors) -> State:
         return (x.new_zeros(*x.shape[:-2], self.hidden),)
 
     def project(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch hidden"]:
@@ -47,13 +48,8 @@ class RNNCell(nn.Module):
         (h,) = state
         return (self.state(torch.tanh(self.recurrent.add_product(projected, h))),)
 
-    def run_fused(
-        self, x: Float[Tensor, "*batch time width"], state: State
-    ) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
-        """Compute the same steps without taps. The product with the zero state before the first step is left out.
-
-        This is faster than PyTorch's kernel, and it also works for a stack of replicas.
-        """
+    def run_fused(self, x: Vectors, state: State) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
+        """Compute the same steps without taps, faster than PyTorch's kernel, also for a stack of replicas."""
         first, *later = self.project(x).unbind(-2)
         u = self.recurrent.weight.mT
         multiply = torch.addmm if u.dim() == 2 else torch.baddbmm

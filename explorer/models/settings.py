@@ -5,6 +5,16 @@ from __future__ import annotations
 from dataclasses import Field, field
 from typing import Any
 
+_LABELS = {  # of settings that several configurations have
+    "width": "Width of the embeddings",
+    "hidden": "Hidden units",
+    "heads": "Attention heads",
+    "window": "Window, in tokens",
+    "norm_place": "Norm before or after the sublayer",
+    "split_seed": "Seed of the split",
+    "data_seed": "Seed of the sentences",
+}
+
 
 def setting(
     default: Any,
@@ -28,6 +38,6 @@ def setting(
 
 
 def field_label(declared: Field[Any]) -> str:
-    """Return the label of a setting, which is derived from its name if it declares none: `p_not` gives “P not”."""
-    label: str = declared.metadata.get("label") or declared.name.replace("_", " ")
+    """Return the label of a setting: its own, or the usual one of its name, or one derived: `p_not` gives “P not”."""
+    label: str = declared.metadata.get("label") or _LABELS.get(declared.name) or declared.name.replace("_", " ")
     return label[:1].upper() + label[1:]

@@ -50,18 +50,12 @@ class StackStructure:
     windows: tuple[int, ...]  # by layer: how many tokens its attention sees at most; 0: all
 
     def pair_multiplications(self, tokens: int) -> int:
-        """Return the multiplications of one token with others, in all layers: queries by keys, weights by values.
-
-        Cross-attention is counted with a source of as many tokens.
-        """
+        """Return a token's multiplications with others; cross-attention has a source of as many tokens."""
         seen = sum(min(tokens, window or tokens) for window in self.windows) + self.cross * self.layers * tokens
         return 2 * self.heads * self.head_width * seen
 
     def cache_bytes(self, tokens: int) -> int:
-        """Return the memory of the keys and values of so many tokens; 0 for an encoder, which keeps none.
-
-        Those of cross-attention are counted with a source of as many tokens.
-        """
+        """Return the memory of keys and values, also of a source of as many tokens; 0 for an encoder."""
         if not self.causal:
             return 0
         kept = sum(min(tokens, window or tokens) for window in self.windows) + self.cross * self.layers * tokens
@@ -87,10 +81,7 @@ class ModelStructure:
         return sum(self.parameters.values())
 
     def multiplications(self, tokens: int) -> int:
-        """Return the multiplications for the last of so many tokens, with the keys and values of the others at hand.
-
-        With an encoder and a decoder: for one token of the source and one of the target.
-        """
+        """Return the multiplications of the last of so many tokens; with an encoder, of one on each side."""
         return self.multiplied + sum(stack.pair_multiplications(tokens) for stack in self.stacks)
 
     def cache_bytes(self, tokens: int) -> int:

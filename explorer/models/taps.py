@@ -83,10 +83,7 @@ def _listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def record(model: nn.Module) -> Iterator[Trace]:
-    """Record the values at all taps during one forward pass of `model` inside the block.
-
-    The trace holds all these activations in memory. Raises RuntimeError in a second forward pass.
-    """
+    """Record all taps in one forward pass inside the block, in memory. Raises RuntimeError in a second one."""
     names = tap_names(model)
     trace = Trace()
 

@@ -23,26 +23,24 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Complex, Float, Int
+from jaxtyping import Float
 from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from explorer.models.configs import TransformerTextConfig
+from explorer.models.configs import TransformerTaggerConfig, TransformerTextConfig
 from explorer.models.language import LanguageModel, State
 from explorer.models.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm, child_generator
+from explorer.models.shapes import Features, Ids, Rotation, Vectors
 from explorer.models.taps import Tap, is_observed
 
 
 def sinusoids(time: int, width: int) -> Float[Tensor, "time width"]:
-    """Return sinusoidal position vectors.
-
-    PE(t, 2i) = sin(t / 10000^(2i / width)), PE(t, 2i + 1) = cos of the same (Vaswani et al. 2017, section 3.5).
-    """
+    """PE(t, 2i) = sin(t / 10000^(2i / width)), PE(t, 2i + 1) = cos of the same (Vaswani et al. 2017, section 3.5)."""
     angles = torch.outer(torch.arange(time), 10_000 ** (-torch.arange(0, width, 2) / width))
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[:, :width]
 
 
-def rotations(time: int, width: int) -> Complex[Tensor, "time 1 pairs"]:
+def rotations(time: int, width: int) -> Rotation:
     """Return the factors e^(i t theta_j) that rotate pair j of a query or key at position t.
 
     Su et al. 2021, eq. 12-15: theta_j = base^(-2j / width). The base is 1000 instead of 10000, because contexts are
@@ -52,9 +50,7 @@ def rotations(time: int, width: int) -> Complex[Tensor, "time 1 pairs"]:
     return torch.polar(torch.ones_like(angles), angles)[:, None]
 
 
-def rotate(
-    x: Float[Tensor, "*batch time heads width"], by: Complex[Tensor, "time 1 pairs"]
-) -> Float[Tensor, "*batch time heads width"]:
+def rotate(x: Float[Tensor, "*batch time heads width"], by: Rotation) -> Float[Tensor, "*batch time heads width"]:
     """Rotate each pair of numbers, read as a complex number, by a factor from `rotations` (Su et al. 2021, eq. 12)."""
     points = torch.view_as_complex(x.view(*x.shape[:-1], -1, 2))
     return torch.view_as_real(points * by).view(x.shape)
@@ -91,9 +87,7 @@ class Attention(nn.Module):
         self.queries, self.keys, self.values = Tap(), Tap(), Tap()
         self.scores, self.mask, self.weights, self.mixed = Tap(), Tap(), Tap(), Tap()
 
-    def forward(
-        self, x: Float[Tensor, "*batch time width"], rotation: Complex[Tensor, "time 1 pairs"] | None
-    ) -> Float[Tensor, "*batch time width"]:
+    def forward(self, x: Vectors, rotation: Rotation | None) -> Vectors:
         """Return the attention output. `rotation` comes from `rotations`, for rotary positions; otherwise None."""
         by_head = (*x.shape[:-1], self.heads, -1)
         q, k, v = (part.view(by_head) for part in self.project(x).chunk(3, dim=-1))
@@ -113,19 +107,16 @@ class Attention(nn.Module):
 
 
 def init_to_zero(*layers: Linear) -> None:
-    """Set all parameters of these layers to zero, in place.
-
-    They are drawn first all the same, so that the initial weights of all other layers do not change.
-    """
+    """Set parameters to zero; they are drawn before, so that no other initial weights change."""
     for layer in layers:
         for parameter in layer.parameters():
             nn.init.zeros_(parameter)
 
 
-def build_norm(config: TransformerTextConfig) -> nn.Module:
+def build_norm(config: TransformerTextConfig | TransformerTaggerConfig) -> nn.Module:
     """Return the normalization layer that the configuration names; the identity for "none"."""
     if config.norm == "layer":
-        return LayerNorm(config.width, config.biases)
+        return LayerNorm(config.width, getattr(config, "biases", True))
     return RMSNorm(config.width) if config.norm == "rms" else nn.Identity()
 
 
@@ -145,12 +136,10 @@ class Block(nn.Module):
         if config.start == "zero":  # a block is the identity at initialization
             init_to_zero(self.attention.output, self.contract)
 
-    def feedforward(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+    def feedforward(self, x: Vectors) -> Vectors:
         return self.contract(self.hidden(self.activation(self.expand(x))))
 
-    def forward(
-        self, x: Float[Tensor, "*batch time width"], rotation: Complex[Tensor, "time 1 pairs"] | None
-    ) -> Float[Tensor, "*batch time width"]:
+    def forward(self, x: Vectors, rotation: Rotation | None) -> Vectors:
         if self.norm_first:
             x = x + self.dropout(self.attention(self.attention_norm(x), rotation))
             x = x + self.dropout(self.feedforward(self.feedforward_norm(x)))
@@ -158,6 +147,19 @@ class Block(nn.Module):
             x = self.attention_norm(x + self.dropout(self.attention(x, rotation)))
             x = self.feedforward_norm(x + self.dropout(self.feedforward(x)))
         return self.output(x)
+
+
+def add_positions(x: Vectors, positions: str, table: Embedding | None) -> Vectors:
+    """Add sinusoids, a table, or nothing. Raises ValueError for more tokens than the table has."""
+    time, width = x.shape[-2:]
+    if positions == "sinusoidal":
+        return x + sinusoids(time, width).to(x.device)
+    if table is None:
+        return x
+    learned = table.weight
+    if time > learned.shape[-2]:
+        raise ValueError(f"{time} tokens, but only {learned.shape[-2]} learned positions: give no more than these")
+    return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
 
 
 class TransformerDecoder(LanguageModel):
@@ -178,28 +180,12 @@ class TransformerDecoder(LanguageModel):
         if config.start == "zero":  # at initialization all tokens are equally likely
             init_to_zero(self.readout)
 
-    def add_positions(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
-        """Return the token vectors with position vectors added, or unchanged for rotary or no positions.
+    def add_positions(self, x: Vectors) -> Vectors:
+        """Return the token vectors with position vectors, or unchanged for rotary or no positions."""
+        return add_positions(x, self.config.positions, self.position)
 
-        Raises ValueError for more tokens than there are learned positions.
-        """
-        time, width = x.shape[-2:]
-        if self.config.positions == "sinusoidal":
-            return x + sinusoids(time, width).to(x.device)
-        if self.position is None:
-            return x
-        learned = self.position.weight
-        if time > learned.shape[-2]:
-            raise ValueError(f"{time} tokens, but only {learned.shape[-2]} learned positions: give no more than these")
-        return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
-
-    def features(
-        self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
-    ) -> tuple[Float[Tensor, "*replicas batch time width"], State]:
-        """Return the input of the readout at every position, and `()`, as there is no state.
-
-        Raises ValueError for more tokens than there are learned positions; other positions have no limit.
-        """
+    def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
+        """Return the input of the readout, and `()`. Raises ValueError for more tokens than learned positions."""
         x = self.embedded(self.add_positions(self.embedding(ids)))
         rotation = None
         if self.config.positions == "rotary":

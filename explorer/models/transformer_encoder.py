@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import TransformerEncoderConfig, TransformerRecallConfig
 from explorer.models.layers import Dropout, Embedding, LayerNorm, Linear
+from explorer.models.shapes import ClassLogits, Ids, Vectors
 from explorer.models.taps import Tap, is_observed
 from explorer.models.transformer_decoder import sinusoids
 
@@ -34,12 +35,9 @@ class Attention(nn.Module):
         self.scores, self.weights, self.mixed = Tap(), Tap(), Tap()
 
     def forward(
-        self, x: Float[Tensor, "*batch time width"], mask: Bool[Tensor, "*batch 1 1 time"], queries: int
+        self, x: Vectors, mask: Bool[Tensor, "*batch 1 1 time"], queries: int
     ) -> Float[Tensor, "*batch query width"]:
-        """Return the output at the first `queries` positions.
-
-        `mask` is true at visible tokens. Each row needs at least one of them; otherwise the softmax returns NaN.
-        """
+        """Return the output at the first `queries` positions. Rows of `mask` without a visible token give NaN."""
         by_head = self.project(x).view(*x.shape[:-1], 3, self.heads, -1)
         q, k, v = by_head.transpose(-2, -4).unbind(-3)  # each *batch heads time head_width
         q, k, v = self.queries(q.narrow(-2, 0, queries)), self.keys(k), self.values(v)
@@ -65,7 +63,7 @@ class Block(nn.Module):
         self.output = Tap()
 
     def forward(
-        self, x: Float[Tensor, "*batch time width"], mask: Bool[Tensor, "*batch 1 1 time"], queries: int
+        self, x: Vectors, mask: Bool[Tensor, "*batch 1 1 time"], queries: int
     ) -> Float[Tensor, "*batch query width"]:
         """Return the output at the first `queries` positions. `mask` is true at visible tokens."""
         x = self.attention_norm(x.narrow(-2, 0, queries) + self.attention(x, mask, queries))
@@ -80,8 +78,7 @@ class TransformerEncoder(nn.Module):
         self, config: TransformerEncoderConfig, vocabulary: int, classes: int, padding: int, generator: Generator
     ) -> None:
         super().__init__()
-        self.window = config.window
-        self.padding = padding
+        self.window, self.padding = config.window, padding
         self.dropout = Dropout(getattr(config, "dropout", 0.0))
         self.embedding = Embedding(vocabulary, config.width, generator, config.start)
         self.position = Embedding(config.window, config.width, generator, config.start)
@@ -89,11 +86,11 @@ class TransformerEncoder(nn.Module):
         self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.layers))
         self.embedded = Tap()
 
-    def add_positions(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+    def add_positions(self, x: Vectors) -> Vectors:
         """Return the token vectors with position vectors added."""
         return x + self.position.weight.narrow(-2, 0, x.shape[-2]).unsqueeze(-3)
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+    def forward(self, ids: Ids) -> ClassLogits:
         ids = ids[..., : self.window]
         mask = (ids != self.padding)[..., None, None, :]
         time = ids.shape[-1]
@@ -114,10 +111,10 @@ class TransformerRecall(TransformerEncoder):
         if config.positions != "learned":
             self.position = None  # type: ignore[assignment]  # no learned positions
 
-    def add_positions(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+    def add_positions(self, x: Vectors) -> Vectors:
         if self.positions == "sinusoidal":
             return x + self.small * sinusoids(*x.shape[-2:]).to(x.device)
         return super().add_positions(x) if self.positions == "learned" else x
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+    def forward(self, ids: Ids) -> ClassLogits:
         return super().forward(F.pad(ids, (1, 0), value=self.asks))

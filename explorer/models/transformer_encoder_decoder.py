@@ -11,16 +11,18 @@ These are the three kinds of attention of section 3.2.3. As in `transformer_deco
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import TransformerEncoderDecoderConfig
 from explorer.models.language import State
 from explorer.models.layers import Embedding, LayerNorm, Linear
+from explorer.models.shapes import Features, Ids, Source, Target, TargetLogits, Vectors
 from explorer.models.taps import Tap
-from explorer.models.transformer_decoder import ACTIVATIONS, init_to_zero, sinusoids
+from explorer.models.transformer_decoder import ACTIVATIONS, add_positions, init_to_zero
 from explorer.models.translation import Translator
 
 
@@ -73,15 +75,12 @@ class Block(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "*batch time width"],
+        x: Vectors,
         mask: Bool[Tensor, "*#batch #time time"],
         annotations: Float[Tensor, "*batch source width"] | None = None,
         source_mask: Bool[Tensor, "*batch 1 source"] | None = None,
-    ) -> Float[Tensor, "*batch time width"]:
-        """Return the output of the block.
-
-        `annotations` are the outputs of the encoder and `source_mask` their mask; only the decoder has them.
-        """
+    ) -> Vectors:
+        """Return the output; only the decoder has `annotations` (the encoder's output) and their `source_mask`."""
         if self.norm_first:
             normal = self.attention_norm(x)
             x = x + self.attention(normal, normal, mask)
@@ -100,12 +99,7 @@ class TransformerEncoderDecoder(Translator):
     """A Transformer with an encoder and a decoder; each decoder block attends to the output of the encoder."""
 
     def __init__(
-        self,
-        config: TransformerEncoderDecoderConfig,
-        sources: int,
-        targets: int,
-        padding: int,
-        generator: Generator,
+        self, config: TransformerEncoderDecoderConfig, sources: int, targets: int, padding: int, generator: Generator
     ) -> None:
         super().__init__()
         self.config, self.padding, self.targets = config, padding, targets
@@ -126,25 +120,12 @@ class TransformerEncoderDecoder(Translator):
         if config.start == "zero":
             init_to_zero(self.readout)
 
-    def _add_positions(
-        self, ids: Int[Tensor, "*replicas batch time"], side: str
-    ) -> Float[Tensor, "*replicas batch time width"]:
-        """Return the embedded tokens with position vectors added, if there are any. `side`: "source" or "target".
+    def _add_positions(self, ids: Ids, side: str) -> Features:
+        """Return the embedded tokens with position vectors, if there are any. `side`: "source" or "target"."""
+        table: Any = None if self.position is None else self.position[side]
+        return add_positions(self.embedding[side](ids), self.config.positions, table)
 
-        Raises ValueError for more tokens than there are learned positions.
-        """
-        x: Tensor = self.embedding[side](ids)
-        time, width = x.shape[-2:]
-        if self.config.positions == "sinusoidal":
-            return x + sinusoids(time, width).to(x.device)
-        if self.position is None:
-            return x
-        if time > self.config.places:
-            raise ValueError(f"{time} tokens, but only {self.config.places} learned positions")
-        learned: Tensor = self.position[side].weight  # type: ignore[assignment]  # a parameter
-        return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
-
-    def encode(self, source: Int[Tensor, "*replicas batch source"]) -> State:
+    def encode(self, source: Source) -> State:
         """Return the output of the encoder for every token of the source, and the mask, which is false at padding."""
         mask = (source != self.padding)[..., None, :]
         x = self.embedded_source(self._add_positions(source, "source"))
@@ -152,9 +133,7 @@ class TransformerEncoderDecoder(Translator):
             x = block(x, mask)
         return self.annotations(self.encoder_norm(x)), mask
 
-    def decode(
-        self, read: State, ids: Int[Tensor, "*replicas batch target"], state: State = ()
-    ) -> tuple[Float[Tensor, "*replicas batch target vocabulary"], State]:
+    def decode(self, read: State, ids: Target, state: State = ()) -> tuple[TargetLogits, State]:
         """Return the logits and the state. The state is the target so far, which every call processes again."""
         new = ids.shape[-1]
         ids = torch.cat((*state, ids), dim=-1)

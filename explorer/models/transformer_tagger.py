@@ -18,13 +18,14 @@ import math
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Complex, Float, Int
+from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import TransformerTaggerConfig
-from explorer.models.layers import Embedding, LayerNorm, Linear, RMSNorm, child_generator
+from explorer.models.layers import Embedding, Linear, child_generator
+from explorer.models.shapes import Features, Ids, Rotation, Vectors
 from explorer.models.taps import Tap
-from explorer.models.transformer_decoder import rotate, rotations, sinusoids
+from explorer.models.transformer_decoder import add_positions, build_norm, rotate, rotations
 
 
 class Attention(nn.Module):
@@ -41,12 +42,7 @@ class Attention(nn.Module):
         self.queries, self.keys, self.values = Tap(), Tap(), Tap()
         self.scores, self.weights, self.mixed = Tap(), Tap(), Tap()
 
-    def forward(
-        self,
-        x: Float[Tensor, "*batch time width"],
-        mask: Bool[Tensor, "*batch 1 query time"],
-        rotation: Complex[Tensor, "time 1 pairs"] | None,
-    ) -> Float[Tensor, "*batch time width"]:
+    def forward(self, x: Vectors, mask: Bool[Tensor, "*batch 1 query time"], rotation: Rotation | None) -> Vectors:
         """Return the attention output. `mask` is true at visible tokens; `rotation` is for rotary positions."""
         by_head = (*x.shape[:-1], self.heads, -1)
         q, k, v = (part.reshape(by_head) for part in self.project(x).chunk(3, dim=-1))
@@ -60,13 +56,6 @@ class Attention(nn.Module):
         return self.output(mixed.transpose(-2, -3).flatten(-2))
 
 
-def build_tagger_norm(config: TransformerTaggerConfig) -> nn.Module:
-    """Return the normalization layer that the configuration names; the identity for "none"."""
-    if config.norm == "layer":
-        return LayerNorm(config.width)
-    return RMSNorm(config.width) if config.norm == "rms" else nn.Identity()
-
-
 class Block(nn.Module):
     """A Transformer block: self-attention and a feedforward layer, each with a residual connection and a norm."""
 
@@ -77,28 +66,21 @@ class Block(nn.Module):
         self.attention = attention if config.attention else None
         expand = Linear(config.width, config.hidden, generator)  # always drawn, too
         contract = Linear(config.hidden, config.width, generator)
-        self.attention_norm = build_tagger_norm(config)
+        self.attention_norm = build_norm(config)
         self.has_feedforward = config.feedforward
         if config.feedforward:
             self.expand, self.contract = expand, contract
-            self.feedforward_norm = build_tagger_norm(config)
+            self.feedforward_norm = build_norm(config)
         self.output = Tap()
 
-    def feedforward(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+    def feedforward(self, x: Vectors) -> Vectors:
         return self.contract(F.relu(self.expand(x)))
 
-    def add_residual(
-        self, x: Float[Tensor, "*batch time width"], output: Float[Tensor, "*batch time width"]
-    ) -> Float[Tensor, "*batch time width"]:
+    def add_residual(self, x: Vectors, output: Vectors) -> Vectors:
         """Return x + output, or the output alone without residual connections."""
         return x + output if self.residual else output
 
-    def forward(
-        self,
-        x: Float[Tensor, "*batch time width"],
-        mask: Bool[Tensor, "*batch 1 query time"],
-        rotation: Complex[Tensor, "time 1 pairs"] | None,
-    ) -> Float[Tensor, "*batch time width"]:
+    def forward(self, x: Vectors, mask: Bool[Tensor, "*batch 1 query time"], rotation: Rotation | None) -> Vectors:
         attend = self.attention or (lambda x, mask, rotation: torch.zeros_like(x))
         if self.norm_first:
             x = self.add_residual(x, attend(self.attention_norm(x), mask, rotation))
@@ -127,44 +109,29 @@ class TransformerTagger(nn.Module):
         for_positions = child_generator(generator)
         self.position = Embedding(places, config.width, for_positions) if config.positions == "learned" else None
         self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.layers))
-        self.final_norm = build_tagger_norm(config) if config.norm_place == "pre" else nn.Identity()
+        self.final_norm = build_norm(config) if config.norm_place == "pre" else nn.Identity()
         self.embedded = Tap()
 
-    def add_positions(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
-        """Return the token vectors with position vectors added, or unchanged for rotary or no positions.
+    def add_positions(self, x: Vectors) -> Vectors:
+        """Return the token vectors with position vectors, or unchanged for rotary or no positions."""
+        return add_positions(x, self.config.positions, self.position)
 
-        Raises ValueError for more tokens than there are learned positions.
-        """
-        time, width = x.shape[-2:]
-        if self.config.positions == "sinusoidal":
-            return x + sinusoids(time, width).to(x.device)
-        if self.position is None:
-            return x
-        learned = self.position.weight
-        if time > learned.shape[-2]:
-            raise ValueError(f"{time} tokens, but only {learned.shape[-2]} learned positions: give no more than these")
-        return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
-
-    def mask(self, ids: Int[Tensor, "*replicas batch time"]) -> Bool[Tensor, "*replicas batch 1 query time"]:
+    def mask(self, ids: Ids) -> Bool[Tensor, "*replicas batch 1 query time"]:
         """Return the mask, true at visible tokens: padding is hidden, and with `causal` later tokens are."""
         visible = (ids != self.padding)[..., None, None, :]
         if not self.config.causal:
             return visible
         return visible & torch.ones(ids.shape[-1], ids.shape[-1], dtype=torch.bool, device=ids.device).tril()
 
-    def features(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time width"]:
-        """Return the input of the readout at every position.
-
-        Raises ValueError for more tokens than there are learned positions.
-        """
+    def features(self, ids: Ids) -> Features:
+        """Return the input of the readout. Raises ValueError for more tokens than learned positions."""
         x = self.embedded(self.add_positions(self.embedding(ids)))
         head = self.config.width // self.config.heads
         rotation = rotations(ids.shape[-1], head).to(x.device) if self.config.positions == "rotary" else None
         mask = self.mask(ids)
         for block in self.blocks:
             x = block(x, mask, rotation)
-        features: Tensor = self.final_norm(x)
-        return features
+        return self.final_norm(x)
 
-    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time labels"]:
+    def forward(self, ids: Ids) -> Float[Tensor, "*replicas batch time labels"]:
         return self.readout(self.features(ids))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import nn
 
 from explorer.models.language import State
+from explorer.models.shapes import Source, Target, TargetLogits
 
 
 class Translator(nn.Module):
-    """An encoder and a decoder.
-
-    All tensors that `encode` and `decode` return as a state have the batch axis directly after the replica axis.
-    """
+    """An encoder and a decoder. The batch axis of all tensors of a state follows the replica axis."""
 
     padding: int  # id of the padding token in the source
     targets: int  # size of the target vocabulary; <BOS> and <EOS> are its last two tokens
@@ -30,13 +27,11 @@ class Translator(nn.Module):
     def eos(self) -> int:
         return self.targets - 1
 
-    def encode(self, source: Int[Tensor, "*replicas batch source"]) -> State:
+    def encode(self, source: Source) -> State:
         """Return everything that the decoder sees of the source. Padding at the end of a source has no effect."""
         raise NotImplementedError
 
-    def decode(
-        self, read: State, ids: Int[Tensor, "*replicas batch target"], state: State = ()
-    ) -> tuple[Float[Tensor, "*replicas batch target vocabulary"], State]:
+    def decode(self, read: State, ids: Target, state: State = ()) -> tuple[TargetLogits, State]:
         """Return the logits of the token that follows each of `ids`, and the state of the decoder after the last one.
 
         `read` is what `encode` returned. `state` continues from the end of an earlier call; with `()`, `ids` begin with
@@ -44,8 +39,6 @@ class Translator(nn.Module):
         """
         raise NotImplementedError
 
-    def forward(
-        self, source: Int[Tensor, "*replicas batch source"], target: Int[Tensor, "*replicas batch target"]
-    ) -> Float[Tensor, "*replicas batch target vocabulary"]:
+    def forward(self, source: Source, target: Target) -> TargetLogits:
         """Return the logits under teacher forcing (Williams & Zipser 1989). `target` begins with <BOS>."""
         return self.decode(self.encode(source), target)[0]

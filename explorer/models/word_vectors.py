@@ -50,15 +50,13 @@ class WordVectors(nn.Module):
     ) -> Float[Tensor, "*replicas batch candidates"]:
         """Return the score of each candidate word; `present` is 0 for an input that is none."""
         h = self.hidden(self.combine(self.embedding(inputs), present))
-        scores: Tensor = (self.readout(words) * h[..., None, :]).sum(dim=-1)
-        return scores
+        return (self.readout(words) * h[..., None, :]).sum(dim=-1)
 
     def combine(
         self, vectors: Float[Tensor, "*replicas batch inputs width"], present: Float[Tensor, "*replicas batch inputs"]
     ) -> Float[Tensor, "*replicas batch width"]:
         """Return the mean of the input vectors that are present."""
-        mean: Tensor = (vectors * present[..., None]).sum(dim=-2) / present.sum(dim=-1, keepdim=True)
-        return mean
+        return (vectors * present[..., None]).sum(dim=-2) / present.sum(dim=-1, keepdim=True)
 
 
 class SkipGram(WordVectors):
@@ -79,10 +77,7 @@ class Cbow(WordVectors):
 
 
 def negative_sampling_loss(scores: Float[Tensor, "*replicas batch candidates"]) -> Float[Tensor, "*replicas"]:
-    """Return the mean loss of a batch in nats per row; the first candidate of a row is true, the others are noise.
-
-    -log sigma(x) is softplus(-x).
-    """
+    """Return the mean loss (nats per row); the first candidate is true. -log sigma(x) is softplus(-x)."""
     true, noise = scores[..., 0], scores[..., 1:]
     losses: Tensor = F.softplus(-true) + F.softplus(noise).sum(dim=-1)
     return losses.mean(dim=-1)

@@ -29,18 +29,15 @@ def linear_readout_ceiling(sentences: Sequence[Sentence]) -> float:
     up to some number, for b = 0 always or never. Each verb has its own threshold, so the best accuracy is a maximum
     over signs of a sum over verbs of a maximum over thresholds.
     """
+
+    def correct(group: Sequence[Sentence], threshold: int, rising: bool) -> float:
+        return math.fsum(s.probability for s in group if s.label == int((s.nots >= threshold) == rising))
+
     verbs = [[s for s in sentences if s.verb == verb] for verb in OUTCOME]
     return max(
-        sum(
-            max(_correct_probability(group, threshold, rising) for threshold in range(len(group) + 1))
-            for group in verbs
-        )
+        sum(max(correct(group, threshold, rising) for threshold in range(len(group) + 1)) for group in verbs)
         for rising in (True, False)
     )
-
-
-def _correct_probability(group: Sequence[Sentence], threshold: int, rising: bool) -> float:
-    return math.fsum(s.probability for s in group if s.label == int((s.nots >= threshold) == rising))
 
 
 def cross_entropy_scores(sentences: Sequence[Sentence]) -> Float[ndarray, " sentences"]:

@@ -11,16 +11,15 @@ share: the same gradient in exact arithmetic from six rows instead of 64, and th
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple
 
 from explorer.array_types import Float, Int
 from explorer.lazy_libraries import torch
 from explorer.models.settings import setting
-from explorer.tasks.text.config import SHA256_PATTERN
+from explorer.tasks.text.config import check_own_text, own_text_setting
 from explorer.tokenization.words import Words
 
 VERSION = 1
@@ -34,10 +33,7 @@ MAX_CLASSES = 10  # of own sentences
 
 @dataclass(frozen=True)
 class NegationConfig:
-    """The distribution of sentences and the sizes of the data sets.
-
-    The settings of the grammar have no effect on own sentences, and those of own sentences none on the grammar.
-    """
+    """The sentences and the sizes of the data sets. Settings of the grammar have no effect on own sentences."""
 
     p_not: float = setting(
         0.35, "Probability of “not” (and, where two are allowed, of a second one).", 0, 1, label="Probability of “not”"
@@ -50,11 +46,9 @@ class NegationConfig:
     )
     train_size: int = setting(800, "Sentences to learn from.", 8, 20_000, label="Training sentences")
     test_size: int = setting(200, "Sentences to test the models on.", 8, 20_000, label="Test sentences")
-    data_seed: int = setting(0, "Seed of the sentences that are drawn.", 0, 2**31 - 1, label="Seed of the sentences")
+    data_seed: int = setting(0, "Seed of the sentences that are drawn.", 0, 2**31 - 1)
     fresh_data: bool = setting(
-        True,
-        "Fresh sentences for every seed; otherwise all seeds share one set.",
-        label="Fresh sentences for every seed",
+        True, "Fresh sentences for every seed, or one set for all.", label="Fresh sentences for every seed"
     )
     padding: Literal["pad", "eos"] = setting(
         "pad", "What fills up short sentences: <PAD>, never counted, or <EOS>, counted like a word."
@@ -62,33 +56,17 @@ class NegationConfig:
     corpus: Literal["grammar", "own"] = setting(
         "grammar", "The sentences: those of the grammar, or your own with their labels.", label="Sentences"
     )
-    text: str = setting(
-        "",
-        "SHA-256 of your own file; empty for the grammar.",
-        pattern=f"({SHA256_PATTERN})?",
-        label="SHA-256 of your file",
-    )
+    text: str = own_text_setting("SHA-256 of your own file; empty for the grammar.", "SHA-256 of your file")
     classes: int = setting(2, "Own sentences: how many different labels the file has.", 2, MAX_CLASSES, label="Classes")
     held_out_share: float = setting(
-        0.2,
-        "Own sentences: the share of each class that training never sees; the models are tested on it.",
-        0.05,
-        0.5,
-        label="Held-out share of the sentences",
+        0.2, "Own sentences: the share of each class for the test.", 0.05, 0.5, label="Held-out share of the sentences"
     )
     vocabulary: int = setting(
-        1_000,
-        "Own sentences: how many of the most frequent words of the training part are in the vocabulary, at most.",
-        1,
-        5_000,
-        label="Known words, at most",
+        1_000, "Own sentences: the most frequent training words that are known.", 1, 5_000, label="Known words, at most"
     )
 
     def __post_init__(self) -> None:
-        if self.corpus == "own" and not re.fullmatch(SHA256_PATTERN, self.text):
-            raise ValueError("corpus = own needs text, the SHA-256 of your file (64 digits from 0 to f)")
-        if self.corpus != "own" and self.text:
-            raise ValueError(f"text goes with corpus = own only, not with corpus = {self.corpus}")
+        check_own_text(self.corpus, self.text, "file")
         if self.corpus != "own" and self.classes != len(CLASSES):
             raise ValueError(f"classes = {self.classes} goes with corpus = own only: the grammar has {len(CLASSES)}")
         if self.corpus == "own" and (self.held_out != "none" or self.padding != "pad"):
@@ -99,64 +77,36 @@ class NegationConfig:
             )
 
 
-@runtime_checkable
-class LabelledSentence(Protocol):
-    """A distinct sentence of the grammar or of a file."""
-
-    @property
-    def words(self) -> tuple[str, ...]: ...
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def nots(self) -> int:
-        """The number of its words that negate."""
-
-    @property
-    def label(self) -> int:
-        """The index of its class."""
-
-    @property
-    def probability(self) -> float:
-        """Its share of the test data."""
-
-    @property
-    def train_probability(self) -> float:
-        """Its share of the training data."""
-
-
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the grammar with its probabilities."""
+    """A distinct sentence of the grammar or of a file, with its probabilities."""
 
-    verb: str
-    nots: int
+    words: tuple[str, ...]
+    label: int  # the index of its class
+    nots: int  # how many of its words negate
     probability: float  # in the test data
     train_probability: float  # in the training data: 0 if it is held out
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        return ("human", *["not"] * self.nots, self.verb, "nature")
 
     @property
     def text(self) -> str:
         return " ".join(self.words)
 
     @property
-    def label(self) -> int:
-        """The index of the outcome in CLASSES."""
-        return (CLASSES.index(OUTCOME[self.verb]) + self.nots) % 2
+    def verb(self) -> str:
+        """The verb of a sentence of the grammar."""
+        return self.words[-2]
 
 
 def true_label(words: Sequence[str]) -> int | None:
     """Return the true class of a sentence of the grammar's form with any number of "not"s; None for other words."""
-    if len(words) < 3 or words[0] != "human" or words[-1] != "nature" or words[-2] not in OUTCOME:
+    nots, verb = len(words) - 3, words[-2] if len(words) > 2 else ""
+    if verb not in OUTCOME or tuple(words) != _sentence_words(verb, nots):
         return None
-    nots = words[1:-2]
-    if any(word != "not" for word in nots):
-        return None
-    return (CLASSES.index(OUTCOME[words[-2]]) + len(nots)) % 2
+    return (CLASSES.index(OUTCOME[verb]) + nots) % 2
+
+
+def _sentence_words(verb: str, nots: int) -> tuple[str, ...]:
+    return ("human", *["not"] * nots, verb, "nature")
 
 
 @dataclass(frozen=True)
@@ -188,25 +138,19 @@ class Negation:
         return CLASSES
 
     @cached_property
-    def sentences(self) -> Sequence[LabelledSentence]:
-        return self.grammar_sentences
-
-    @cached_property
-    def grammar_sentences(self) -> tuple[Sentence, ...]:
+    def sentences(self) -> tuple[Sentence, ...]:
         """All sentences of the grammar; sentences that differ in one "not" are neighbours."""
         p, max_nots = self.config.p_not, self.config.max_nots
         count_probabilities = [p**k * (1 - p) if k < max_nots else p**k for k in range(max_nots + 1)]
 
-        def held_out(verb: str, nots: int) -> bool:
-            return verb == self.config.held_out and nots > 0
-
-        combinations = [
-            (verb, k, count_probabilities[k] / len(OUTCOME)) for verb in OUTCOME for k in range(max_nots + 1)
-        ]
-        training_total = sum(p for verb, k, p in combinations if not held_out(verb, k))
-        return tuple(
-            Sentence(verb, k, p, 0.0 if held_out(verb, k) else p / training_total) for verb, k, p in combinations
-        )
+        chances = {(verb, k): count_probabilities[k] / len(OUTCOME) for verb in OUTCOME for k in range(max_nots + 1)}
+        trained = {each: chance for each, chance in chances.items() if each[0] != self.config.held_out or not each[1]}
+        total, sentences = sum(trained.values()), []
+        for (verb, k), chance in chances.items():
+            label = (CLASSES.index(OUTCOME[verb]) + k) % 2
+            learned = trained.get((verb, k), 0.0) / total
+            sentences.append(Sentence(_sentence_words(verb, k), label, k, chance, learned))
+        return tuple(sentences)
 
     @cached_property
     def labels(self) -> tuple[int, ...]:
@@ -234,14 +178,11 @@ class Negation:
         sentence in the batch, so there is one for each length up to the longest.
         """
         longest = max(self.lengths)
-        rows = []
-        for index, sentence in enumerate(self.sentences):
-            own = self.lengths[index]
-            for length in range(own, longest + 1 if self.config.padding == "eos" else own + 1):
-                rows.append(
-                    Row(index, length, pad(self.vocabulary.encode(sentence.words), length, longest, self.vocabulary))
-                )
-        return tuple(rows)
+        return tuple(
+            Row(index, length, pad(self.vocabulary.encode(sentence.words), length, longest, self.vocabulary))
+            for index, (sentence, own) in enumerate(zip(self.sentences, self.lengths, strict=True))
+            for length in range(own, (longest if self.config.padding == "eos" else own) + 1)
+        )
 
     def row_index(self, sentence: int, longest: int) -> int:
         """Return the index of the row of a sentence in a batch whose longest sentence has `longest` tokens."""
@@ -308,10 +249,7 @@ def row_lookup(task: Negation) -> Int[torch.Tensor, "longest sentences"]:
 def batch_rows(
     task: Negation, sample: Int[torch.Tensor, " sample"], epochs: int, batch_size: int, rng: torch.Generator
 ) -> Int[torch.Tensor, "steps batch"]:
-    """Return the index of the distinct row of each sentence in each batch; `len(task.rows)`: the place is empty.
-
-    Each epoch is shuffled anew. The parameters are those of `batch_weights`.
-    """
+    """Return the distinct row of each sentence in each batch (`len(task.rows)`: none); see `batch_weights`."""
     size = len(sample)
     shuffled = torch.rand(epochs, size, generator=rng).argsort(dim=-1)
     batches = -(-size // batch_size)
@@ -328,14 +266,7 @@ def batch_rows(
 def batch_weights(
     task: Negation, sample: Int[torch.Tensor, " sample"], epochs: int, batch_size: int, rng: torch.Generator
 ) -> Float[torch.Tensor, "steps rows"]:
-    """Return the share of every distinct row in each batch.
-
-    task: the data of the task
-    sample: indices of the training sentences
-    epochs: passes over the sample
-    batch_size: sentences in a batch; the last batch of an epoch may be smaller
-    rng: shuffles the sample
-    """
+    """Return the share of every distinct row in each batch of some epochs over a sample, which `rng` shuffles."""
     rows = batch_rows(task, sample, epochs, batch_size, rng)
     counts = torch.zeros(len(rows), len(task.rows) + 1).scatter_add_(1, rows, torch.ones(rows.shape))
     return counts[:, :-1] / counts[:, :-1].sum(dim=-1, keepdim=True)

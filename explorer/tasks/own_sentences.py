@@ -24,16 +24,16 @@ from explorer.tasks.negation import (
     CLASSES,
     MAX_CLASSES,
     VOCABULARY,
-    LabelledSentence,
     Negation,
     NegationConfig,
+    Sentence,
     SentenceRows,
+    row_ids,
 )
 from explorer.tasks.own_tables import MAX_LABEL, Labelled, read_labelled
 from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sentiment.data import Sentiment
 from explorer.tasks.text import corpora
-from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.english import Pieces
 from explorer.tokenization.words import MAX_WORDS, Words
 
@@ -43,24 +43,6 @@ MAX_TOKENS = MAX_WORDS + 2  # of a sentence, with its markers
 _NEGATIONS = frozenset(
     {"not", "no", "never", "nothing", "nobody", "nor", "neither", "without", "cannot"}  # English, as the page says
 )
-
-
-@dataclass(frozen=True)
-class OwnSentence:
-    """A distinct sentence of a file."""
-
-    words: tuple[str, ...]
-    label: int
-    probability: float  # 1 / size of the held-out part, or 0 in the training part
-    train_probability: float
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.words)
-
-    @property
-    def nots(self) -> int:
-        return sum(word in _NEGATIONS or word.endswith("n't") for word in self.words)
 
 
 class OwnSentences(Negation):
@@ -101,19 +83,17 @@ class OwnSentences(Negation):
         return Words((first, last, *frequent, unknown, padding), first, last, padding, unknown)
 
     @cached_property
-    def sentences(self) -> Sequence[LabelledSentence]:
+    def sentences(self) -> tuple[Sentence, ...]:
         held_out, table = set(self.held_out), self.table
         test, train = 1 / len(self.held_out), 1 / len(self.training)
-        return tuple(
-            OwnSentence(words, label, test if i in held_out else 0.0, 0.0 if i in held_out else train)
-            for i, (words, label) in enumerate(zip(table.words, table.labels, strict=True))
-        )
+        sentences = []
+        for i, (words, label) in enumerate(zip(table.words, table.labels, strict=True)):
+            nots = sum(word in _NEGATIONS or word.endswith("n't") for word in words)
+            sentences.append(Sentence(words, label, nots, *((test, 0.0) if i in held_out else (0.0, train))))
+        return tuple(sentences)
 
     def sample(self, split: Literal["train", "test"], seed: int) -> list[int]:
-        """Return the indices of the sentences of a part; every replica learns from the same ones.
-
-        `train_size` sentences are drawn in rounds, each of which has every sentence of the training part once.
-        """
+        """Return the sentences that every replica learns from: `train_size`, in rounds that have each once."""
         if split == "test":
             return list(self.held_out)
         rng, drawn = random.Random(f"own/{self.config.data_seed}"), list[int]()
@@ -141,24 +121,13 @@ def negation_data(config: NegationConfig) -> Negation:
     if config.corpus == "grammar":
         return _grammar(config)
     # All visitors share the sentences. Loading the text first raises NeedsText for a visitor who may not read it.
-    text = corpora.load_text(TextConfig(corpus="own", text=config.text))
+    text = corpora.own_text(config.text)
     return _own.get(config, lambda: OwnSentences(config, text))
 
 
-def drop_sentences(sha: str) -> None:
-    """Drop the sentences of a visitor's file."""
-    _own.drop_where(lambda config: config.text == sha)
-
-
 def own_task(sha: str, held_out_share: float = NegationConfig.held_out_share) -> NegationConfig:
-    """Return the default settings for a file: an epoch reads each sentence of the training part once.
-
-    sha: the SHA-256 of the file
-    held_out_share: the share of each class that is held out
-
-    Raises TextError or NeedsText.
-    """
-    table = read_labelled(corpora.load_text(TextConfig(corpus="own", text=sha)))
+    """Return the settings for a file: an epoch reads each training sentence once. Raises TextError or NeedsText."""
+    table = read_labelled(corpora.own_text(sha))
     config = NegationConfig(corpus="own", text=sha, classes=len(table.classes), held_out_share=held_out_share)
     held_out = split_by_class(table.labels, config.held_out_share, config.data_seed)
     return replace(config, train_size=max(8, len(table.labels) - len(held_out)))
@@ -210,21 +179,17 @@ def language_of(task: Negation | Sentiment) -> Language:
 
 def sentence_rows(task: Negation) -> SentenceRows:
     """Return the rows of all sentences, padded to the longest one."""
-    ids = torch.tensor([row.ids for row in task.rows])
-    return SentenceRows(ids, torch.tensor(task.labels), torch.tensor(task.lengths))
+    return SentenceRows(row_ids(task), torch.tensor(task.labels), torch.tensor(task.lengths))
 
 
 def batch_rows(
     task: Negation, seeds: range, order: int, epochs: int, batch_size: int
 ) -> list[Int[torch.Tensor, "replicas batch"]]:
-    """Return the indices of the sentences in the batch of each step; each seed shuffles each epoch anew.
-
-    `order` is the seed of the batches.
-    """
+    """Return the sentences of each step's batch; each seed shuffles each epoch. `order`: the seed of the batches."""
     purpose = f"order/{order}" if order else "order"
-    orders = []
-    for seed in seeds:
-        sample = torch.tensor(task.sample("train", seed))
-        shuffled = torch.rand(epochs, len(sample), generator=generator(seed, purpose)).argsort(dim=-1)
-        orders.append(sample[shuffled])
+    samples = {seed: torch.tensor(task.sample("train", seed)) for seed in seeds}
+    orders = [
+        sample[torch.rand(epochs, len(sample), generator=generator(seed, purpose)).argsort(dim=-1)]
+        for seed, sample in samples.items()
+    ]
     return [batch for epoch in torch.stack(orders, dim=1) for batch in epoch.split(batch_size, dim=-1)]

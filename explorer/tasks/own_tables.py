@@ -1,4 +1,4 @@
-"""A visitor's own table (CSV): its columns, and labelled sentences (`seq2seq/own_pairs.py` reads pairs).
+"""A visitor's own table (CSV): its columns, and labelled sentences (`seq2seq/pairs.py` reads pairs).
 
 pandas divides the table into cells; this module checks them before anything is trained on them. Every error is one
 sentence that names the row, counted as in a spreadsheet: the header is row 1.
@@ -99,11 +99,9 @@ def read_labelled(content: str) -> Labelled:
 
 
 def read_columns(content: str, names: Sequence[str], row: str) -> list[tuple[int, tuple[str, ...]]]:
-    """Return the number of each row that is not empty, with its cells in these columns. Raises TextError.
+    """Return the number of each row that is not empty, with its cells in the columns `names`. Raises TextError.
 
-    content: the table, with line ends of "\\n"
-    names: the columns; others are ignored
-    row: the word for the content of a row in messages, such as “sentence”
+    `row` is the word for the content of a row in messages, such as “sentence”.
     """
     advice = _FORMAT.format(columns=",".join(names), row=row)
     lines = content.split("\n")

@@ -26,11 +26,7 @@ class RecallConfig:
         2, "Different symbols; a blind guess is right once in so many.", 2, 26, label="Different symbols"
     )
     sequences: int = setting(
-        0,
-        "Sequences to learn from, shown again and again, as the notebook does; 0: fresh ones at every step.",
-        0,
-        100_000,
-        label="Training sequences",
+        0, "Sequences shown again and again; 0: fresh ones at every step.", 0, 100_000, label="Training sequences"
     )
 
 
@@ -65,14 +61,7 @@ def fixed_sequences(config: RecallConfig, seed: int) -> Int[torch.Tensor, "seque
 
 
 def batch(config: RecallConfig, seed: int, order: int, step: int, size: int) -> Int[torch.Tensor, "batch time"]:
-    """Return the training batch of one replica and step: new sequences, or a sample of the fixed ones.
-
-    config: the settings of the task
-    seed: the seed of the replica
-    order: the seed of the batch order
-    step: the training step, counted from 0
-    size: rows in the batch; all fixed sequences if there are no more than that
-    """
+    """Return the batch of one replica and step: new sequences, or a sample of the fixed ones (at most all)."""
     rng = generator(seed, f"recall/{order}/{step}")
     if not config.sequences:
         return torch.randint(config.symbols, (size, config.length), generator=rng)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -125,12 +124,7 @@ def find_errors(text: str, generated: str) -> list[GeneratedError]:
     somewhere in the string. After an error the context is short and grows again, so that an error counts once. The
     string is not circular: what follows its end was never shown, and is judged by shorter contexts, if there are any.
     """
-    return list(_iterate_errors(text, generated))
-
-
-def _iterate_errors(text: str, generated: str) -> Iterator[GeneratedError]:
-    pairs = set(pairwise(text))
-    previous = text[0]
+    pairs, previous, errors = set(pairwise(text)), text[0], []
     # For each position with a continuation: how many characters before it equal the end of the generated text.
     lengths = [1] + [0] * (len(text) - 1)  # the start matches, as a character would
     for index, char in enumerate([text[0], *generated]):
@@ -140,6 +134,7 @@ def _iterate_errors(text: str, generated: str) -> Iterator[GeneratedError]:
             expected = sorted({text[i] for i in matches})
             if char not in expected:
                 piece = text[max(0, matches[0] - longest) : matches[0]]
-                yield GeneratedError(index - 1, piece, "".join(expected), (previous, char) in pairs)
+                errors.append(GeneratedError(index - 1, piece, "".join(expected), (previous, char) in pairs))
         lengths = [0, *(lengths[i] + 1 if text[i] == char else 0 for i in range(len(text) - 1))]
         previous = char
+    return errors

@@ -17,43 +17,27 @@ from explorer.tasks.word_vectors_grammar import analogy_questions, categories
 
 PURITY_NEIGHBOURS = 5  # whose categories are compared with that of a word
 # English pairs that differ in gender, for texts without planted analogies.
-GENDER_PAIRS = (
-    ("king", "queen"),
-    ("man", "woman"),
-    ("father", "mother"),
-    ("son", "daughter"),
-    ("brother", "sister"),
-    ("husband", "wife"),
-    ("prince", "princess"),
-    ("boy", "girl"),
-    ("uncle", "aunt"),
-    ("lord", "lady"),
-    ("men", "women"),
-    ("boys", "girls"),
-    ("sons", "daughters"),
-    ("gentleman", "gentlewoman"),
-    ("duke", "duchess"),
+_GENDER_PAIRS = (
+    "king queen, man woman, father mother, son daughter, brother sister, husband wife, prince princess, boy girl, "
+    "uncle aunt, lord lady, men women, boys girls, sons daughters, gentleman gentlewoman, duke duchess"
 )
+GENDER_PAIRS: tuple[list[str], ...] = tuple(pair.split() for pair in _GENDER_PAIRS.split(", "))
 
 
 def unit_vectors(vectors: Float[ndarray, "*replicas words width"]) -> Float[ndarray, "*replicas words width"]:
     """Return the vectors divided by their lengths; a vector of zeros stays."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    unit: ndarray = vectors / np.where(lengths > 0, lengths, 1)
-    return unit
+    return vectors / np.where(lengths > 0, lengths, 1)
 
 
 def questions_of(config: WordVectorsConfig, index: Mapping[str, int]) -> Int[ndarray, "questions 4"]:
-    """Return the ids a, b, c and d of each question "a is to b as c is to d" whose words all have a vector.
-
-    They are the planted ones in the grammar, and those of `GENDER_PAIRS` in another text.
-    """
+    """Return ids of "a is to b as c is to d": planted ones in the grammar, else `GENDER_PAIRS`; all have vectors."""
     if config.corpus == "grammar":
-        questions = [question[1:] for question in analogy_questions()]
+        questions = [list(question[1:]) for question in analogy_questions()]
     else:
         pairs = [pair for pair in GENDER_PAIRS if all(word in index for word in pair)]
         ordered = [(one, other) for one in pairs for other in pairs if one != other]
-        questions = [q for one, other in ordered for q in ((*one, *other), (*one[::-1], *other[::-1]))]
+        questions = [q for one, other in ordered for q in ([*one, *other], [*one[::-1], *other[::-1]])]
     known = [[index[word] for word in question] for question in questions if all(word in index for word in question)]
     return np.array(known, dtype=int).reshape(-1, 4)
 
@@ -63,25 +47,18 @@ def analogy_similarity(
 ) -> Float[ndarray, "questions words"]:
     """Return the cosine of every word with b - a + c for each question (a, b, c)."""
     a, b, c = (unit[ids] for ids in questions.T)
-    similarity: ndarray = unit_vectors(b - a + c) @ unit.T
-    return similarity
+    return unit_vectors(b - a + c) @ unit.T
 
 
 def analogy_hits(
     unit: Float[ndarray, "words width"], questions: Int[ndarray, "questions 4"], *, exclude: bool
 ) -> Bool[ndarray, " questions"]:
-    """Return which questions are answered rightly.
-
-    unit: unit vectors of all words; the first row stands for no word and is no answer
-    questions: ids of a, b, c and the answer
-    exclude: whether a, b and c are excluded from the answers, as is usual
-    """
+    """Return which questions (ids of a, b, c and the answer) are answered rightly; `exclude`: never by a, b or c."""
     similarity = analogy_similarity(unit, questions[:, :3])
     similarity[:, 0] = -np.inf
     if exclude:
         np.put_along_axis(similarity, questions[:, :3], -np.inf, axis=1)
-    hits: ndarray = similarity.argmax(axis=1) == questions[:, 3]
-    return hits
+    return similarity.argmax(axis=1) == questions[:, 3]
 
 
 def nearest(
@@ -91,19 +68,14 @@ def nearest(
     similarity = similarity.copy()
     similarity[:, 0] = -np.inf
     np.put_along_axis(similarity, excluded, -np.inf, axis=1)
-    order: ndarray = np.argsort(-similarity, axis=1, kind="stable")[:, :count]
-    return order
+    return np.argsort(-similarity, axis=1, kind="stable")[:, :count]
 
 
 def purity(unit: Float[ndarray, "words width"], words: Sequence[str]) -> Float[ndarray, " categorized"]:
-    """Return, for each word with a planted category, the share of its nearest neighbours in the same category.
-
-    The words are those of the vocabulary, in its order.
-    """
+    """Return the share of neighbours in the same planted category, for each word with one, in their order."""
     category = np.array([categories().get(word, "") for word in words])
     ids = np.flatnonzero(category != "")
     if not len(ids):
         return np.zeros(0)
     near = nearest(unit[ids] @ unit.T, PURITY_NEIGHBOURS, ids[:, None])
-    shares: ndarray = (category[near] == category[ids][:, None]).mean(axis=1)
-    return shares
+    return (category[near] == category[ids][:, None]).mean(axis=1)

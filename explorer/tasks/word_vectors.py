@@ -26,7 +26,7 @@ from explorer.lazy_libraries import np, torch
 from explorer.models.settings import setting
 from explorer.seeds import generator
 from explorer.tasks.text import corpora
-from explorer.tasks.text.config import SHA256_PATTERN, TextConfig
+from explorer.tasks.text.config import TextConfig, check_own_text, own_text_setting
 from explorer.tasks.word_vectors_grammar import grammar_text
 from explorer.tokenization.words import SPLIT_AT_SPACES, fold_variants, lacks_spaces
 
@@ -35,15 +35,12 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class WordVectorsConfig:
-    """Which words of which text are predicted from which neighbours.
-
-    The text is read in small letters; only words count, not punctuation. A window never crosses an empty line.
-    """
+    """Which words (in small letters) of which text are predicted from which neighbours in the same paragraph."""
 
     corpus: Literal["grammar", "tinyshakespeare", "own"] = setting(
         "grammar", "The text: sentences of a grammar with planted analogies, Tiny Shakespeare, or your own."
     )
-    text: str = setting("", "SHA-256 of your own text; empty for every other corpus.", pattern=f"({SHA256_PATTERN})?")
+    text: str = own_text_setting("SHA-256 of your own text; empty for every other corpus.")
     sentences: int = setting(
         10_000, "Sentences that the grammar makes.", 100, 100_000, label="Sentences of the grammar"
     )
@@ -54,33 +51,18 @@ class WordVectorsConfig:
         1, "Words that occur less often are left out.", 1, 1_000, label="Least occurrences of a word"
     )
     vocabulary: int = setting(
-        5_000,
-        "Words that get a vector, at most: the most frequent ones.",
-        10,
-        20_000,
-        label="Size of the vocabulary, at most",
+        5_000, "Words that get a vector: the most frequent ones.", 10, 20_000, label="Size of the vocabulary, at most"
     )
     window: int = setting(
-        5,
-        "Neighbours on each side, at most: each time a distance up to this is drawn.",
-        1,
-        20,
-        label="Window, in words on each side",
+        5, "Neighbours on each side: a distance up to this is drawn.", 1, 20, label="Window, in words on each side"
     )
     subsampling: float = setting(
-        0.01,
-        "Share of the text above which a word is skipped at random (threshold t). 0: no word is skipped.",
-        0,
-        1,
-        label="Subsampling threshold",
+        0.01, "Share of the text above which a word is skipped at random. 0: none.", 0, 1, label="Subsampling threshold"
     )
     negatives: int = setting(5, "Noise words for each true neighbour.", 1, 50, label="Noise words")
 
     def __post_init__(self) -> None:
-        if self.corpus == "own" and not re.fullmatch(SHA256_PATTERN, self.text):
-            raise ValueError("corpus = own needs text, the SHA-256 of your text (64 digits from 0 to f)")
-        if self.corpus != "own" and self.text:
-            raise ValueError(f"text goes with corpus = own only, not with corpus = {self.corpus}")
+        check_own_text(self.corpus, self.text, "text")
 
 
 UNKNOWN = "<unk>"  # the first row of the vectors; it stands for no word of the text, and is never drawn
@@ -181,26 +163,17 @@ def keep_probability(counts: Int[np.ndarray, " words"], threshold: float) -> Flo
     if not threshold:
         return np.ones(len(counts))
     share = np.maximum(counts, 1) / counts.sum()
-    probability: np.ndarray = np.minimum(1.0, np.sqrt(threshold / share))
-    return probability
+    return np.minimum(1.0, np.sqrt(threshold / share))
 
 
 def noise_probability(counts: Int[np.ndarray, " words"]) -> Float[np.ndarray, " words"]:
     """Return the probability of each noise word."""
     powers = counts**NOISE_POWER
-    probability: np.ndarray = powers / powers.sum()
-    return probability
+    return powers / powers.sum()
 
 
 def draw_batch(data: WordData, seed: int, step: str, size: int, predicts_neighbours: bool) -> Batch:
-    """Return the batch of one replica.
-
-    data: the words of the text
-    seed: the seed of the replica
-    step: names the batch; another name gives another batch
-    size: rows of the batch
-    predicts_neighbours: whether a word predicts a neighbour (skip-gram), or its neighbours predict the word (CBOW)
-    """
+    """Return a replica's batch, named by `step`: a word predicts a neighbour (skip-gram) or is predicted (CBOW)."""
     rng = generator(seed, f"word-vectors/{step}")
     if predicts_neighbours:
         word, neighbour = data.draw_pairs(size, rng)
@@ -210,13 +183,6 @@ def draw_batch(data: WordData, seed: int, step: str, size: int, predicts_neighbo
         true, inputs, kept = data.draw_windows(size, rng)
         present = kept.float()
     return Batch(inputs, present, torch.cat([true[:, None], data.draw_noise(size, rng)], dim=1))
-
-
-def stack_batches(batches: list[Batch]) -> Batch:
-    """Stack the batches of all replicas along a leading replica axis; a single one stays as it is."""
-    if len(batches) == 1:
-        return batches[0]
-    return Batch(*(torch.stack(parts) for parts in zip(*batches, strict=True)))
 
 
 def load_text(config: WordVectorsConfig) -> str:
@@ -233,8 +199,3 @@ def word_data(config: WordVectorsConfig) -> WordData:
     """Return the words of a text, computed once. Raises TextError, NeedsText or CorpusMissing."""
     text = load_text(config)  # the words are shared by all visitors; only who may read the text gets them
     return _data.get(config, lambda: WordData(config, text))
-
-
-def drop_word_data(sha: str) -> None:
-    """Drop the words of a visitor's text."""
-    _data.drop_where(lambda config: config.text == sha)

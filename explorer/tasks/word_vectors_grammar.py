@@ -121,10 +121,7 @@ _KINDS = {"relation": 68, "antonym": 10, "homograph": 6, "profession": 6, "fruit
 
 
 def analogy_questions() -> tuple[tuple[str, str, str, str, str], ...]:
-    """Return the questions "a is to b as c is to d" of all relations: relation, a, b, c and the answer d.
-
-    Each two pairs of a relation give four: the first pair asks about the second and the reverse, in both directions.
-    """
+    """Return relation, a, b, c and the answer d of all questions "a is to b as c is to d", in all four directions."""
     return tuple(
         (relation.name, *question)
         for relation in RELATIONS

@@ -14,10 +14,7 @@ from explorer.errors import TextError
 
 
 class Characters:
-    """A tokenizer of the distinct characters of its training text, in the order of their Unicode code points.
-
-    It has no unknown token: characters that are not in the vocabulary are dropped.
-    """
+    """The distinct characters of its training text, in the order of their code points; other characters are dropped."""
 
     kind = "char"
     unknown = None
@@ -69,8 +66,7 @@ class Characters:
 
     def _ids_with_gaps(self, text: str) -> Int32[ndarray, " characters"]:
         """Return the id of every character, -1 for unknown ones."""
-        ids: Int32[ndarray, " characters"] = self._ids.take(code_points(text), mode="clip")
-        return ids
+        return self._ids.take(code_points(text), mode="clip")
 
 
 class _File(pydantic.BaseModel):
@@ -80,8 +76,7 @@ class _File(pydantic.BaseModel):
 def code_points(text: str) -> UInt32[ndarray, " characters"]:
     """Return the Unicode code point of each character. Raises TextError for a lone surrogate."""
     try:
-        points: UInt32[ndarray, " characters"] = np.frombuffer(text.encode("utf-32-le"), "<u4")
-        return points
+        return np.frombuffer(text.encode("utf-32-le"), "<u4")
     except UnicodeEncodeError as error:
         raise TextError(
             f"The text holds half a character (a lone surrogate) at place {error.start + 1:,}. "

@@ -107,10 +107,7 @@ def _library(ids: dict[str, int]) -> tokenizers.Tokenizer:
 
 
 def train_pieces(texts: Iterable[str], size: int) -> Pieces:
-    """Return a vocabulary of at most `size` tokens: the pieces that a text consists of most often.
-
-    texts: whose words are separated by spaces, as `split_english` returns them
-    """
+    """Return a vocabulary of at most `size` pieces of which texts (words separated by spaces) consist most often."""
     known = list(texts)
     characters = Counter(character for text in known for character in text if not character.isspace())
     # Chosen here, because the library drops equally rare characters at random.

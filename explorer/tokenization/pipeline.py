@@ -38,10 +38,7 @@ class Pipeline(ABC):
     padding: ClassVar[int | None] = None
 
     def __init__(self, ids: Mapping[str, int], merges: Sequence[tuple[str, str]] = ()):
-        """Build the tokenizer from the library's tokens; `merges` are in the order in which they were learned.
-
-        Special tokens are not registered with the library, because it would match a "<pad>" in the text.
-        """
+        """Build it from the library's tokens; special ones are unknown to it, or it would match "<pad>" in texts."""
         self._ids = dict(ids)
         self._library = self._build_library(ids, merges)
         self.tokens = tuple(self._readable_token(token) for token in sorted(ids, key=ids.__getitem__))
@@ -117,10 +114,7 @@ class Pipeline(ABC):
 
     @classmethod
     def from_json(cls, text: str) -> Pipeline:
-        """Return the tokenizer from its JSON text, of which only tokens and merges are used.
-
-        Raises ValueError for every damaged file, because some of them make the library panic.
-        """
+        """Return the tokenizer from JSON. Raises ValueError if it is damaged: the library could panic."""
         model = _File.model_validate_json(text).tokenizer.model
         if sorted(model.vocab.values()) != list(range(len(model.vocab))):
             raise ValueError("its ids are not counted from 0 on")
@@ -162,10 +156,7 @@ def check_characters(texts: Sequence[str]) -> None:
 
 
 def split_at_word_ends(text: str) -> Iterator[str]:
-    """Yield the text in pieces that are encoded in parallel, split at word ends so that no token changes.
-
-    A long run without a word end (one letter a million times) is split anywhere.
-    """
+    """Yield pieces to encode in parallel, split at word ends (or anywhere in a very long word)."""
     start = 0
     while start + 2 * _PIECE_LENGTH < len(text):
         end = _WORD_ENDS.search(text, start + _PIECE_LENGTH, start + 2 * _PIECE_LENGTH)

@@ -25,10 +25,7 @@ _BYTE_OF = {chr(byte): byte for byte in _VISIBLE} | {chr(256 + i): byte for i, b
 
 
 def readable_bytes(token: str) -> str:
-    r"""Return the text of a token of byte-level BPE, with incomplete characters escaped as \xf0.
-
-    A character that stands for no byte is kept: such tokens were added to the vocabulary as text.
-    """
+    """Return a byte-level token as text, with incomplete characters escaped; added tokens are kept."""
     if not _BYTE_OF.keys() >= set(token):
         return token
     return bytes(_BYTE_OF[char] for char in token).decode("utf-8", "backslashreplace")
@@ -98,11 +95,7 @@ class BPE(Subwords):
 
 
 class ByteLevelBPE(Subwords):
-    """BPE on the UTF-8 bytes of the text, as in GPT-2. It is lossless and has no unknown token.
-
-    A space belongs to the word after it. A token may be a part of a character; `decode` returns "�" for an incomplete
-    one.
-    """
+    """BPE on the UTF-8 bytes of the text, as in GPT-2: lossless, with no unknown token; spaces begin words."""
 
     kind = "bytes"
     min_vocabulary = 256

@@ -67,10 +67,7 @@ class Tokenizer(Protocol):
         """Return the text of ids, without padding. Raises ValueError if an id is not in the vocabulary."""
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
-        """Return (id, start, end) of each token of `encode`, in characters of the text.
-
-        Tokens that are parts of one character all have the span of that character. Raises TextError.
-        """
+        """Return (id, start, end) of each token of `encode`, in characters; parts of one character share its span."""
 
     def find_unknown(self, text: str) -> list[str]:
         """Return the unknown characters (or words) of a text, each once, in order. Raises TextError."""
@@ -232,10 +229,7 @@ def pieces(
 
 
 def unknown_rate(tokenizer: Tokenizer, text: str) -> float:
-    """Return the share of unknown tokens (for the kind "char": characters) of a text; NaN if there are none.
-
-    Raises TextError.
-    """
+    """Return the share of unknown tokens (of "char": characters), or NaN without tokens. Raises TextError."""
     ids = tokenizer.encode(text)
     if isinstance(tokenizer, Characters):  # it drops unknown characters
         return 1 - len(ids) / len(text) if text else math.nan

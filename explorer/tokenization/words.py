@@ -38,10 +38,7 @@ _PUNCTUATION = string.punctuation + "«»…–—¡¿。，"
 
 @dataclass(frozen=True)
 class Words:
-    """A vocabulary with a first, a last and a padding token. It is closed unless it has a token for unknown words.
-
-    Ids are indices into `tokens`. `markers` (first, last, padding, unknown) cannot be typed.
-    """
+    """A vocabulary with `markers` (first, last, padding, perhaps unknown) that cannot be typed; ids index `tokens`."""
 
     tokens: tuple[str, ...]
     first: str = "<BOS>"
@@ -77,10 +74,7 @@ class Words:
         return Reading(tuple(kept[:MAX_WORDS]), unknown, tuple(kept[MAX_WORDS:]))
 
     def split(self, text: str) -> tuple[str, ...]:
-        """Split a text into lower-case words without surrounding punctuation.
-
-        Raises EmptySentence, SentenceTooLong, or UnknownWords, which suggests the nearest known words.
-        """
+        """Split a text into known lower-case words. Raises EmptySentence, SentenceTooLong, or UnknownWords."""
         words, unknown, left_out, _ = self.read(text)
         if not words and not unknown:
             raise EmptySentence("There is no word in this sentence.")
@@ -182,9 +176,6 @@ def lacks_spaces(words: Iterable[str]) -> bool:
 
 def _name_words(words: tuple[str, ...]) -> str:
     """Return the first words in quotation marks, and how many more there are."""
-    shown = _join_words([f"“{shorten(word, 24)}”" for word in words[:3]])
+    *before, last = [f"“{shorten(word, 24)}”" for word in words[:3]]
+    shown = f"{', '.join(before)} and {last}" if before else last
     return f"{shown} and {len(words) - 3} more" if len(words) > 3 else shown
-
-
-def _join_words(words: tuple[str, ...] | list[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]

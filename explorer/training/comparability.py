@@ -7,7 +7,7 @@ the text that is held out. Losses that differ in one of these must not share an 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -23,6 +23,12 @@ _CORPORA = {**CORPUS_NAMES, "own": "a text of a visitor"}
 _TEXT_FIELDS = ("corpus", "text", "size", "corpus_seed", "lower")
 _TOKEN_FIELDS = ("tokenizer", "vocabulary", "tokenizer_from_training")
 _CONTEXT_FIELDS = ("context", "batches")
+_SPLITS = {
+    "end": "the end of the text",
+    "windows": "windows at random positions",
+    "sentences": "whole lines",
+    "pairs": "single targets of lines",
+}
 _TRAINING_FIELDS = ("training_share",)  # change what a model learns from, not what its loss is a mean over
 
 
@@ -35,10 +41,7 @@ class Difference:
 
 
 def carries_state(config: RunConfig, measure: str = "val_loss") -> bool:
-    """Return whether a measure is taken by reading on: a recurrent network that carries its state between blocks.
-
-    The loss on training text is always measured from a zero state.
-    """
+    """Return whether a measure (but never that on training text) carries a recurrent state between blocks."""
     task = config.task
     recurrent = isinstance(config.model, RNNTextConfig | LSTMTextConfig | GRUTextConfig)
     return isinstance(task, TextConfig) and task.batches == "contiguous" and recurrent and measure != "train_loss"
@@ -73,32 +76,38 @@ def describe_tokens(config: RunConfig) -> str:
 
 
 def comparability(configs: Iterable[RunConfig], measure: str = "val_loss") -> list[Difference]:
-    """Return the reasons why a measure of these runs cannot be compared; empty if it can.
-
-    measure: name of the metric. `val_loss_part` is measured on a part of the held-out text, whose size is a setting.
-    """
+    """Return the reasons why a measure of these runs, named as a metric, cannot be compared; empty if it can."""
     runs = list(configs)
     tasks = list(dict.fromkeys(task_row(run.task).title for run in runs))
     if len(tasks) > 1:
         return [Difference("task", f"they are losses of different tasks ({', '.join(tasks)})")]
-    texts = [run for run in runs if isinstance(run.task, TextConfig)]
-    checks: tuple[tuple[Reason, Callable[[RunConfig], object], Callable[[RunConfig], str], str], ...] = (
-        ("text", _text, _describe_text, "the texts differ"),
-        ("token", _tokens, describe_tokens, "a token is not the same"),
-        ("held out", _held_out_part, _describe_held_out_part, "the held-out parts differ"),
-        ("context", lambda run: loss_context(run, measure), lambda run: loss_context(run, measure), "contexts differ"),
+    texts = {run: run.task for run in runs if isinstance(run.task, TextConfig)}
+    contexts = [loss_context(run, measure) for run in texts]
+    sizes = [run.evaluation_size for run in texts if measure == "val_loss_part"]
+    checks: tuple[tuple[Reason, Sequence[object], Sequence[str], str], ...] = (
+        ("text", list(map(_text, texts.values())), list(map(_describe_text, texts.values())), "the texts differ"),
+        ("token", list(map(_tokens, texts.values())), list(map(describe_tokens, texts)), "a token is not the same"),
+        (
+            "held out",
+            list(map(_held_out_part, texts.values())),
+            [f"{task.held_out:.0%}, {_SPLITS[task.split]}" for task in texts.values()],
+            "the held-out parts differ",
+        ),
+        ("context", contexts, contexts, "contexts differ"),
+        (
+            "evaluated",
+            sizes,
+            [f"{size:,} tokens" if size else "all" for size in sizes],
+            "the evaluated shares of the held-out text differ",
+        ),
     )
-    differences = [
-        Difference(reason, _sentence(beginning, [describe(run) for run in texts]))
-        for reason, value, describe, beginning in checks
-        if len({value(run) for run in texts}) > 1
-    ]
-    if measure == "val_loss_part" and len({run.evaluation_size for run in texts}) > 1:
-        sizes = [f"{run.evaluation_size:,} tokens" if run.evaluation_size else "all" for run in texts]
-        differences.append(
-            Difference("evaluated", _sentence("the evaluated shares of the held-out text differ", sizes))
-        )
-    return differences
+    found = []
+    for reason, values, described, beginning in checks:
+        distinct = list(dict.fromkeys(described))
+        if len(set(values)) > 1:
+            names = f" ({'; '.join(distinct)})" if len(distinct) > 1 else ""
+            found.append(Difference(reason, beginning + names))
+    return found
 
 
 def comparability_sentence(differences: Sequence[Difference]) -> str:
@@ -112,51 +121,26 @@ def can_compare_bits(differences: Sequence[Difference]) -> bool:
     return not {each.reason for each in differences} & {"task", "text", "held out"}
 
 
-def _sentence(beginning: str, values: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(values))
-    return f"{beginning} ({'; '.join(distinct)})" if len(distinct) > 1 else beginning
-
-
 def _values(task: TextConfig, names: Iterable[str]) -> tuple[object, ...]:
-    return tuple(getattr(task, name) for name in names if hasattr(task, name))
+    return tuple(getattr(task, name) for name in names)
 
 
-def _text(run: RunConfig) -> object:
-    task = run.task
-    assert isinstance(task, TextConfig)
+def _text(task: TextConfig) -> object:
     generated = task.corpus not in ("tinyshakespeare", "own")
     return _values(task, _TEXT_FIELDS if generated else ("corpus", "text", "lower"))
 
 
-def _describe_text(run: RunConfig) -> str:
-    task = run.task
-    assert isinstance(task, TextConfig)
+def _describe_text(task: TextConfig) -> str:
     name = f"{_CORPORA[task.corpus]} {task.text[:8]}".strip()
     return f"{name} in lower case" if task.lower else name
 
 
-def _tokens(run: RunConfig) -> object:
-    task = run.task
-    assert isinstance(task, TextConfig)
+def _tokens(task: TextConfig) -> object:
     return _values(task, (name for name in _TOKEN_FIELDS if name != "vocabulary" or task.tokenizer != "char"))
 
 
-def _held_out_part(run: RunConfig) -> object:
+def _held_out_part(task: TextConfig) -> object:
     """Return all settings that are neither the text, its tokens nor the context; a seed counts for random splits."""
-    task = run.task
-    assert isinstance(task, TextConfig)
     others = {*_TEXT_FIELDS, *_TOKEN_FIELDS, *_CONTEXT_FIELDS, *_TRAINING_FIELDS}
     names = (field.name for field in dataclasses.fields(task) if field.name not in others)
     return _values(task, (name for name in names if name != "split_seed" or task.split != "end"))
-
-
-def _describe_held_out_part(run: RunConfig) -> str:
-    task = run.task
-    assert isinstance(task, TextConfig)
-    names = {
-        "end": "the end of the text",
-        "windows": "windows at random positions",
-        "sentences": "whole lines",
-        "pairs": "single targets of lines",
-    }
-    return f"{task.held_out:.0%}, {names[task.split]}"

@@ -41,8 +41,7 @@ class Optimiser:
     )
     learning_rate: float = setting(3e-3, "Learning rate.", 1e-6, 1.0)
     schedule: Literal["constant", "linear", "cosine"] = setting(
-        "constant",
-        "How the learning rate changes: constant, or falling to its end at the last step, linearly or as a cosine.",
+        "constant", "How the learning rate changes: constant, or falling to its end, linearly or as a cosine."
     )
     warmup: int = setting(
         0, "Steps over which the learning rate first rises from zero.", 0, 10_000, label="Warm-up steps"
@@ -51,35 +50,20 @@ class Optimiser:
         0.0, "Where a schedule ends, as a share of the learning rate.", 0, 1, label="Final learning rate, as a share"
     )
     clip: float = setting(
-        0.0,
-        "Longest gradient (norm over all weights); longer ones are shortened. 0: never.",
-        0,
-        1e6,
-        label="Clip the gradient norm at",
+        0.0, "Longest gradient; longer ones are shortened. 0: never.", 0, 1e6, label="Clip the gradient norm at"
     )
     weight_decay: float = setting(
-        0.0,
-        "Weight decay: the share of each weight taken off at a step, times the learning rate (decoupled).",
-        0,
-        10,
+        0.0, "Weight decay: the share of each weight taken off at a step, times the learning rate (decoupled).", 0, 10
     )
     momentum: float = setting(0.0, "Share of the last direction that is kept (gradient descent and Muon).", 0, 0.999)
     beta2: float = setting(
-        0.999,
-        "How slowly the mean square of the gradient follows (Adam and RMSProp).",
-        0,
-        0.99999,
-        label="Decay of the mean square (β₂)",
+        0.999, "How slowly it follows (Adam and RMSProp).", 0, 0.99999, label="Decay of the mean square (β₂)"
     )
     matrix_rate: float = setting(
         0.02, "Learning rate of the matrices under Muon.", 1e-6, 1.0, label="Learning rate of the matrices"
     )
     rest_decay: float = setting(
-        0.0,
-        "Weight decay of what Muon leaves to Adam: embedding, norms, readout.",
-        0,
-        10,
-        label="Weight decay of the rest",
+        0.0, "Weight decay of what Muon leaves to Adam.", 0, 10, label="Weight decay of the rest"
     )
 
     def schedule_factor(self, step: int, steps: int) -> float:
@@ -120,50 +104,28 @@ class RunConfig:
         0, "Which order of batches is drawn; every seed has its own of each.", 0, 2**31 - 1, label="Batch order"
     )
     snapshots: int = setting(
-        12,
-        "How often weights are kept: start, end, and ever further apart between.",
-        2,
-        64,
-        label="Snapshots of the weights",
+        12, "How often weights are kept, ever further apart.", 2, 64, label="Snapshots of the weights"
     )
     evaluate_every: int = setting(
         0, "Steps between evaluations; 0: after each epoch.", 0, 1_000_000, label="Steps between evaluations"
     )
     evaluation_size: int = setting(
-        16_384,
-        "Tokens of each part that an evaluation on the way asks for; 0: all. The last one asks for all.",
-        0,
-        10**7,
-        label="Tokens of an evaluation",
+        16_384, "Tokens of each part that are read; 0: all, as at the end.", 0, 10**7, label="Tokens of an evaluation"
     )
     average: float = setting(
-        0.0,
-        "Decay of a running mean of the weights, which is the model then. 0: none.",
-        0,
-        0.9999,
-        label="Decay of the averaged weights",
+        0.0, "Decay of a running mean of the weights; 0: none.", 0, 0.9999, label="Decay of the averaged weights"
     )
     sample: int = setting(
         0, "Tokens of text that the model writes at each evaluation.", 0, 1_000, label="Tokens to generate"
     )
     stop_at: float = setting(
-        0.0,
-        "Ends as soon as the validation loss is this low (nats a token). 0: never.",
-        0,
-        100,
-        label="Stop at this loss",
+        0.0, "Ends once the validation loss is this low (nats per token). 0: never.", 0, 100, label="Stop at this loss"
     )
     patience: int = setting(
-        0,
-        "Ends after so many evaluations without a better validation loss. 0: never.",
-        0,
-        1_000,
-        label="Early stopping: patience",
+        0, "Ends after so many evaluations without a better loss. 0: never.", 0, 1_000, label="Early stopping: patience"
     )
     keep: Literal["last", "best"] = setting(
-        "last",
-        "Which weights a run on text ends with: the last ones, or for each seed those with the lowest validation loss.",
-        label="Weights to keep",
+        "last", "The last weights, or for each seed those with the lowest validation loss.", label="Weights to keep"
     )
     branch: Branch | None = None
 
@@ -229,10 +191,7 @@ class RunConfig:
 
 
 def corpus_names(task: type[TaskConfig]) -> list[str]:
-    """Return the included corpora among which the setting `corpus` of a task chooses; empty if it has no such setting.
-
-    A visitor's own text ("own") is not among them.
-    """
+    """Return the included corpora of a task's setting `corpus`; empty if it has none."""
     return [name for name in get_args(get_type_hints(task).get("corpus")) if name != "own"]
 
 
@@ -360,10 +319,7 @@ def _with_branch(config: RunConfig, branch: object) -> RunConfig:
 
 
 def with_settings(config: RunConfig, changes: Mapping[str, object]) -> RunConfig:
-    """Return the configuration with some settings changed, each given by its name (`p_not`, or `task.p_not`).
-
-    Values may be text, as from a URL or the command line. Raises InvalidSetting.
-    """
+    """Return the configuration with some settings changed, also given as text. Raises InvalidSetting."""
     own: dict[str, object] = {name: getattr(config, name) for name in _RUN_SETTINGS}
     parts = {part: dataclasses.asdict(getattr(config, part)) for part in _SECTIONS}
     for name, value in changes.items():

@@ -7,7 +7,6 @@ device. Events, snapshots and checkpoints are on the processor too: only a train
 from __future__ import annotations
 
 import copy
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 import torch
@@ -52,7 +51,7 @@ def device_of(model: nn.Module) -> torch.device:
 
 
 def move_batch(batch: Batch, device: torch.device) -> Batch:
-    """Return a tensor, or a batch (a named tuple or a dataclass), with all tensors on a device."""
+    """Return a tensor, or a batch (a named tuple), with all tensors on a device."""
     if device.type == "cpu":  # batches are made there
         return batch
     moved: Any = batch
@@ -60,10 +59,7 @@ def move_batch(batch: Batch, device: torch.device) -> Batch:
         moved = moved.to(device)
     elif isinstance(moved, tuple):
         moved = type(moved)(*(move_batch(part, device) for part in moved))
-    elif is_dataclass(moved) and not isinstance(moved, type):
-        moved = replace(moved, **{each.name: move_batch(getattr(moved, each.name), device) for each in fields(moved)})
-    result: Batch = moved
-    return result
+    return moved
 
 
 def place_model(model: Model, device: torch.device) -> Model:

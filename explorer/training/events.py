@@ -12,24 +12,16 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The model is built.
+    """The model is built."""
 
-    parameters: of one replica
-    tokenizer: of the task's text, as JSON
-    machine: the kind of machine that trains; see `machine_kind`
-    """
-
-    parameters: int
-    tokenizer: str = ""
-    machine: str = ""
+    parameters: int  # of one replica
+    tokenizer: str = ""  # of the task's text, as JSON
+    machine: str = ""  # the kind of machine that trains; see `machine_kind`
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One optimiser step: the loss of its batch in nats, before the step, and the tokens that one replica read.
-
-    `signals`: what else is measured at every step, e.g. the gradient norm.
-    """
+    """One optimiser step: loss of its batch before it (nats), tokens read by one replica, and other `signals`."""
 
     step: int
     losses: Float[Tensor, " replicas"]

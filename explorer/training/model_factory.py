@@ -20,20 +20,14 @@ from explorer.training.objective import objective_class
 
 
 def build_model(config: RunConfig, vocabulary: int | None = None) -> nn.Module:
-    """Return the initialized model; with several replicas every parameter has a leading replica axis.
-
-    `vocabulary`: the number of its tokens if a stored run knows it; otherwise the task's data is read.
-    """
+    """Return the initialized model of all replicas. `vocabulary`: if a stored run knows it, else data is read."""
     make = objective_class(config.task).build_model
     replicas = [make(config, generator(seed, "start"), vocabulary) for seed in config.seeds]
     return replicas[0] if len(replicas) == 1 else stack(replicas)
 
 
 def build_empty_model(config: RunConfig, vocabulary: int | None = None) -> nn.Module:
-    """Return the model of all replicas with shapes but without values (torch's meta device). Takes no memory.
-
-    `vocabulary`: see `build_model`. Raises InvalidSetting for a model that the task does not allow.
-    """
+    """Return the model of all replicas without values (meta device). Raises InvalidSetting if it is not allowed."""
     make = objective_class(config.task).build_model
     is_ngram = isinstance(config.model, NgramTextConfig)  # its tables are empty until it is fitted
     with nullcontext() if is_ngram else torch.device("meta"):
@@ -43,10 +37,7 @@ def build_empty_model(config: RunConfig, vocabulary: int | None = None) -> nn.Mo
 
 @lru_cache(maxsize=1024)
 def model_shapes(config: RunConfig, vocabulary: int | None = None) -> dict[str, tuple[tuple[int, ...], bool]]:
-    """Return the shape of each weight of one replica by its name, and whether it is learned. Takes no memory.
-
-    `vocabulary`: see `build_model`. Raises InvalidSetting for a model that the task does not allow.
-    """
+    """Return name, shape and whether it is learned of each weight of one replica. Raises InvalidSetting."""
     model = build_empty_model(replace(config, replicas=1), vocabulary)
     learned = {name for name, _ in model.named_parameters()}
     return {name: (tuple(value.shape), name in learned) for name, value in model.state_dict().items()}

@@ -69,22 +69,15 @@ class Objective(ABC):
     def build_model(cls, config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
         """Return the initialized model of one replica. `vocabulary`: see `model_sizes`."""
         make = resolve_name(model_for_task(config.model).class_path)
-        model: nn.Module = make(config.model, *cls.model_sizes(config, vocabulary), generator)
-        return model
+        return make(config.model, *cls.model_sizes(config, vocabulary), generator)
 
     @staticmethod
     @abstractmethod
     def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
-        """Return the sizes that the constructor of the model takes after its settings.
-
-        `vocabulary`: its size if a stored run knows it, so that a model can be loaded without its training data.
-        """
+        """Return what the model's constructor takes after its settings. `vocabulary`: if a stored run knows it."""
 
     def fit_by_counting(self) -> tuple[Float[Tensor, " replicas"], float] | None:
-        """Fit a model that is counted and not trained in steps (n-gram).
-
-        Returns the loss over what was counted and the number of its tokens; None for every other model.
-        """
+        """Fit an n-gram and return its loss and number of tokens; None for a model that is trained in steps."""
         return None
 
     @abstractmethod
@@ -147,8 +140,7 @@ def complete(parts: Parts[Result]) -> Result:
         try:
             next(parts)
         except StopIteration as end:
-            result: Result = end.value
-            return result
+            return end.value
 
 
 def objective_class(task: TaskConfig) -> type[Objective]:

@@ -155,10 +155,7 @@ class ReplicaOptimizer:
         return squares.sqrt()
 
     def step(self, step: int, steps: int, norm: Float[Tensor, " replicas"] | None = None) -> None:
-        """Take step number `step` (counted from 1) of `steps`, with the gradient clipped.
-
-        `norm`: of the gradient, if the caller has computed it.
-        """
+        """Take step `step` of `steps`, from 1 on, with a clipped gradient; `norm`: if it has been computed."""
         if self.settings.clip:
             self._clip((self.settings.clip / (self.gradient_norm() if norm is None else norm)).clamp_max(1.0))
         factor = self.settings.schedule_factor(step, steps)

@@ -20,10 +20,7 @@ Axis: TypeAlias = Literal["step", "epoch", "tokens", "seconds"]
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """What was measured during a run, over all replicas; a branch starts at its parent's step.
-
-    The arrays never change, so the object itself can be a cache key.
-    """
+    """What was measured in a run; a branch starts at its parent's step. It never changes: a cache key."""
 
     first: int  # steps before the first of these: 0, or those of the parent
     losses: Float[ndarray, "steps replicas"]  # of each batch before its step, in nats
@@ -42,8 +39,7 @@ class Curves:
 
     def last(self, metric: str) -> Float[ndarray, " replicas"]:
         """Return a metric at the last evaluation."""
-        values: ndarray = self.metrics[metric][-1]
-        return values
+        return self.metrics[metric][-1]
 
     def axis_values(self, axis: Axis, steps: Int[ndarray, " n"], steps_per_epoch: int) -> Float[ndarray, " n"]:
         """Return the position of steps on an axis."""
@@ -90,10 +86,7 @@ def _concatenate(one: dict[str, ndarray], other: dict[str, ndarray]) -> dict[str
 
 
 def describe_lowest_loss(config: RunConfig, curves: Curves) -> str:
-    """Return one sentence if the validation loss of a run on text was lower before its end, with the step; else "".
-
-    The loss is the median over the seeds. With `keep = best` the run ends with the weights of that step.
-    """
+    """Say at which step the median validation loss of a run on text was lower than at its end; else ""."""
     losses = curves.metrics.get("val_loss_part")
     if losses is None or len(losses) < 2 or not np.isfinite(losses).all():
         return ""

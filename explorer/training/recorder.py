@@ -25,10 +25,7 @@ _MERGE_EVERY = 100  # steps; many small tensors would keep the memory of the lar
 
 
 class Recorder:
-    """Collects the events of one training, starting from the end of the record `before` if there is one.
-
-    `origin`: tokens read and seconds trained by the parent of a branch, where its axes start.
-    """
+    """Collects a training's events, after those of the record `before`; a branch's axes start at `origin`."""
 
     def __init__(
         self, config: RunConfig, before: Record | None = None, origin: tuple[float, float] = (0.0, 0.0)
@@ -38,7 +35,10 @@ class Recorder:
         self._tokenizer = before.tokenizer if before else ""
         self._machines = before.machines if before else ()
         self._machine = ""  # the kind of machine that trains now
-        self._curves = before.curves if before else _empty_curves(config, origin)
+        tokens, seconds = (np.array([start]) for start in origin)
+        none = np.zeros((0, config.replicas), np.float32)
+        empty = Curves(config.first_step, none, tokens, seconds, np.zeros(0, int), {})
+        self._curves = before.curves if before else empty
         self.step = self._curves.step
         self.seconds = float(self._curves.seconds[-1])  # of training so far; set by the caller before it adds a step
         self._start_step, self._start_seconds = self.step, self.seconds
@@ -145,12 +145,6 @@ class Recorder:
         """Return the kinds of machine on which the steps up to this one were trained."""
         trained_now = self._machine and (step > self._start_step or not self._start_step)
         return tuple(dict.fromkeys((*self._machines, self._machine))) if trained_now else self._machines
-
-
-def _empty_curves(config: RunConfig, origin: tuple[float, float]) -> Curves:
-    tokens, seconds = np.array([origin[0]]), np.array([origin[1]])
-    none = np.zeros((0, config.replicas), np.float32)
-    return Curves(config.first_step, none, tokens, seconds, np.zeros(0, int), {})
 
 
 def _to_snapshot(checkpoint: Checkpoint) -> Snapshot:

@@ -12,14 +12,10 @@ from explorer.training import events as event_types
 
 @dataclass(frozen=True)
 class Slice:
-    """What a training did in one slice of its time.
+    """What a training did in one slice of its time; time between two slices does not count."""
 
-    events: in order, each with the seconds of training up to it, counted from the start of the training
-    seconds: of training up to the end of the slice; time between two slices does not count
-    """
-
-    events: tuple[tuple[event_types.Event, float], ...]
-    seconds: float
+    events: tuple[tuple[event_types.Event, float], ...]  # each with the seconds of training up to it
+    seconds: float  # of training up to the end of the slice
 
 
 def in_slices(events: Iterable[event_types.Event], slice_seconds: float) -> Iterator[Slice]:

@@ -6,17 +6,16 @@ however often the training is interrupted and resumed at a checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
 
 from explorer.catalogue import task_row
 from explorer.errors import Diverged, InvalidSetting
-from explorer.training.best_weights import BestWeights
 from explorer.training.config import RunConfig, default_config
 from explorer.training.device import device_of, place_model, training_device
-from explorer.training.early_stopping import EarlyStopping
+from explorer.training.early_stopping import BestWeights, EarlyStopping
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
 from explorer.training.machine import machine_kind
 from explorer.training.model_factory import build_model
@@ -84,12 +83,26 @@ class _Training:
         self._checkpoint_every = max(10, (config.steps - config.first_step) // 100)  # steps, beside the snapshots
 
     def restore(self, checkpoint: Checkpoint, with_early_stopping: bool) -> None:
-        """Set everything to a checkpoint. A branch follows the validation loss anew: it has no state for that."""
-        _load_weights(self.model, checkpoint, self.config.replicas)
-        others: list[Objective | EarlyStopping | BestWeights] = [self.objective]
-        if with_early_stopping:
-            others += [self.early_stopping, self.best_weights]
-        _restore_states(self.optimizer, others, checkpoint)
+        """Set everything to a checkpoint. A branch follows the validation loss anew: it has no state for that.
+
+        Raises InvalidSetting if the checkpoint does not fit.
+        """
+        own, given = self.model.state_dict(), checkpoint.weights
+        if self.config.replicas == 1:
+            given = {name: value[0] for name, value in given.items()}
+        buffers = self.optimizer.state()
+        if _shapes(given) != _shapes(own) or _shapes(checkpoint.optimiser, buffers) != _shapes(buffers):
+            raise _checkpoint_mismatch(checkpoint)
+        for name, value in own.items():  # views of the optimiser's one vector
+            value.copy_(given[name])
+        self.optimizer.restore(checkpoint.optimiser, checkpoint.step)
+        try:
+            self.objective.restore(checkpoint.optimiser)
+            if with_early_stopping:
+                self.early_stopping.restore(checkpoint.optimiser)
+                self.best_weights.restore(checkpoint.optimiser)
+        except (KeyError, RuntimeError) as error:
+            raise _checkpoint_mismatch(checkpoint) from error
 
     def step(self, step: int) -> Step:
         """Take the optimiser step after `step` others."""
@@ -158,29 +171,9 @@ def _counting_events(model: nn.Module, objective: Objective, losses: Tensor, tok
     yield Checkpoint(1, tables, {}, is_snapshot=True)
 
 
-def _load_weights(model: nn.Module, checkpoint: Checkpoint, replicas: int) -> None:
-    """Copy the weights of a checkpoint into a new model, in place. Raises InvalidSetting if they do not fit."""
-    own = model.state_dict()
-    given = checkpoint.weights if replicas > 1 else {name: value[0] for name, value in checkpoint.weights.items()}
-    if {name: value.shape for name, value in given.items()} != {name: value.shape for name, value in own.items()}:
-        raise _checkpoint_mismatch(checkpoint)
-    for name, value in own.items():  # views of the optimiser's one vector
-        value.copy_(given[name])
-
-
-def _restore_states(
-    optimizer: ReplicaOptimizer, others: Sequence[Objective | EarlyStopping | BestWeights], checkpoint: Checkpoint
-) -> None:
-    own = optimizer.state()
-    given = {name: checkpoint.optimiser.get(name) for name in own}
-    if any(value is None or value.shape != own[name].shape for name, value in given.items()):
-        raise _checkpoint_mismatch(checkpoint)
-    optimizer.restore(checkpoint.optimiser, checkpoint.step)
-    try:
-        for other in others:
-            other.restore(checkpoint.optimiser)
-    except (KeyError, RuntimeError) as error:
-        raise _checkpoint_mismatch(checkpoint) from error
+def _shapes(tensors: Mapping[str, Tensor], names: Iterable[str] | None = None) -> dict[str, torch.Size]:
+    """Return the shapes of tensors, or of those with these names."""
+    return {name: tensors[name].shape for name in (tensors if names is None else names) if name in tensors}
 
 
 def _checkpoint_mismatch(checkpoint: Checkpoint) -> InvalidSetting:

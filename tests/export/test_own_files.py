@@ -13,7 +13,7 @@ from explorer.catalogue import models_of
 from explorer.export.notebook import as_notebook
 from explorer.export.python_file import as_python
 from explorer.tasks.own_sentences import own_task
-from explorer.tasks.seq2seq.own_pairs import own_pairs_task
+from explorer.tasks.seq2seq.pairs import own_pairs_task
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.recorder import record_run

@@ -11,6 +11,7 @@ from explorer.generation import seq2seq_decoding
 from explorer.models.layers import replica, stack
 from explorer.models.translation import Translator
 from explorer.tasks.seq2seq.batches import Pairs
+from explorer.tasks.sequence_labelling.rows import position_losses
 from tests.models.translators import KINDS, PADDING, TARGETS, sources, translator
 
 BOS, EOS = TARGETS - 2, TARGETS - 1
@@ -158,7 +159,7 @@ def test_exposure_bias_by_position() -> None:
     for position in range(pairs.targets.shape[1]):
         rows = pairs.mask[:, position]
         targets = pairs.targets[rows, position]
-        loss = float(seq2seq_decoding.surprisal(logits[rows, position], targets).mean())
+        loss = float(position_losses(logits[rows, position], targets).mean())
         assert float(teacher_forced.loss[position]) == pytest.approx(loss, abs=1e-4, nan_ok=True)
         accuracy = (logits[rows, position].argmax(dim=-1) == targets).float().mean()
         assert float(teacher_forced.accuracy[position]) == pytest.approx(float(accuracy), nan_ok=True)

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from explorer.errors import DamagedRun, InvalidSetting, NeedsText, TextError
 from explorer.tasks.negation import NegationConfig
-from explorer.tasks.own_sentences import Language, drop_sentences, language_of, negation_data, own_task, split_by_class
+from explorer.tasks.own_sentences import Language, language_of, negation_data, own_task, split_by_class
 from explorer.tasks.text import corpora
+from explorer.tasks.text.rows import drop_text_data
 
 ROWS = [
     (f"the {thing} is {adj}", label)
@@ -76,7 +77,7 @@ def test_only_its_visitor_reads_a_file(config: NegationConfig) -> None:
         negation_data(theirs)
     with pytest.raises(NeedsText):  # although the sentences are in memory
         negation_data(theirs)
-    drop_sentences(sha)
+    drop_text_data(sha)
 
 
 def test_settings_that_do_not_fit_the_file_are_refused(config: NegationConfig) -> None:

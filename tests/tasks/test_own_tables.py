@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from explorer.errors import TextError
 from explorer.tasks.negation import MAX_CLASSES
 from explorer.tasks.own_tables import MAX_ROWS, read_labelled
-from explorer.tasks.seq2seq.own_pairs import read_pairs
-from explorer.tasks.seq2seq.pairs import MAX_ALPHABET, MAX_CHARACTERS
+from explorer.tasks.seq2seq.pairs import MAX_ALPHABET, MAX_CHARACTERS, read_pairs
 from explorer.tasks.text.corpora import validated_text
 from explorer.tokenization.words import MAX_WORDS
 

@@ -45,7 +45,7 @@ def stored() -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def build_model(seed: int) -> nn.Module:
     """Return the initialized model of one seed."""
-    return Network(MODEL, *SIZES, generator(seed, "start"))  # type: ignore[no-any-return]
+    return Network(MODEL, *SIZES, generator(seed, "start"))
 
 
 def load_models(file: Path = FILE) -> list[nn.Module]:

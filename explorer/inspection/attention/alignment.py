@@ -34,18 +34,12 @@ from explorer.tasks.seq2seq.config import (
 )
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import evaluation_lengths
-from explorer.tasks.seq2seq.own_pairs import pair_table
-from explorer.tasks.seq2seq.pairs import PairsConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig, pair_table
 from explorer.training.record import Record
 
 INTERVENTIONS = ("none", "uniform", "frozen", "cut", "shuffled")  # see `exact_match_under`
 _ADDITIVE_WEIGHTS = "attention.weights"
-_BRIDGE_TAPS = {
-    "summary.vector",
-    "bridge",
-    "attention.annotations",
-    "annotations",
-}  # all taps between encoder and decoder
+_BRIDGE_TAPS = {"summary.vector", "bridge", "attention.annotations", "annotations"}  # between encoder and decoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,41 +54,14 @@ class Alignment:
     @property
     def weights(self) -> Float32[ndarray, "layers heads target source"] | None:
         """Attention of the decoder to the source; None for a model without attention."""
-        return self._stack_layers(_ADDITIVE_WEIGHTS, "decoder", "cross.weights")
+        return self.stack_layers("decoder", "cross.weights", _ADDITIVE_WEIGHTS)
 
-    @property
-    def energies(self) -> Float32[ndarray, "layers heads target source"] | None:
-        """Scores before the softmax: e_ij (Bahdanau et al. 2015), or the scaled product of query and key."""
-        return self._stack_layers("attention.energies", "decoder", "cross.scores")
-
-    @property
-    def source_self_attention(self) -> Float32[ndarray, "layers heads source source"] | None:
-        """Self-attention of a Transformer's encoder."""
-        return self._stack_layers("", "encoder", "attention.weights")
-
-    @property
-    def target_self_attention(self) -> Float32[ndarray, "layers heads target target"] | None:
-        """Self-attention of a Transformer's decoder; the columns are its input, <BOS> and the tokens before."""
-        return self._stack_layers("", "decoder", "attention.weights")
-
-    @property
-    def contexts(self) -> Float32[ndarray, "target annotation"] | None:
-        """The context vectors c_i, weighted sums of annotations, of additive attention."""
-        return self.taps.get("attention.context")
-
-    @property
-    def summary_vector(self) -> Float32[ndarray, " hidden"] | None:
-        """The fixed-length vector c that summarizes the source in a model without attention."""
-        return self.taps.get("summary.vector")
-
-    def _stack_layers(self, additive: str, half: str, part: str) -> ndarray | None:
+    def stack_layers(self, half: str, part: str, additive: str = "") -> ndarray | None:
+        """Return a value of all layers of the encoder or decoder of a Transformer; or of additive attention."""
         if additive in self.taps:
             return self.taps[additive][None, None]
         names = [name for name in self.taps if name.startswith(f"{half}.") and name.endswith(f".{part}")]
-        if not names:
-            return None
-        layers = torch.stack([torch.from_numpy(self.taps[f"{half}.{i}.{part}"].copy()) for i in range(len(names))])
-        return to_array(layers)
+        return np.stack([self.taps[f"{half}.{i}.{part}"] for i in range(len(names))]) if names else None
 
 
 @torch.inference_mode()
@@ -118,10 +85,7 @@ def align(
 
 @torch.inference_mode()
 def summary_sensitivity(model: Translator, source: Sequence[int]) -> Float32[ndarray, " source"]:
-    """Return how far the summary vector moves when the token at each source position is replaced.
-
-    The distance is Euclidean, averaged over all other tokens. Raises InvalidSetting for a model with attention.
-    """
+    """Return how far the summary moves when the token at each source position is replaced (mean Euclidean distance)."""
     if not isinstance(model, EncoderDecoder) or model.summary is None:
         raise InvalidSetting("This model does not press the source into one vector. Choose one without attention.")
     tokens, length = model.padding, len(source)  # <PAD> is the last of the vocabulary
@@ -130,9 +94,8 @@ def summary_sensitivity(model: Translator, source: Sequence[int]) -> Float32[nda
         rows[position, :, position] = torch.arange(tokens)
     original = model.encode(torch.tensor([list(source)]))[0][0]
     replaced = model.encode(rows.flatten(0, 1))[0].view(length, tokens, -1)
-    return to_array(
-        (replaced - original).norm(dim=-1).sum(dim=-1) / (tokens - 1)
-    )  # the unchanged token adds a distance of 0
+    distances = (replaced - original).norm(dim=-1)  # that of the unchanged token is 0
+    return to_array(distances.sum(dim=-1) / (tokens - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,17 +115,18 @@ def align_with(
     model = load_model(run).single_replica(replica)
     assert isinstance(model, Translator)
     aligned = align(model, config, source)
+    vector = aligned.taps.get("summary.vector")
     arrays: dict[str, ndarray | None] = {
         "probabilities": aligned.probabilities,
         "source": aligned.weights,
-        "source_scores": aligned.energies,
-        "encoder": aligned.source_self_attention,
-        "encoder_scores": aligned._stack_layers("", "encoder", "attention.scores"),
-        "decoder": aligned.target_self_attention,
-        "decoder_scores": aligned._stack_layers("", "decoder", "attention.scores"),
-        "contexts": aligned.contexts,
-        "vector": aligned.summary_vector,
-        "moved": None if aligned.summary_vector is None else summary_sensitivity(model, source),
+        "source_scores": aligned.stack_layers("decoder", "cross.scores", "attention.energies"),
+        "encoder": aligned.stack_layers("encoder", "attention.weights"),
+        "encoder_scores": aligned.stack_layers("encoder", "attention.scores"),
+        "decoder": aligned.stack_layers("decoder", "attention.weights"),
+        "decoder_scores": aligned.stack_layers("decoder", "attention.scores"),
+        "contexts": aligned.taps.get("attention.context"),
+        "vector": vector,
+        "moved": None if vector is None else summary_sensitivity(model, source),
     }
     names, source_names, right = target_vocabulary(config), source_vocabulary(config), target_ids(config, source)
     return AlignmentArrays(
@@ -200,9 +164,7 @@ def exact_match_under(
     accuracies = []
     for pairs in _fresh_pairs(config, count, lengths):
         source = _shuffle_tokens(pairs.source, model.padding, 0) if intervention == "shuffled" else pairs.source
-        batch = Pairs(
-            *(x.expand(*model.replicas, *x.shape) for x in (source, pairs.decoder_input, pairs.targets, pairs.mask))
-        )
+        batch = Pairs(*(part.expand(*model.replicas, *part.shape) for part in pairs._replace(source=source)))
         with intervene(model, _tap_interventions(model, intervention, batch.source)):
             accuracies.append(grade_targets(model, batch)[0].mean(dim=-1))
     return to_array(torch.stack(accuracies, dim=-1))
@@ -211,10 +173,7 @@ def exact_match_under(
 def exact_match_by_intervention(
     model: Translator, config: TranslationConfig, names: Sequence[str], count: int
 ) -> Float[ndarray, "interventions replicas"]:
-    """Return the exact match under each intervention, averaged over the trained lengths or formats.
-
-    `count` is the number of sources per length or format. NaN where the model has no attention to change.
-    """
+    """Return the exact match by intervention, averaged over trained lengths or formats; NaN where it does not apply."""
     trained = None if isinstance(config, DatesConfig | PairsConfig) else range(1, config.longest + 1)
     rows = []
     for intervention in names:

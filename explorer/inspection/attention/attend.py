@@ -6,13 +6,14 @@ All numbers come from the model's own taps (`models/taps.py`). `head_scores.py` 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, UInt16
+from jaxtyping import Bool, Float, Float32, Float64, Int, UInt16
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -173,12 +174,15 @@ class Ablation:
 NO_ABLATION = Ablation()
 
 
-def interventions(model: nn.Module | AttentionModel, ablation: Ablation) -> dict[str, Intervention]:
+def interventions(
+    model: nn.Module | AttentionModel, ablation: Ablation, visible: Bool[Tensor, "rows time"] | None = None
+) -> dict[str, Intervention]:
     """Return the interventions of an ablation by tap, for `models.taps.intervene`.
 
     A zero-ablated head passes zeros to the output matrix (the gates of Michel et al. 2019, eq. 1). Uniform attention
-    sets all scores of a head to 0, so that the softmax is uniform over what the mask allows. Raises InvalidSetting for
-    a head, a mask or positions that the model does not have.
+    sets all scores of a head to 0, so that the softmax is uniform over what the mask allows. With `visible`, a
+    zero-ablated head passes its mean over these tokens instead of zeros. Raises InvalidSetting for a head, a mask or
+    positions that the model does not have.
     """
     transformer = attention_model(model)
     layout = transformer.layout
@@ -189,9 +193,9 @@ def interventions(model: nn.Module | AttentionModel, ablation: Ablation) -> dict
             [head for at, head in heads if at == layer] for heads in (ablation.zero_ablated, ablation.uniform_attention)
         )
         if zeroed:
-            changes[transformer.tap(layer, "mixed")] = partial(_zero_heads, zeroed)
+            changes[transformer.tap(layer, "mixed")] = partial(_replace_heads, zeroed, visible)
         if uniform:
-            changes[transformer.tap(layer, "scores")] = partial(_zero_heads, uniform)
+            changes[transformer.tap(layer, "scores")] = partial(_replace_heads, uniform, None)
         if ablation.no_causal_mask:
             changes[transformer.tap(layer, "mask")] = lambda mask, step: torch.zeros_like(mask)
     return changes
@@ -215,12 +219,50 @@ def _check_ablation(ablation: Ablation, layout: AttentionLayout) -> None:
         raise InvalidSetting("This model knows no positions that could be taken away. Leave them out.")
 
 
-def _zero_heads(
-    heads: list[int], value: Float[Tensor, "*batch heads query width"], step: int
+def _replace_heads(
+    heads: list[int],
+    visible: Bool[Tensor, "rows time"] | None,
+    value: Float[Tensor, "*batch heads query width"],
+    step: int,
 ) -> Float[Tensor, "*batch heads query width"]:
     changed = value.clone()
-    changed[..., heads, :, :] = 0
+    changed[..., heads, :, :] = 0 if visible is None else value.transpose(-2, -3)[visible].mean(dim=0)[heads, None]
     return changed
+
+
+def measure_without_heads(
+    model: AttentionModel,
+    ids: Int[Tensor, "rows time"],
+    groups: Sequence[Collection[Head]],
+    measure: Callable[[Tensor], Tensor],
+    visible: Bool[Tensor, "rows time"] | None = None,
+) -> Float64[ndarray, "groups ..."]:
+    """Return what `measure` finds in the output of the last block without the heads of each group (none: with all).
+
+    The layers below the lowest removed head are computed once. `visible`: see `interventions`. Raises InvalidSetting.
+    """
+    x, blocks = model.embed_and_blocks(ids)
+    inputs, found = [x], []
+    for block in blocks[:-1]:
+        inputs.append(block(inputs[-1]))
+    for heads in groups:
+        lowest = min((layer for layer, _ in heads), default=len(blocks) - 1)
+        y = inputs[lowest]
+        with intervene(model.module, interventions(model, Ablation(frozenset(heads)), visible)):
+            for block in blocks[lowest:]:
+                y = block(y)
+        found.append(measure(y).double().numpy())
+    return np.stack(found)
+
+
+def single_heads(layout: AttentionLayout) -> list[tuple[Head]]:
+    """Return a group of one head for every head of a model, layer by layer."""
+    return [((layer, head),) for layer in range(layout.layers) for head in range(layout.heads)]
+
+
+def layer_values(model: AttentionModel, trace: Trace, name: str) -> Float[Tensor, "layers ..."]:
+    """Return what a recorded forward pass has at one tap of each layer's attention, for the first row."""
+    return torch.stack([trace[model.tap(layer, name)][0] for layer in range(model.layout.layers)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,8 +279,7 @@ def attend(model: nn.Module | AttentionModel, ids: Ids, ablation: Ablation = NO_
     """Run a single model (not a stack) under an ablation. Raises InvalidSetting."""
     transformer = attention_model(model)
     logits, trace = forward_with_taps(transformer, ids, ablation)
-    names = [transformer.tap(layer, "weights") for layer in range(transformer.layout.layers)]
-    weights = torch.stack([trace[name][0] for name in names])
+    weights = layer_values(transformer, trace, "weights")
     return AttentionResult(
         to_array(weights.masked_fill(~transformer.visible_pairs(trace, ids), torch.nan)),
         to_array(logits.log_softmax(-1) if transformer.layout.answers else logits[:0]),
@@ -268,5 +309,4 @@ def pack_weights(weights: Float[ndarray, "*which query key"], causal: bool) -> U
     """
     shape = weights.shape
     cells = weights[..., *np.tril_indices(shape[-1])] if causal else weights.reshape(*shape[:-2], -1)
-    packed: ndarray = np.rint(np.nan_to_num(cells) * FULL_SCALE).astype(np.uint16)
-    return packed
+    return np.rint(np.nan_to_num(cells) * FULL_SCALE).astype(np.uint16)

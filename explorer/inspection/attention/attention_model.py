@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import torch
-from jaxtyping import Bool, Complex, Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from explorer.errors import InvalidSetting
 from explorer.hub.pretrained import PretrainedModule
 from explorer.models.layers import LayerNorm, Linear, RMSNorm
+from explorer.models.shapes import Vectors
 from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Intervention, Trace
 from explorer.models.transformer_decoder import TransformerDecoder, rotate, rotations
@@ -25,6 +25,11 @@ from explorer.models.transformer_tagger import TransformerTagger
 
 Ids: TypeAlias = Sequence[int]
 BlockFunction: TypeAlias = Callable[[Tensor], Tensor]  # "rows time width" -> the same
+Rows: TypeAlias = Int[Tensor, "rows time"]  # ids of several texts
+Answers: TypeAlias = Float[Tensor, "*batch answers outcomes"]  # logits
+OneVector: TypeAlias = Float[Tensor, " width"]
+PartVectors: TypeAlias = Float[Tensor, "parts width"]
+PartLogits: TypeAlias = Float[Tensor, "parts outcomes"]
 
 
 @runtime_checkable
@@ -52,7 +57,7 @@ class AttentionModel(Protocol):
     def logits(self, ids: Ids) -> Float[Tensor, "answers outcomes"]:
         """Run the model on one text."""
 
-    def readout(self, vectors: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch answers outcomes"]:
+    def readout(self, vectors: Vectors) -> Answers:
         """Return the logits for the output of any block, through the final norm and the output layer."""
 
     def visible_pairs(self, trace: Trace, ids: Ids) -> Bool[Tensor, "query key"]:
@@ -61,13 +66,8 @@ class AttentionModel(Protocol):
     def position_interventions(self) -> dict[str, Intervention]:
         """Return the interventions that remove the positions, by tap."""
 
-    def embed_and_blocks(
-        self, ids: Int[Tensor, "rows time"]
-    ) -> tuple[Float[Tensor, "rows seen width"], list[BlockFunction]]:
-        """Return the input of the first block, and the blocks as functions of their input alone.
-
-        For a single row of ids the functions take any number of rows.
-        """
+    def embed_and_blocks(self, ids: Rows) -> tuple[Tensor, list[BlockFunction]]:
+        """Return the first block's input, and the blocks as functions; those of one row take any number of rows."""
 
     @property
     def adds_up(self) -> bool:
@@ -78,12 +78,10 @@ class AttentionModel(Protocol):
     ) -> Float[Tensor, "heads time width"]:
         """Return what each head of a layer adds to the residual stream, from the value of its tap `mixed`."""
 
-    def attention_bias(self, layer: int) -> Float[Tensor, " width"]:
+    def attention_bias(self, layer: int) -> OneVector:
         """Return what the attention of a layer adds besides its heads: the bias of the output projection."""
 
-    def direct_logits(
-        self, parts: Float[Tensor, "parts width"], final: Float[Tensor, " width"], outcomes: Sequence[int]
-    ) -> Float[Tensor, "parts outcomes"]:
+    def direct_logits(self, parts: PartVectors, final: OneVector, outcomes: Sequence[int]) -> PartLogits:
         """Return what parts of the last state `final` add to logits, with the scale of the final norm that of `final`.
 
         It is linear in `parts`. The logits are those of all parts of `final` together plus `logit_offset`.
@@ -94,16 +92,13 @@ class AttentionModel(Protocol):
 
 
 def attention_model(module: nn.Module | AttentionModel) -> AttentionModel:
-    """Return what inspection needs of a Transformer; one that has it already is returned as it is.
-
-    Raises InvalidSetting for a model without attention.
-    """
+    """Return what inspection needs of a Transformer. Raises InvalidSetting for a model without attention."""
     if isinstance(module, PretrainedModule):
         return module.part()
     if isinstance(module, AttentionModel):
         return module
     if isinstance(module, TransformerDecoder):
-        return _OwnDecoder(module)
+        return _OwnTransformer(module)
     if isinstance(module, TransformerEncoder):
         return _OwnEncoder(module)
     if isinstance(module, TransformerTagger) and module.config.attention:
@@ -111,169 +106,104 @@ def attention_model(module: nn.Module | AttentionModel) -> AttentionModel:
     raise InvalidSetting(f"{type(module).__name__} has no attention to look at. Choose a Transformer.")
 
 
-class _OwnTransformer(ABC):
-    """What the Transformers of this project have in common."""
+class _OwnTransformer:
+    """A decoder of this project, and what the other Transformers have in common with it."""
 
-    def __init__(
-        self, module: nn.Module, causal: bool = False, positions: bool = True, answers_every_token: bool = True
-    ) -> None:
-        layers, heads = len(module.blocks), module.blocks[0].attention.heads  # type: ignore[arg-type,index,union-attr]
-        self._module = module
-        self._readout: Linear = module.readout  # type: ignore[assignment]
+    def __init__(self, module: Any) -> None:
+        self.module: nn.Module = module
+        self._own, self._config = module, getattr(module, "config", None)  # a classifier has one design only
+        self._positions: str = getattr(self._config, "positions", "learned")
         self._final_norm: nn.Module = getattr(module, "final_norm", nn.Identity())
-        self.layout = AttentionLayout(layers, heads, causal, positions, answers_every_token)
+        layers, heads = len(module.blocks), module.blocks[0].attention.heads
+        has_mask, is_classifier = isinstance(module, TransformerDecoder), isinstance(module, TransformerEncoder)
+        self.layout = AttentionLayout(layers, heads, has_mask, self._positions != "none", not is_classifier)
         self.depth_taps = ("embedded", *(f"blocks.{layer}.output" for layer in range(layers)))
 
     @property
-    def module(self) -> nn.Module:
-        return self._module
+    def adds_up(self) -> bool:
+        config = self._config
+        if config is None:  # a norm comes after each part
+            return False
+        return (config.norm_place == "pre" or config.norm == "none") and getattr(config, "residual", True)
 
     def tap(self, layer: int, name: str) -> str:
         return f"blocks.{layer}.attention.{name}"
 
     def logits(self, ids: Ids) -> Float[Tensor, "answers outcomes"]:
-        logits: Tensor = self._module(torch.tensor([tuple(ids)], dtype=torch.int64))
+        logits: Tensor = self.module(torch.tensor([tuple(ids)], dtype=torch.int64))
         return logits.view(-1, logits.shape[-1])
 
-    def position_interventions(self) -> dict[str, Intervention]:
-        return {"embedded": self._subtract_positions}
+    def readout(self, vectors: Vectors) -> Answers:
+        seen = vectors if self.layout.answers_every_token else vectors[..., :1, :]
+        return self._own.readout(self._final_norm(seen))
 
-    @property
-    def adds_up(self) -> bool:
-        return False  # a norm comes after each part
+    def visible_pairs(self, trace: Trace, ids: Ids) -> Bool[Tensor, "query key"]:
+        return trace[self.tap(0, "mask")] == 0
+
+    def position_interventions(self) -> dict[str, Intervention]:
+        if self._positions != "rotary":
+            return {"embedded": lambda value, step: value - self._own.add_positions(torch.zeros_like(value))}
+        taps = (self.tap(layer, name) for layer in range(self.layout.layers) for name in ("queries", "keys"))
+        return dict.fromkeys(taps, _undo_rotation)
+
+    def embed_and_blocks(self, ids: Rows) -> tuple[Tensor, list[BlockFunction]]:
+        ids = ids[:, : getattr(self._own, "window", None)]
+        x = self._own.add_positions(self._own.embedding(ids))
+        return x, [partial(_call_block, block, self._block_arguments(ids)) for block in self._own.blocks]
+
+    def _block_arguments(self, ids: Rows) -> dict[str, Any]:
+        """Return what a block takes besides its input."""
+        is_rotary = self._positions == "rotary"
+        return {
+            "rotation": rotations(ids.shape[-1], self._own.config.width // self.layout.heads) if is_rotary else None
+        }
 
     def head_outputs(
         self, layer: int, mixed: Float[Tensor, "heads time head_width"]
     ) -> Float[Tensor, "heads time width"]:
-        weight = self._module.blocks[layer].attention.output.weight  # type: ignore[index,union-attr]
-        by_head = weight.unflatten(-1, (self.layout.heads, -1))
-        return torch.einsum("htd,whd->htw", mixed, by_head)
+        weight = self._own.blocks[layer].attention.output.weight
+        return torch.einsum("htd,whd->htw", mixed, weight.unflatten(-1, (self.layout.heads, -1)))
 
-    def attention_bias(self, layer: int) -> Float[Tensor, " width"]:
-        return torch.zeros(self._readout.weight.shape[-1])  # the projection has none
+    def attention_bias(self, layer: int) -> OneVector:
+        return torch.zeros(self._own.readout.weight.shape[-1])  # the projection has none
 
-    def direct_logits(
-        self, parts: Float[Tensor, "parts width"], final: Float[Tensor, " width"], outcomes: Sequence[int]
-    ) -> Float[Tensor, "parts outcomes"]:
-        return normalize_linearly(self._final_norm, parts, final) @ self._readout.weight[list(outcomes)].T
+    def direct_logits(self, parts: PartVectors, final: OneVector, outcomes: Sequence[int]) -> PartLogits:
+        return normalize_linearly(self._final_norm, parts, final) @ self._own.readout.weight[list(outcomes)].T
 
     def logit_offset(self, outcomes: Sequence[int]) -> Float[Tensor, " outcomes"]:
         bias = getattr(self._final_norm, "bias", None)
-        logits: Tensor = self._readout(torch.zeros(self._readout.weight.shape[-1]) if bias is None else bias)
-        return logits[list(outcomes)]
-
-    @abstractmethod
-    def _subtract_positions(
-        self, value: Float[Tensor, "*batch time width"], step: int
-    ) -> Float[Tensor, "*batch time width"]:
-        """Return embeddings without their position vectors."""
+        readout: Linear = self._own.readout
+        return readout(torch.zeros(readout.weight.shape[-1]) if bias is None else bias)[list(outcomes)]
 
 
-class _OwnReader(_OwnTransformer):
-    """A decoder or a tagger: it answers at every token, and its positions are any of four kinds."""
-
-    def __init__(self, module: TransformerDecoder | TransformerTagger) -> None:
-        positions = module.config.positions != "none"
-        super().__init__(module, causal=isinstance(module, TransformerDecoder), positions=positions)
-        self._reader = module
-
-    @property
-    def adds_up(self) -> bool:
-        config = self._reader.config
-        return (config.norm_place == "pre" or config.norm == "none") and getattr(config, "residual", True)
-
-    def readout(self, vectors: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch answers outcomes"]:
-        logits: Tensor = self._reader.readout(self._reader.final_norm(vectors))
-        return logits
-
-    def position_interventions(self) -> dict[str, Intervention]:
-        if self._reader.config.positions != "rotary":
-            return super().position_interventions()
-        taps = (self.tap(layer, name) for layer in range(self.layout.layers) for name in ("queries", "keys"))
-        return dict.fromkeys(taps, _undo_rotation)
-
-    def _subtract_positions(
-        self, value: Float[Tensor, "*batch time width"], step: int
-    ) -> Float[Tensor, "*batch time width"]:
-        return value - self._reader.add_positions(torch.zeros_like(value))
-
-    def _embed(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "rows time width"]:
-        return self._reader.add_positions(self._reader.embedding(ids))
-
-    def _rotation(self, time: int) -> Complex[Tensor, "time 1 pairs"] | None:
-        config = self._reader.config
-        return rotations(time, config.width // config.heads) if config.positions == "rotary" else None
-
-
-class _OwnDecoder(_OwnReader):
+class _OwnTagger(_OwnTransformer):
     def visible_pairs(self, trace: Trace, ids: Ids) -> Bool[Tensor, "query key"]:
-        return trace[self.tap(0, "mask")] == 0
+        return self._own.mask(torch.tensor([tuple(ids)]))[0, 0].expand(len(ids), -1)
 
-    def embed_and_blocks(
-        self, ids: Int[Tensor, "rows time"]
-    ) -> tuple[Float[Tensor, "rows seen width"], list[BlockFunction]]:
-        rotation = self._rotation(ids.shape[-1])
-        return self._embed(ids), [partial(block, rotation=rotation) for block in self._reader.blocks]
-
-
-class _OwnTagger(_OwnReader):
-    _reader: TransformerTagger
-
-    def visible_pairs(self, trace: Trace, ids: Ids) -> Bool[Tensor, "query key"]:
-        return self._reader.mask(torch.tensor([tuple(ids)]))[0, 0].expand(len(ids), -1)
-
-    def embed_and_blocks(
-        self, ids: Int[Tensor, "rows time"]
-    ) -> tuple[Float[Tensor, "rows seen width"], list[BlockFunction]]:
-        mask, rotation = self._reader.mask(ids), self._rotation(ids.shape[-1])
-        return self._embed(ids), [
-            partial(_call_masked, block, mask, rotation=rotation) for block in self._reader.blocks
-        ]
+    def _block_arguments(self, ids: Rows) -> dict[str, Any]:
+        return {"mask": self._own.mask(ids), **super()._block_arguments(ids)}
 
 
 class _OwnEncoder(_OwnTransformer):
     """A classifier: it answers at its first token."""
 
-    def __init__(self, module: TransformerEncoder) -> None:
-        super().__init__(module, answers_every_token=False)
-        self._encoder = module
-
-    def readout(self, vectors: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch answers outcomes"]:
-        return self._encoder.readout(vectors[..., :1, :])
-
     def visible_pairs(self, trace: Trace, ids: Ids) -> Bool[Tensor, "query key"]:
-        real = torch.tensor(tuple(ids)) != self._encoder.padding
+        real = torch.tensor(tuple(ids)) != self._own.padding
         return real & real[:, None]
 
-    def embed_and_blocks(
-        self, ids: Int[Tensor, "rows time"]
-    ) -> tuple[Float[Tensor, "rows seen width"], list[BlockFunction]]:
-        ids = ids[:, : self._encoder.window]
-        time, mask = ids.shape[-1], (ids != self._encoder.padding)[:, None, None]
-        x = self._encoder.add_positions(self._encoder.embedding(ids))
-        return x, [partial(_call_masked, block, mask, queries=time) for block in self._encoder.blocks]
-
-    def _subtract_positions(
-        self, value: Float[Tensor, "*batch time width"], step: int
-    ) -> Float[Tensor, "*batch time width"]:
-        return value - self._encoder.position.weight.narrow(-2, 0, value.shape[-2]).unsqueeze(-3)
+    def _block_arguments(self, ids: Rows) -> dict[str, Any]:
+        return {"mask": (ids != self._own.padding)[:, None, None], "queries": ids.shape[-1]}
 
 
-def _call_masked(
-    block: nn.Module, mask: Bool[Tensor, "rows 1 query time"], x: Float[Tensor, "*rows time width"], **more: Any
-) -> Float[Tensor, "*rows time width"]:
+def _call_block(block: nn.Module, arguments: dict[str, Any], x: Vectors) -> Vectors:
     """Return the output of a block; the mask of a single row is that of every row."""
-    output: Tensor = block(x, mask=mask.expand(len(x), -1, -1, -1), **more)
-    return output
+    if "mask" in arguments:
+        arguments = {**arguments, "mask": arguments["mask"].expand(len(x), -1, -1, -1)}
+    return block(x, **arguments)
 
 
-def normalize_linearly(
-    norm: nn.Module, parts: Float[Tensor, "parts width"], final: Float[Tensor, " width"]
-) -> Float[Tensor, "parts width"]:
-    """Return parts of the vector `final` as its norm passes them on, with the scale of `final` and without the bias.
-
-    Raises TypeError for a norm that is not a LayerNorm, an RMSNorm or the identity.
-    """
+def normalize_linearly(norm: nn.Module, parts: PartVectors, final: OneVector) -> PartVectors:
+    """Return parts of the vector `final` as its norm passes them on, with the scale of `final` and without the bias."""
     if isinstance(norm, nn.Identity):
         return parts
     if isinstance(norm, LayerNorm):

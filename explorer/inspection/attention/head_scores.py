@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Float64, Int
 from numpy import ndarray
 from torch import Tensor
 
 from explorer.errors import InvalidSetting
-from explorer.inspection.attention.attend import (
-    Ablation,
-    check_attention,
-    interventions,
-)
+from explorer.inspection.attention.attend import check_attention, measure_without_heads, single_heads
 from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
 from explorer.inspection.load_model import load_model
+from explorer.lazy_libraries import special
 from explorer.models.structure import AttentionLayout
-from explorer.models.taps import intervene
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import Negation, NegationConfig, row_ids, row_lookup
 from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig, answer_position, build_rows, evaluation_clauses
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import RunConfig
@@ -66,7 +62,8 @@ def score_heads(weights: Float[ndarray, "layers heads query key"], ids: Sequence
     tokens = np.array(ids)
     same = (tokens[:, None] == tokens) & (key < query)
     after_same = np.pad(same, ((0, 0), (1, 0)))[:, :-1]
-    entropy = _entropy(shares, visible)
+    # The sum of -w log w, averaged over the queries that see any key; abs: no -0.
+    entropy = np.abs(special.entr(shares).sum(axis=(-2, -1))) / (visible.any(axis=1).sum() or np.nan)
     distances = np.arange(-(keys - 1) if np.triu(visible, 1).any() else 0, queries)
     profile = [_mean_share(shares, visible & (query - key == d)) for d in distances]
     return HeadScores(
@@ -87,23 +84,7 @@ def _mean_share(
 ) -> Float64[ndarray, "layers heads"]:
     """Return the attention in these cells, averaged over the queries that have any."""
     queries, keys = np.nonzero(cells)
-    count = len(np.unique(queries))
-    if not count:
-        return np.full(shares.shape[:2], np.nan)
-    mean: ndarray = shares[:, :, queries, keys].sum(axis=-1) / count
-    return mean
-
-
-def _entropy(
-    shares: Float64[ndarray, "layers heads query key"], visible: Bool[ndarray, "query key"]
-) -> Float64[ndarray, "layers heads"]:
-    """Return -sum w log w, averaged over the queries that see any key."""
-    count = visible.any(axis=1).sum()
-    if not count:
-        return np.full(shares.shape[:2], np.nan)
-    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    mean: ndarray = np.abs((shares * logs).sum(axis=(-2, -1))) / count  # abs: no -0
-    return mean
+    return shares[:, :, queries, keys].sum(axis=-1) / (len(np.unique(queries)) or np.nan)
 
 
 def attention_rollout(weights: Float[ndarray, "layers heads query key"]) -> Float64[ndarray, "query key"]:
@@ -171,40 +152,25 @@ def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, ste
     if isinstance(run.config.task, AgreementConfig):
         return _agreement_importance(run.config, model)
     is_text = isinstance(run.config.task, TextConfig)
-    surprisals, counts = [], []
-    for batch in _held_out_rows(run.config, rows) if is_text else _grammar_rows(run.config):
-        surprisals.append(ablated_losses(model, batch.ids, partial(_surprisal, rows=batch)))
-        counts.append(batch.weights.sum(dim=-1).numpy())
-    row_loss, row_weight = (
-        np.concatenate(surprisals, axis=-1),
-        np.concatenate(counts),
-    )  # (all heads and each off, rows), (rows)
-    with np.errstate(invalid="ignore"):  # a diverged training: infinite losses have no difference
-        losses = row_loss.sum(axis=-1) / row_weight.sum()
-        base_loss, ablated = losses[-1], losses[:-1]
-        influence = (row_loss[:-1] - row_loss[-1] - (ablated - base_loss)[:, None] * row_weight) / row_weight.sum()
-        error = _standard_error(influence) if is_text else 0 * ablated
-    shape = model.layout.layers, model.layout.heads
-    ablated, error = ablated.reshape(shape), error.reshape(shape)
-    if is_text:
-        metric, available = "validation loss, nats a token", text_data(run.config.task_as(TextConfig)).held_out_targets
-        targets = round(row_weight.sum())
-        return HeadImportance(metric, float(base_loss), ablated, error, targets, "held-out text", available)
-    metric = "loss over the grammar, nats a sentence"
-    return HeadImportance(metric, float(base_loss), ablated, error, len(row_weight), "grammar")
+    batches = list(_held_out_rows(run.config, rows) if is_text else _grammar_rows(run.config))
+    # (each head off and all heads, rows), and (rows)
+    row_loss = np.concatenate([_losses_without_each(model, each.ids, partial(_surprisal, each)) for each in batches], 1)
+    row_weight = np.concatenate([each.weights.sum(dim=-1).numpy() for each in batches])
+    if not is_text:
+        metric = "loss over the grammar, nats a sentence"
+        return _importance(model.layout, row_loss, row_weight, metric, "grammar")
+    found = _importance(model.layout, row_loss, row_weight, "validation loss, nats a token", "held-out text")
+    return replace(found, available=text_data(run.config.task_as(TextConfig)).held_out_targets)
 
 
 @torch.inference_mode()
 def head_importance_on(model: AttentionModel, ids: Ids) -> HeadImportance:
-    """Measure the loss of a causal language model on one text with each head zeroed in turn, in nats per token.
-
-    The error is the standard error over the tokens. Raises InvalidSetting for a text of fewer than two tokens.
-    """
+    """Measure the loss on one text (nats per token) with each head zeroed. Raises InvalidSetting for one token."""
     if len(ids) < 2:
         raise InvalidSetting("The loss is measured on the tokens after the first. Write a text of two tokens or more.")
     given, targets = torch.tensor([tuple(ids[:-1])]), torch.tensor(tuple(ids[1:]))
-    losses = ablated_losses(model, given, lambda logits: _cross_entropy(logits[0], targets))
-    return _mean_importance(model.layout, losses, "loss on this text, nats per token", "this text")
+    losses = _losses_without_each(model, given, lambda logits: position_losses(logits[0], targets))
+    return _importance(model.layout, losses, np.ones(len(targets)), "loss on this text, nats per token", "this text")
 
 
 def _agreement_importance(config: RunConfig, model: AttentionModel) -> HeadImportance:
@@ -216,27 +182,29 @@ def _agreement_importance(config: RunConfig, model: AttentionModel) -> HeadImpor
     row = torch.arange(len(clauses))
     position = torch.tensor([answer_position(clause, target) for clause, target in clauses])
     targets = rows.targets[row, position]
-    losses = ablated_losses(model, rows.ids, lambda logits: _cross_entropy(logits[row, position], targets))
-    return _mean_importance(model.layout, losses, "loss, nats per verb or pronoun", "misleading sentences")
+    losses = _losses_without_each(model, rows.ids, lambda logits: position_losses(logits[row, position], targets))
+    return _importance(
+        model.layout, losses, np.ones(len(targets)), "loss, nats per verb or pronoun", "misleading sentences"
+    )
 
 
-def _mean_importance(
-    layout: AttentionLayout, losses: Float64[ndarray, "heads_and_none targets"], metric: str, sample: Sample
+def _importance(
+    layout: AttentionLayout,
+    losses: Float64[ndarray, "heads_and_none rows"],
+    weights: Float64[ndarray, " rows"],
+    metric: str,
+    sample: Sample,
 ) -> HeadImportance:
-    """Return the mean loss over targets of equal weight, with the standard error of its change."""
-    shape, base, count = (layout.layers, layout.heads), losses[-1], losses.shape[-1]
-    with np.errstate(invalid="ignore"):  # infinite losses have no difference
-        spread = (losses[:-1] - base).std(axis=-1, ddof=1) if count > 1 else np.full(len(losses) - 1, np.nan)
-    error = spread / np.sqrt(count)
-    ablated = losses[:-1].mean(axis=-1)
-    return HeadImportance(metric, float(base.mean()), ablated.reshape(shape), error.reshape(shape), count, sample)
-
-
-def _standard_error(influence: Float64[ndarray, "heads rows"]) -> Float64[ndarray, " heads"]:
-    """Return the standard error of a mean from the influence of each row on it; NaN for a single row."""
-    rows = influence.shape[-1]
-    error: ndarray = np.sqrt((influence**2).sum(axis=-1) * (rows / (rows - 1) if rows > 1 else np.nan))
-    return error
+    """Return the losses of all rows together, whose targets have these weights, and the standard errors over rows."""
+    rows, total = len(weights), weights.sum()
+    with np.errstate(invalid="ignore"):  # a diverged training: infinite losses have no difference
+        means = losses.sum(axis=-1) / total
+        ablated, base = means[:-1], means[-1]
+        influence = (losses[:-1] - losses[-1] - (ablated - base)[:, None] * weights) / total  # of each row on the mean
+        variance = (influence**2).sum(axis=-1) * (rows / (rows - 1) if rows > 1 else np.nan)
+        error = 0 * ablated if sample == "grammar" else np.sqrt(variance)  # the grammar is measured completely
+    targets, shape = round(total) if sample == "held-out text" else rows, (layout.layers, layout.heads)
+    return HeadImportance(metric, float(base), ablated.reshape(shape), error.reshape(shape), targets, sample)
 
 
 def _held_out_rows(config: RunConfig, rows: int) -> Iterator[_EvaluationRows]:
@@ -255,38 +223,15 @@ def _grammar_rows(config: RunConfig) -> Iterator[_EvaluationRows]:
     yield _EvaluationRows(row_ids(task)[row_lookup(task)[-1]], torch.tensor(task.labels)[:, None], probabilities)
 
 
-def ablated_losses(
-    model: AttentionModel,
-    ids: Int[Tensor, "rows time"],
-    measure: Callable[[Float[Tensor, "rows answers outcomes"]], Float64[ndarray, " losses"]],
+def _losses_without_each(
+    model: AttentionModel, ids: Int[Tensor, "rows time"], measure: Callable[[Tensor], Float[Tensor, " losses"]]
 ) -> Float64[ndarray, "heads_and_none losses"]:
-    """Return the losses that `measure` finds in the logits: with each head zeroed, and last with none.
-
-    The layers below a zeroed head are unchanged and computed once.
-    """
-    x, blocks = model.embed_and_blocks(ids)
-    losses = []
-    for layer, block in enumerate(blocks):
-        for head in range(model.layout.heads):
-            ablation = Ablation(zero_ablated=frozenset({(layer, head)}))
-            with intervene(model.module, interventions(model, ablation)):
-                y = block(x)
-            for later in blocks[layer + 1 :]:
-                y = later(y)
-            losses.append(measure(model.readout(y)))
-        x = block(x)
-    return np.stack([*losses, measure(model.readout(x))])
+    """Return the losses that `measure` finds in the logits: with each head zeroed, and last with none."""
+    groups = [*single_heads(model.layout), ()]
+    return measure_without_heads(model, ids, groups, lambda states: measure(model.readout(states)))
 
 
-def _surprisal(logits: Float[Tensor, "rows answers outcomes"], rows: _EvaluationRows) -> Float64[ndarray, " rows"]:
+def _surprisal(rows: _EvaluationRows, logits: Float[Tensor, "rows answers outcomes"]) -> Float64[Tensor, " rows"]:
     """Return the weighted sum of -log p (nats) of each row."""
-    surprisals = F.cross_entropy(logits.flatten(0, -2), rows.targets.flatten(), reduction="none")
-    total: ndarray = (surprisals.view(rows.targets.shape) * rows.weights).sum(dim=-1).numpy()
-    return total
-
-
-def _cross_entropy(
-    logits: Float[Tensor, "targets outcomes"], targets: Int[Tensor, " targets"]
-) -> Float64[ndarray, " targets"]:
-    losses: ndarray = F.cross_entropy(logits, targets, reduction="none").double().numpy()
-    return losses
+    surprisals = position_losses(logits.view(*rows.targets.shape, -1), rows.targets)
+    return (surprisals * rows.weights).sum(dim=-1)

@@ -9,12 +9,7 @@ from jaxtyping import Float, Float32, Int
 from numpy import ndarray
 from torch import nn
 
-from explorer.inspection.attention.attend import (
-    NO_ABLATION,
-    Ablation,
-    check_head,
-    forward_with_taps,
-)
+from explorer.inspection.attention.attend import NO_ABLATION, Ablation, check_head, forward_with_taps
 from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
 from explorer.inspection.load_model import to_array
 

@@ -21,10 +21,7 @@ def check_answers(model: AttentionModel) -> None:
 
 
 def answer_position(model: AttentionModel, tokens: int, position: int | None) -> int:
-    """Return the position of the answer: the given one, by default the last; of a classifier always the first.
-
-    Raises InvalidSetting for a position that the text does not have.
-    """
+    """Return where the answer is: by default last; of a classifier first. Raises InvalidSetting beyond the text."""
     if not model.layout.answers_every_token:
         return 0
     if position is None:
@@ -46,16 +43,11 @@ def matching_outcomes(names: Sequence[str], text: str) -> list[int]:
 
 
 def choose_outcomes(
-    clean: Float[Tensor, " vocabulary"],
-    changed: Float[Tensor, " vocabulary"],
-    answer: int | None,
-    contrast: int | None,
+    clean: Float[Tensor, " vocabulary"], changed: Float[Tensor, " vocabulary"], answer: int | None, contrast: int | None
 ) -> tuple[int, ...]:
     """Return the answer, the contrasting outcome, and the other most probable outcomes of either text.
 
-    clean, changed: logits or log-probabilities
-    answer: if it is None, the most probable outcome of the clean text that is not the contrast
-    contrast: if it is None, the most probable outcome of the changed text that is not the answer
+    By default the answer is the most probable outcome of the clean text, the contrast that of the changed text.
     """
     check_outcomes(len(clean), answer, contrast)
     best = [torch.topk(each, min(MAX_OUTCOMES, len(clean))).indices.tolist() for each in (clean, changed)]

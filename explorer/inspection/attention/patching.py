@@ -217,10 +217,7 @@ def _check_difference(difference: Float[Tensor, " outcomes"]) -> None:
 
 
 def patched_positions(clean: Ids, changed: Ids, at: int, is_causal: bool) -> tuple[int, ...]:
-    """Return the positions at which the residual stream is patched, at most MAX_POSITIONS.
-
-    If there are more, the tokens that differ come first, and then those nearest to the end.
-    """
+    """Return the patched positions, at most MAX_POSITIONS: tokens that differ, then those nearest to the end."""
     differing = [i for i, (one, other) in enumerate(zip(clean, changed, strict=True)) if one != other]
     possible = range(differing[0], at + 1) if is_causal else range(len(clean))
     selected = [i for i in differing if i in possible][: MAX_POSITIONS // 2]

@@ -102,11 +102,7 @@ def held_out_text(config: TextConfig, part: Part = "validation") -> HeldOutText:
         return _count_lines(data, [line.lower() for line in lines] if config.lower else lines)
     text = text.lower() if config.lower else text
     parts = split_stream(text, config.held_out, config.test)
-    learned, coded = (
-        (text, text)
-        if config.split == "windows"
-        else (parts.training, parts.validation if part == "validation" else parts.test)
-    )
+    learned, coded = (text, text) if config.split == "windows" else (parts.training, getattr(parts, part))
     tokenizer = data.tokenizer
     size = len(coded.encode())
     if tokenizer.kind in LOSSLESS:
@@ -215,10 +211,7 @@ def _spelling_events(word: str) -> Iterator[tuple[Contexts, str]]:
 
 
 class WittenBell:
-    """A distribution of a symbol by its contexts, interpolated from the longest to the shortest.
-
-    P(s | c) = (n(c, s) + T(c) P(s | shorter c)) / (n(c) + T(c)), with T(c) the number of distinct symbols after c.
-    """
+    """P(s | c) = (n(c, s) + T(c) P(s | shorter c)) / (n(c) + T(c)), with T(c) distinct symbols after the context c."""
 
     def __init__(self) -> None:
         self._counts: defaultdict[Hashable, Counter[str]] = defaultdict(Counter)

@@ -45,14 +45,12 @@ class BracketAccuracy:
 
     @property
     def mean(self) -> Float[ndarray, " bins"]:
-        mean: ndarray = self.accuracy.mean(axis=0) if len(self.accuracy) else np.full(len(self.bin_ends), np.nan)
-        return mean
+        return self.accuracy.mean(axis=0) if len(self.accuracy) else np.full(len(self.bin_ends), np.nan)
 
     @property
     def error(self) -> Float[ndarray, " bins"]:
         """Binomial standard error of the mean accuracy."""
-        error: ndarray = np.sqrt(self.mean * (1 - self.mean) / self.counts)
-        return error
+        return np.sqrt(self.mean * (1 - self.mean) / self.counts)
 
     def accuracy_over(self, bins: Bool[ndarray, " bins"]) -> tuple[float, float]:
         """Return the accuracy over some bins and its binomial standard error; NaN without positions."""
@@ -69,10 +67,7 @@ def run_bracket_accuracy(run: StoredRun | Record) -> BracketAccuracy:
 
 
 def measure_bracket_accuracy(model: nn.Module, config: RunConfig) -> BracketAccuracy:
-    """Measure the bracket accuracy of all seeds of a model of the text `brackets` in characters.
-
-    The run must have held out the end of the text. Raises TextError.
-    """
+    """Measure all seeds on the held-out end of the text `brackets`, in characters. Raises TextError."""
     task, replicas = config.task_as(TextConfig), config.replicas
     assert (task.corpus, task.tokenizer, task.rows, task.split) == ("brackets", "char", "blocks", "end")
     tokenizer, text = text_data(task).tokenizer, corpora.load_text(task)

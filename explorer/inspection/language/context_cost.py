@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,6 +18,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
+from explorer.inspection import compare
 from explorer.models.configs import NgramTextConfig, TransformerTextConfig
 from explorer.models.layers import learning
 from explorer.models.taps import intervene
@@ -56,10 +57,7 @@ class ContextCosts:
 
 
 def measure_context_costs(configs: Mapping[str, RunConfig], seconds: float = SECONDS) -> ContextCosts:
-    """Measure time and memory of a training step of each model, with random weights, in about `seconds` seconds.
-
-    An n-gram takes no training steps and is left out. Raises TextError.
-    """
+    """Measure a training step of each model but n-grams, with random weights, in `seconds`. Raises TextError."""
     started = time.perf_counter()
     trained = {name: each for name, each in configs.items() if not isinstance(each.model, NgramTextConfig)}
     benches = []
@@ -154,11 +152,7 @@ def attention_weight_bytes(config: RunConfig, length: int) -> int:
 
 def growth_exponent(values: Float[ndarray, " lengths"]) -> float:
     """Return the exponent of the power law fitted from `FIT_FROM` tokens on; NaN with fewer than two values."""
-    lengths = np.array(LENGTHS)
-    fitted = np.isfinite(values) & (lengths >= FIT_FROM)
-    if fitted.sum() < 2:
-        return float("nan")
-    return float(np.polyfit(np.log(lengths[fitted]), np.log(values[fitted]), 1)[0])
+    return compare.growth_exponent(np.array(LENGTHS), values, FIT_FROM)
 
 
 @dataclass(frozen=True)
@@ -171,11 +165,7 @@ class Growth:
 
 
 def growth(values: Float[ndarray, " lengths"], exact: bool) -> Growth | None:
-    """Return the growth of a cost; None with fewer than two measured lengths.
-
-    The factor of `exact` values (bytes) is their ratio; that of noisy values (seconds) follows from the fitted
-    exponent.
-    """
+    """Return the growth of a cost: the ratio of `exact` values (bytes), or that of the fitted exponent (seconds)."""
     measured = [i for i, value in enumerate(values) if LENGTHS[i] >= FIT_FROM and np.isfinite(value)]
     if len(measured) < 2:
         return None
@@ -187,9 +177,6 @@ def growth(values: Float[ndarray, " lengths"], exact: bool) -> Growth | None:
 
 def _loss(model: nn.Module, config: RunConfig, batch: Batch, explicit: bool) -> Float[Tensor, ""]:
     """Return the loss as in a training step, with dropout and batch statistics."""
-    attention_mode: AbstractContextManager[None] = (
-        intervene(model, {}) if explicit else nullcontext()
-    )  # stores the weights
-    with attention_mode, learning([generator(config.seed, "prices")]):
+    with intervene(model, {}) if explicit else nullcontext(), learning([generator(config.seed, "prices")]):
         features, _ = model.features(batch.ids)  # type: ignore[operator]  # a LanguageModel
         return mean_surprisal(model, features, batch)

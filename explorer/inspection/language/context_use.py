@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
@@ -19,6 +18,7 @@ from explorer.errors import TextError
 from explorer.inspection.language.perplexity import held_out_tokens
 from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig
 from explorer.models.kneser_ney import Ngram
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import RunConfig
@@ -46,8 +46,7 @@ class ContextUse:
     def median(self) -> Float[ndarray, " contexts"]:
         """The median over the seeds."""
         empty = np.full(len(self.contexts), np.nan)
-        median: ndarray = np.median(self.losses, axis=0) if len(self.losses) else empty
-        return median
+        return np.median(self.losses, axis=0) if len(self.losses) else empty
 
     @property
     def sufficient_context(self) -> int:
@@ -77,18 +76,13 @@ def measure_context_use(model: nn.Module, config: RunConfig) -> ContextUse:
     surprisals = np.stack([_surprisals(model, tokens, ends, context, replicas) for context in contexts])
     is_finite = np.isfinite(surprisals).all(axis=(0, 2))
     kept = surprisals[:, is_finite]
-    losses = kept.mean(axis=2).T
-    if not len(losses):
-        nan = np.full(len(contexts), np.nan)
-        return ContextUse(np.array(contexts), len(ends), losses, nan, nan, nan, _limit(config), len(is_finite))
-    of_target = kept.mean(axis=1)
-    gains = of_target - of_target[-1]
-    root = np.sqrt(len(ends))
+    by_target = kept.mean(axis=1) if is_finite.any() else np.full((len(contexts), len(ends)), np.nan)
+    gains, root = by_target - by_target[-1], np.sqrt(len(ends))
     return ContextUse(
         np.array(contexts),
         len(ends),
-        losses,
-        of_target.std(axis=1) / root,
+        kept.mean(axis=2).T,
+        by_target.std(axis=1) / root,
         gains.mean(axis=1),
         gains.std(axis=1) / root,
         _limit(config),
@@ -113,9 +107,7 @@ def _surprisals(
         else:
             stacked = ids if replicas == 1 else ids.expand(replicas, -1, -1)
             features = model.features(stacked)[0][..., -1, :]  # type: ignore[operator]  # a LanguageModel
-            logits = model.readout(features)  # type: ignore[operator]
-            wanted = targets[:, -1].repeat(replicas)
-            surprisal = F.cross_entropy(logits.flatten(0, -2), wanted, reduction="none").view(replicas, -1)
+            surprisal = position_losses(model.readout(features), targets[:, -1]).view(replicas, -1)  # type: ignore[operator]
         parts.append(surprisal.double().numpy())
     return np.concatenate(parts, axis=1)
 

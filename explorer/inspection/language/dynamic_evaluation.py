@@ -131,11 +131,7 @@ def evaluate_run_dynamically(run: StoredRun | Record, rate: float) -> DynamicEva
 
 
 def evaluate_statically(model: nn.Module, config: TextConfig, most: int = TOKENS) -> RunningLoss:
-    """Evaluate a model, also an n-gram without its cache, on the same text without learning.
-
-    If `config` carries the state of a recurrent network, the context of an n-gram spans segments too. Raises TextError,
-    NeedsText, CorpusMissing.
-    """
+    """Evaluate a model, also an n-gram without its cache, on the same text without learning. Raises LineageError."""
     return _static_loss(model, _segments(config, most), config.batches == "contiguous")
 
 
@@ -149,10 +145,7 @@ class NgramEvaluation:
 
 
 def evaluate_ngram(ngram: Ngram, config: TextConfig) -> NgramEvaluation:
-    """Evaluate an n-gram without and with a cache on the text of `evaluate_statically`.
-
-    The cache holds all earlier targets, also those of earlier segments. Raises TextError, NeedsText, CorpusMissing.
-    """
+    """Evaluate an n-gram without a cache and with one of all earlier targets. Raises LineageError without the text."""
     weight = choose_cache_weight(ngram, config)
     segments = _segments(config, TOKENS)
     losses = _ngram_losses(with_cache(ngram, weight), segments, config.batches == "contiguous")
@@ -218,19 +211,15 @@ def _segments(config: TextConfig, most: int) -> list[Batch]:
     segments, targets = [], 0
     for batch in islice(batches, _MAX_SEGMENTS):
         segments.append(batch)
-        targets += _target_count(batch)
+        targets += batch.counted
         if targets >= most:
             break
     return segments
 
 
-def _target_count(batch: Batch) -> int:
-    return batch.targets.numel() if batch.mask is None else int(batch.mask.sum())
-
-
 def _running_loss(segments: Sequence[Batch], losses: Sequence[float]) -> RunningLoss:
     """Return the cumulative mean of the mean losses of the segments."""
-    counts = np.array([_target_count(segment) for segment in segments], dtype=np.int64)
+    counts = np.array([segment.counted for segment in segments], dtype=np.int64)
     tokens = counts.cumsum()
     return RunningLoss(tokens, np.cumsum(counts * np.array(losses, dtype=np.float64)) / tokens)
 
@@ -256,5 +245,5 @@ def _ngram_losses(model: Ngram, segments: Sequence[Batch], carries_state: bool) 
         for segment in segments
     ]
     surprisals = model.surprisal_reading_on(ids, targets, torch.cat(masks, dim=axis)).double()
-    counts = [_target_count(segment) for segment in segments]
+    counts = [segment.counted for segment in segments]
     return [float(values.mean()) for values in torch.split(surprisals, counts)]

@@ -40,10 +40,7 @@ def with_test_split(task: TextConfig) -> TextConfig:
 
 
 def final_test_loss(run: StoredRun | Record) -> FinalLosses:
-    """Evaluate the last weights of a run on the validation and on the test split.
-
-    Raises TextError, NeedsText, CorpusMissing or DamagedRun.
-    """
+    """Evaluate the last weights of a run on both splits. Raises LineageError without the text or the weights."""
     config, task = run.config, with_test_split(run.config.task_as(TextConfig))
     model = load_model(run).stack
 

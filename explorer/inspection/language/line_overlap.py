@@ -41,10 +41,7 @@ class LineOverlap:
 
 
 def measure_line_overlap(config: TextConfig) -> LineOverlap | None:
-    """Compare the lines of both parts; None for splits whose parts share their lines by construction.
-
-    A test split counts as held out. Raises TextError, NeedsText or CorpusMissing.
-    """
+    """Compare the lines of both parts; None for splits whose parts share lines. Raises LineageError without a text."""
     if config.split not in ("end", "sentences"):
         return None
     text = corpora.load_text(config)

@@ -31,10 +31,7 @@ _MAX_LOGITS: Final = 2**22  # numbers in memory at once
 
 
 def held_out_tokens(config: TextConfig, targets: int) -> Integer[ndarray, " tokens"]:
-    """Return the token before the held-out end of a text and at most the first `targets` tokens of it.
-
-    Raises TextError unless the end of the text is held out, NeedsText or CorpusMissing.
-    """
+    """Return the token before the held-out end and up to `targets` of it. Raises TextError for another split."""
     tokens = load_tokens(config, corpora.load_text(config))
     if "held_out" not in tokens.arrays:
         raise TextError("Windows of any length need a held-out end of the text.", "Choose split = end.")
@@ -44,10 +41,7 @@ def held_out_tokens(config: TextConfig, targets: int) -> Integer[ndarray, " toke
 def run_losses(
     run: StoredRun, targets: int, window: int, divisors: tuple[int, ...]
 ) -> Float[ndarray, "strides replicas"]:
-    """Return the mean loss (nats per token) of each seed of a run on the first targets of its held-out text.
-
-    targets: how many tokens are predicted at most
-    window: the size of the windows; their strides are that divided by each of `divisors`
+    """Return the mean loss (nats per token) of each seed on the first targets, in windows with several strides.
 
     Raises DamagedRun, and what `held_out_tokens` raises.
     """

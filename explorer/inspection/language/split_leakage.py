@@ -38,10 +38,7 @@ class UnknownWords:
 
 
 def measure_unknown_words(config: TextConfig) -> UnknownWords | None:
-    """Measure unknown words with whole lines held out; None for a text that has too few lines.
-
-    Raises NeedsText and CorpusMissing.
-    """
+    """Measure unknown words with whole lines held out; None for too few lines. Raises LineageError without the text."""
     lines = replace(config, rows="sentences", split="sentences", tokenizer="word", vocabulary=MANY_WORDS)
     try:
         return UnknownWords(
@@ -55,10 +52,7 @@ def measure_unknown_words(config: TextConfig) -> UnknownWords | None:
 
 
 def measure_split_leakage(config: TextConfig) -> tuple[LeakageGap, ...]:
-    """Measure the leakage of blocks and of sentences for the text, tokens and context of a configuration.
-
-    Raises NeedsText and CorpusMissing; a text that cannot be split so gives a `problem`.
-    """
+    """Measure the leakage of blocks and of sentences; a text that cannot be split so gives a `problem`."""
     return (
         _measure_gap(replace(config, rows="blocks", split="end"), replace(config, rows="blocks", split="windows")),
         _measure_gap(

@@ -67,8 +67,5 @@ class TokenizerLoss:
 
 
 def measure_tokenizer_loss(config: TextConfig, settings: NgramTextConfig) -> TokenizerLoss:
-    """Fit an n-gram to a text and count what its held-out tokens stand for.
-
-    Raises TextError, NeedsText or CorpusMissing.
-    """
+    """Fit an n-gram to a text and count what its held-out tokens stand for. Raises LineageError without the text."""
     return TokenizerLoss(fit_and_evaluate(config, settings), bits_per_byte.held_out_text(config))

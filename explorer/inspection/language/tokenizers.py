@@ -86,8 +86,7 @@ class TrainedTokenizer:
         for (_, _, merged), used in zip(merge_ids(self.tokenizer), self.merge_uses.tolist(), strict=True):
             saved[merged + 1 - self.min_vocabulary] += used
         longest = int(self.counts.sum()) + int(saved.sum())
-        lengths: Int[ndarray, " sizes"] = longest - saved.cumsum()
-        return lengths
+        return longest - saved.cumsum()
 
     @cached_property
     def characters_per_token(self) -> Float[ndarray, " sizes"]:
@@ -107,8 +106,7 @@ class TrainedTokenizer:
             return np.full(len(sizes), self.counts[self.tokenizer.unknown] / total)
         known = self.counts.copy()
         known[self.tokenizer.unknown] = 0
-        rates: Float[ndarray, " sizes"] = 1 - known.cumsum()[sizes - 1] / total
-        return rates
+        return 1 - known.cumsum()[sizes - 1] / total
 
 
 def train_tokenizers(config: TextConfig) -> dict[Kind, TrainedTokenizer]:
@@ -130,10 +128,7 @@ def merge_ids(tokenizer: Tokenizer) -> tuple[tuple[int, int, int], ...]:
 
 
 def truncate_tokenizer(tokenizer: Tokenizer, vocabulary: int) -> Tokenizer:
-    """Return the tokenizer that training with a smaller vocabulary would give.
-
-    Not valid for fewer tokens than characters, because training would drop the rarest characters.
-    """
+    """Return what training with a smaller vocabulary, of at least all characters, would give."""
     if tokenizer.kind == "char" or vocabulary >= len(tokenizer.tokens):
         return tokenizer
     document = json.loads(tokenizer.to_json())
@@ -153,10 +148,7 @@ def merge_count(merges: Sequence[tuple[int, int, int]], vocabulary: int) -> int:
 
 
 def initial_symbols(tokenizer: Tokenizer, text: str) -> list[list[tuple[int, int, int]]]:
-    """Return (id, start, end) of every symbol before the first merge, word by word, for tokenizing in the browser.
-
-    For kinds without merges: of every token. Raises TextError.
-    """
+    """Return (id, start, end) of every symbol before the first merge, word by word. Raises TextError."""
     if isinstance(tokenizer, BPE | ByteLevelBPE):
         return tokenizer.symbols(text)
     return [tokenizer.spans(text)]

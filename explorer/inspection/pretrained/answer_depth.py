@@ -12,11 +12,11 @@ from numpy import ndarray
 
 from explorer.errors import InvalidSetting
 from explorer.hub.tokenizer import PretrainedTokenizer
+from explorer.inspection.attention.attend import forward_with_taps
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.attention.logit_lens import most_probable_by_depth
 from explorer.inspection.pretrained.intervals import Estimate, estimate
 from explorer.inspection.pretrained.texts import PROMPTS, Prompt
-from explorer.models.taps import record
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +41,7 @@ class AnswersByDepth:
     def rise_layers(self) -> Int[ndarray, " prompts"]:
         """Return within how many layers the probability rises from a tenth of its highest value to a half of it."""
         relative = self.probabilities / self.probabilities.max(axis=0)
-        rise: ndarray = (relative >= 0.5).argmax(axis=0) - (relative >= 0.1).argmax(axis=0)
-        return rise
+        return (relative >= 0.5).argmax(axis=0) - (relative >= 0.1).argmax(axis=0)
 
     def median_settled_depth(self) -> Estimate:
         """Return the median depth from which on the answer is the most probable token."""
@@ -73,8 +72,7 @@ def own_answer(model: AttentionModel, ids: Sequence[int]) -> OwnAnswer:
 
 def _settled_depths(wrong: Bool[ndarray, "depths prompts"]) -> Int[ndarray, " prompts"]:
     """Return the depth after the last wrong answer, for each prompt."""
-    depths: ndarray = np.where(wrong.any(axis=0), len(wrong) - wrong[::-1].argmax(axis=0), 0)
-    return depths
+    return np.where(wrong.any(axis=0), len(wrong) - wrong[::-1].argmax(axis=0), 0)
 
 
 def single_token_prompts(tokenizer: PretrainedTokenizer) -> list[tuple[Prompt, tuple[int, ...], int]]:
@@ -93,10 +91,7 @@ def single_token_prompts(tokenizer: PretrainedTokenizer) -> list[tuple[Prompt, t
 def answers_by_depth(
     model: AttentionModel, prompts: Sequence[tuple[Prompt, tuple[int, ...], int]], given: int
 ) -> AnswersByDepth:
-    """Read off the answer to each prompt at every depth; prompts that the model answers otherwise are left out.
-
-    prompts: those of `single_token_prompts`
-    given: the number of prompts before that choice
+    """Read off the answer to each of `single_token_prompts` at every depth, where the model gives it.
 
     Raises InvalidSetting for a model that does not predict the next token, and if it gives none of the answers.
     """
@@ -104,8 +99,7 @@ def answers_by_depth(
         raise InvalidSetting("This model does not continue texts. Choose a language model.")
     known, ranks, probabilities, others = [], [], [], []
     for prompt, ids, answer in prompts:
-        with record(model.module) as trace:
-            model.logits(ids)
+        _, trace = forward_with_taps(model, ids)
         depths = torch.cat([trace[name][:, -1:] for name in model.depth_taps])
         logits = model.readout(depths)[:, 0]
         if int(logits[-1].argmax()) != answer:
@@ -126,5 +120,4 @@ def answers_by_depth(
 def _ranks(logits: torch.Tensor, ids: Sequence[int]) -> Int[ndarray, "depths ids"]:
     """Return the rank of each token at each depth; 1 is the most probable one."""
     chosen = logits[:, list(ids)]
-    found: ndarray = torch.stack([(logits > chosen[:, i : i + 1]).sum(dim=-1) + 1 for i in range(len(ids))], 1).numpy()
-    return found
+    return torch.stack([(logits > chosen[:, i : i + 1]).sum(dim=-1) + 1 for i in range(len(ids))], 1).numpy()

@@ -16,12 +16,11 @@ from jaxtyping import Float, Float64
 from numpy import ndarray
 
 from explorer.hub.tokenizer import PretrainedTokenizer
-from explorer.inspection.attention.attend import Head
+from explorer.inspection.attention.attend import Head, forward_with_taps, layer_values
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.pretrained.intervals import Estimate, estimate_share
 from explorer.inspection.pretrained.senses import find_occurrence
 from explorer.inspection.pretrained.texts import PRONOUN_PAIRS, PronounPair
-from explorer.models.taps import record
 
 _DRAWS = 2_000
 
@@ -36,8 +35,7 @@ class Coreference:
     def switches(self) -> Float[ndarray, "pairs layers heads"]:
         """Return 1 for each pair in which a head prefers the right noun twice, −1 for the wrong one twice, else 0."""
         about_first, about_second = np.sign(self.preference[:, 0]), np.sign(self.preference[:, 1])
-        found: ndarray = (about_first - about_second) / 2
-        return found
+        return (about_first - about_second) / 2
 
     @property
     def best_head(self) -> Head:
@@ -57,8 +55,7 @@ class Coreference:
         right, wrong = (switches > 0).astype(np.float64), (switches < 0).astype(np.float64)
         exchanged = rng.integers(2, size=(_DRAWS, len(switches))).astype(np.float64)
         counts = (1 - exchanged) @ right + exchanged @ wrong
-        best: ndarray = counts.max(axis=1) / len(switches)
-        return best
+        return counts.max(axis=1) / len(switches)
 
     def p(self) -> float:
         """Return the probability that the best head switches in so many pairs by chance."""
@@ -70,11 +67,7 @@ class Coreference:
 def coreference(
     model: AttentionModel, tokenizer: PretrainedTokenizer, pairs: Sequence[PronounPair] = PRONOUN_PAIRS
 ) -> Coreference:
-    """Measure the attention to the two nouns of every pair.
-
-    It is that of “it” in an encoder. In a model with a causal mask “it” cannot see the word that decides, so the
-    attention of that word is measured.
-    """
+    """Measure the attention to both nouns: of “it” in an encoder, of the word that decides in a causal model."""
     return Coreference(
         np.stack([[_preference(model, tokenizer, pair, word) for word in pair.words] for pair in pairs]),
         "the deciding word" if model.layout.causal else "it",
@@ -89,11 +82,8 @@ def _preference(
         find_occurrence(tokenizer, text, each)
         for each in (pair.first, pair.second, word if model.layout.causal else "it")
     )
-    with record(model.module) as trace:
-        model.logits(query.ids)
-    weights = torch.stack([trace[model.tap(layer, "weights")][0] for layer in range(model.layout.layers)])
-    of_query = weights[:, :, list(query.positions)].mean(dim=2)
-    preference: ndarray = (
+    _, trace = forward_with_taps(model, query.ids)
+    of_query = layer_values(model, trace, "weights")[:, :, list(query.positions)].mean(dim=2)
+    return (
         of_query[..., list(first.positions)].sum(dim=-1) - of_query[..., list(second.positions)].sum(dim=-1)
     ).numpy()
-    return preference

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from explorer.inspection.attention.attend import forward_with_taps, layer_values
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.pretrained.intervals import Estimate, estimate
-from explorer.models.taps import record
 
 MOST = 0.5  # share of the attention from which on a head rests on the first token
 
@@ -27,17 +27,15 @@ class FirstTokenAttention:
 
     def is_resting(self) -> Bool[ndarray, "layers heads"]:
         """Return whether each head gives more than half of its attention to the first token, on average."""
-        above: ndarray = self.shares.mean(axis=0) > MOST
-        return above
+        return self.shares.mean(axis=0) > MOST
 
     def resting_heads(self) -> Estimate:
         """Return how many heads give more than half of their attention to the first token."""
-        return estimate(self.shares, _count_above)
+        return estimate(self.shares, lambda shares, axis: float((shares.mean(axis=axis) > MOST).sum()))
 
     def resting_share_by_text(self) -> Float[ndarray, " texts"]:
         """Return the share of such heads in each single text."""
-        share: ndarray = (self.shares > MOST).mean(axis=(1, 2))
-        return share
+        return (self.shares > MOST).mean(axis=(1, 2))
 
     def mean_share(self) -> Estimate:
         """Return the share of attention to the first token, mean over all heads."""
@@ -54,20 +52,13 @@ class FirstTokenAttention:
         return norms
 
 
-def _count_above(shares: Float[ndarray, "texts layers heads"], axis: int) -> float:
-    return float((shares.mean(axis=axis) > MOST).sum())
-
-
 @torch.inference_mode()
 def first_token_attention(model: AttentionModel, texts: Sequence[Sequence[int]]) -> FirstTokenAttention:
     """Measure the attention to the first token of each text, given as ids; texts have at least two tokens."""
     shares, uniform, norms = [], [], []
-    layers = range(model.layout.layers)
     for ids in texts:
-        with record(model.module) as trace:
-            model.logits(ids)
-        weights = torch.stack([trace[model.tap(layer, "weights")][0] for layer in layers])
-        values = torch.stack([trace[model.tap(layer, "values")][0] for layer in layers]).norm(dim=-1)
+        _, trace = forward_with_taps(model, ids)
+        weights, values = layer_values(model, trace, "weights"), layer_values(model, trace, "values").norm(dim=-1)
         visible = model.visible_pairs(trace, ids)[1:]
         shares.append(weights[:, :, 1:, 0].mean(dim=-1).numpy())
         uniform.append(float((visible[:, 0] / visible.sum(dim=-1)).mean()))
@@ -79,8 +70,3 @@ def replace_first(texts: Sequence[Sequence[int]], pool: Sequence[int]) -> list[t
     """Return texts with a random token of the pool as their first."""
     drawn = np.random.default_rng(0).choice(np.array(pool), len(texts))
     return [(int(token), *ids[1:]) for token, ids in zip(drawn, texts, strict=True)]
-
-
-def remove_first(texts: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """Return texts that begin with their second token."""
-    return [tuple(ids[1:]) for ids in texts]

@@ -31,11 +31,7 @@ class Estimate:
 
 
 def estimate(values: Num[ndarray, "*shape"], statistic: Callable[..., SupportsFloat] = np.mean) -> Estimate:
-    """Return a statistic of texts with the percentile interval of a bootstrap (Efron 1979).
-
-    values: one number, or one array, for each text (the first axis)
-    statistic: called with the array of the texts and `axis=0`; it returns one number
-    """
+    """Return a statistic of texts (`axis=0`) with the percentile interval of a bootstrap (Efron 1979)."""
     rng = np.random.default_rng(0)  # the same resamples at each call, so that a page shows the same interval again
     texts = len(values)
     resampled = [float(statistic(values[rng.integers(texts, size=texts)], axis=0)) for _ in range(DRAWS)]
@@ -44,10 +40,7 @@ def estimate(values: Num[ndarray, "*shape"], statistic: Callable[..., SupportsFl
 
 
 def estimate_share(hits: Bool[ndarray, " texts"]) -> Estimate:
-    """Return the share of texts for which something is true, with the interval of Wilson (1927).
-
-    Unlike a bootstrap, it is not empty if all texts agree.
-    """
+    """Return a share of texts with the interval of Wilson (1927), which is not empty if all texts agree."""
     texts = len(hits)
     share = float(np.mean(hits))
     shrink = 1 + _NORMAL**2 / texts

@@ -11,9 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.environment import environment
 from explorer.errors import InvalidSetting
-from explorer.hub import memory
 from explorer.hub.card import ModelCard
 from explorer.hub.opened import load_model
 from explorer.hub.pretrained import PretrainedModule
@@ -24,7 +22,7 @@ from explorer.inspection.pretrained import answer_depth, first_token, repeated_t
 from explorer.inspection.pretrained.coreference import Coreference, coreference
 from explorer.inspection.pretrained.random_network import random_network
 from explorer.inspection.pretrained.texts import AMBIGUOUS, PROMPTS, SENTENCES
-from explorer.inspection.pretrained.word_similarity import random_word_similarity, word_similarity
+from explorer.inspection.pretrained.word_similarity import word_similarity
 
 FirstTokens: TypeAlias = Literal["unchanged", "replaced", "removed", "longer", "random network"]
 JOINED = 4  # sentences of a longer text
@@ -63,10 +61,7 @@ class OpenedModel:
         return min(longest, (context - len(self.tokenizer.before)) // 2) if context else longest
 
     def own_ids(self, text: str, least: int = 1) -> tuple[int, ...]:
-        """Return the ids of a visitor's text, without an end token.
-
-        Raises InvalidSetting for too few or too many tokens.
-        """
+        """Return the ids of a visitor's text, without an end token. Raises InvalidSetting for a bad length."""
         ids = (*self.tokenizer.before, *self.tokenizer.encode(text).tolist())
         if not least <= len(ids) <= MOST_OWN_TOKENS:
             raise InvalidSetting(
@@ -85,11 +80,6 @@ class OpenedModel:
 
     def random_network(self, seed: int) -> AttentionModel:
         """Return the model with random weights. Raises InvalidSetting if it does not fit into the memory for models."""
-        size = 4 * sum(weight.numel() for weight in self.module.model.parameters())
-        if memory.loaded_bytes() + size > environment().models_memory:
-            raise InvalidSetting(
-                "A random network of this size does not fit into the memory for models; a smaller model would."
-            ).for_operator("The limit is LINEAGE_MODELS_MEMORY (bytes).")
         return random_network(self.module, seed).part()
 
 
@@ -114,10 +104,9 @@ def induction_scores(card: ModelCard) -> repeated_tokens.RepeatScores:
 
 @lru_cache(maxsize=_KEPT)
 def loss_without_group(card: ModelCard, group: Group, draws: int = repeated_tokens.DRAWS) -> repeated_tokens.Removal:
-    """Return the loss without the best induction heads, or without the previous-token head, and without random heads.
+    """Return the loss on new sequences without the best induction heads or the previous-token head, or random ones.
 
-    It is measured on other sequences than `induction_scores`; random heads are of the same layers. Raises
-    InvalidSetting if there is no layer below the best induction head.
+    Raises InvalidSetting if there is no layer below the best induction head.
     """
     scores, opened = induction_scores(card), opened_model(card)
     best, previous = scores.best_induction_heads(), scores.previous_token_head()
@@ -139,7 +128,7 @@ def attention_to_first_token(card: ModelCard, variant: FirstTokens) -> first_tok
     if variant == "replaced":
         texts = first_token.replace_first(texts, opened.pool)
     if variant == "removed":
-        texts = first_token.remove_first(texts)
+        texts = [ids[1:] for ids in texts]
     if variant == "longer":  # sentences from all over the list, so that they are about different things
         count = len(SENTENCES) // JOINED
         texts = [opened.ids(" ".join(SENTENCES[i::count][:JOINED])) for i in range(count)]
@@ -159,7 +148,8 @@ def neighbours_by_sense(card: ModelCard, random_seed: int | None = None) -> sens
     """Measure whether nearest neighbours have the same sense, or do so in a random network of this seed."""
     opened = opened_model(card)
     model = opened.model if random_seed is None else opened.random_network(random_seed)
-    return senses.sense_neighbours(model, senses.ambiguous_occurrences(opened.tokenizer, AMBIGUOUS))
+    words = [senses.find_occurrence(opened.tokenizer, each.text, each.word, each.sense) for each in AMBIGUOUS]
+    return senses.sense_neighbours(model, words)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -175,8 +165,7 @@ def lens_after_prompts(card: ModelCard) -> Int[ndarray, "depths prompts"]:
     """Return the token that the logit lens shows at every depth after each prompt, whatever its answer is."""
     opened = opened_model(card)
     shown = [most_probable_by_depth(opened.model, opened.ids(each.text))[0][:, -1] for each in PROMPTS]
-    tokens: ndarray = np.stack(shown, axis=1)
-    return tokens
+    return np.stack(shown, axis=1)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -189,10 +178,7 @@ def meaning_of_it(card: ModelCard) -> Coreference:
 def word_in_sentences(
     card: ModelCard, sentences: tuple[str, ...], word: str, random: bool
 ) -> Float[ndarray, "depths sentences sentences"]:
-    """Return the cosines between the vectors of a word, in the model or in a random network of the same sizes.
-
-    Raises InvalidSetting if a sentence does not have the word, or if there is not enough memory.
-    """
+    """Return the cosines between the vectors of a word, in the model or in a random network of the same sizes."""
     opened = opened_model(card)
-    compare = random_word_similarity if random else word_similarity
-    return compare(opened.module, opened.tokenizer, sentences, word)
+    module = random_network(opened.module) if random else opened.module
+    return word_similarity(module, opened.tokenizer, sentences, word)

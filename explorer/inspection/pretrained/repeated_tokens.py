@@ -13,19 +13,18 @@ from typing import TypeAlias
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Float64, Int
 from numpy import ndarray
 from torch import Tensor
 
 from explorer.errors import InvalidSetting
-from explorer.inspection.attention.attend import Ablation, Head, interventions
+from explorer.inspection.attention.attend import Head, forward_with_taps, layer_values, measure_without_heads
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.pretrained.intervals import Estimate, estimate
 from explorer.inspection.verdicts import MeanDifference, mean_difference
 from explorer.models.structure import AttentionLayout
-from explorer.models.taps import intervene, record
 from explorer.seeds import generator
+from explorer.tasks.sequence_labelling.rows import position_losses
 
 Ids: TypeAlias = Int[Tensor, "sequences time"]
 PERIOD = 24  # tokens of each copy
@@ -38,11 +37,7 @@ _CHUNK = 4  # sequences in one forward pass
 def repeated_tokens(
     pool: Sequence[int], seed: int, sequences: int = SEQUENCES, period: int = PERIOD, before: Sequence[int] = ()
 ) -> Ids:
-    """Return sequences of `period` different random tokens of the pool, twice in the same order.
-
-    before: ids that the model expects before every text
-    Raises InvalidSetting if the pool is smaller than the period.
-    """
+    """Return sequences of `period` random tokens of the pool, twice. Raises InvalidSetting for a small pool."""
     if len(pool) < period:
         raise InvalidSetting(f"{period} different tokens are needed; this model has {len(pool)} that can be used.")
     draws, tokens = generator(seed, "repeated tokens"), torch.tensor(tuple(pool))
@@ -55,9 +50,8 @@ def repeated_tokens(
 class RepeatScores:
     """Mean attention of every head to the two tokens that matter, for each sequence."""
 
-    induction: Float[
-        ndarray, "sequences layers heads"
-    ]  # from the second copy to the token after the earlier occurrence
+    # From the second copy to the token after the earlier occurrence.
+    induction: Float[ndarray, "sequences layers heads"]
     previous: Float[ndarray, "sequences layers heads"]  # to the token before
 
     def best_induction_heads(self, count: int = MOST_REMOVED) -> tuple[Head, ...]:
@@ -96,50 +90,29 @@ def score_heads(model: AttentionModel, ids: Ids, period: int = PERIOD) -> Repeat
     """Score every head on each sequence."""
     found = []
     for row in ids.tolist():
-        with record(model.module) as trace:
-            model.logits(row)
-        weights = torch.stack([trace[model.tap(layer, "weights")][0] for layer in range(model.layout.layers)])
-        found.append(repeat_scores(weights, period))
+        _, trace = forward_with_taps(model, row)
+        found.append(repeat_scores(layer_values(model, trace, "weights"), period))
     induction, previous = (torch.stack(scores).numpy() for scores in zip(*found, strict=True))
     return RepeatScores(induction, previous)
 
 
 @torch.inference_mode()
 def losses_without(
-    model: AttentionModel,
-    ids: Ids,
-    removed: Sequence[Sequence[Head]],
-    period: int = PERIOD,
+    model: AttentionModel, ids: Ids, removed: Sequence[Sequence[Head]], period: int = PERIOD
 ) -> Float64[ndarray, "groups sequences"]:
     """Return the loss on the second copy, in nats per token, without each of these groups of heads (none: no heads).
 
-    Only tokens that can be predicted from their first occurrence count: all of the second copy but the first. The
-    layers below the lowest removed head are unchanged and computed once. Raises InvalidSetting for an unknown head.
+    Only tokens that can be predicted from their first occurrence count: all of the second copy but the first. Raises
+    InvalidSetting for an unknown head.
     """
-    losses = [
-        _losses_of_chunk(model, ids[start : start + _CHUNK], removed, period) for start in range(0, len(ids), _CHUNK)
-    ]
-    return np.concatenate(losses, axis=1)
 
+    def losses(chunk: Ids) -> Float64[ndarray, "groups rows"]:
+        def measure(states: Tensor) -> Tensor:
+            return position_losses(model.readout(states[:, -period:-1]), chunk[:, 1 - period :]).double().mean(dim=1)
 
-def _losses_of_chunk(
-    model: AttentionModel, ids: Int[Tensor, "rows time"], removed: Sequence[Sequence[Head]], period: int
-) -> Float64[ndarray, "groups rows"]:
-    x, blocks = model.embed_and_blocks(ids)
-    inputs = [x]
-    for block in blocks[:-1]:
-        inputs.append(block(inputs[-1]))
-    found = []
-    for heads in removed:
-        lowest = min((layer for layer, _ in heads), default=len(blocks) - 1)
-        y = inputs[lowest]
-        with intervene(model.module, interventions(model, Ablation(zero_ablated=frozenset(heads)))):
-            for block in blocks[lowest:]:
-                y = block(y)
-        logits = model.readout(y[:, -period:-1])
-        losses = F.cross_entropy(logits.flatten(0, 1), ids[:, 1 - period :].flatten(), reduction="none")
-        found.append(losses.view(len(ids), -1).double().mean(dim=1).numpy())
-    return np.stack(found)
+        return measure_without_heads(model, chunk, removed, measure)
+
+    return np.concatenate([losses(chunk) for chunk in torch.split(ids, _CHUNK)], axis=1)
 
 
 def matched_heads(
@@ -189,8 +162,7 @@ class Removal:
     @property
     def control_losses(self) -> Float64[ndarray, " groups"]:
         """The mean loss without each random group."""
-        means: ndarray = self.controls.mean(axis=1)
-        return means
+        return self.controls.mean(axis=1)
 
     @property
     def p(self) -> float:
@@ -206,11 +178,7 @@ def measure_removal(
     draws: int = DRAWS,
     period: int = PERIOD,
 ) -> Removal:
-    """Remove a group of heads, and random groups of the same layers instead.
-
-    ids: other sequences than those by which the heads were chosen
-    excluded: heads that are in no random group
-    """
+    """Remove a group of heads, and random groups of the same layers without the `excluded` ones instead."""
     groups = matched_heads(heads, excluded, model.layout, draws)
     losses = losses_without(model, ids, [(), heads, *groups], period)
     return Removal(tuple(heads), losses[0], losses[1], losses[2:])

@@ -19,10 +19,9 @@ from torch import Tensor
 
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub.tokenizer import PretrainedTokenizer
+from explorer.inspection.attention.attend import forward_with_taps
 from explorer.inspection.attention.attention_model import AttentionModel
 from explorer.inspection.pretrained.intervals import Estimate, estimate_share
-from explorer.inspection.pretrained.texts import AmbiguousSentence
-from explorer.models.taps import record
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,8 @@ class Occurrence:
 
 
 def find_occurrence(tokenizer: PretrainedTokenizer, text: str, word: str, sense: str = "") -> Occurrence:
-    """Return the first occurrence of a word in a sentence. Raises InvalidSetting if it does not occur."""
-    found = re.search(rf"\b{re.escape(word)}\b", text)
+    """Return the first occurrence of a word, in capitals or not. Raises InvalidSetting if it does not occur."""
+    found = re.search(rf"\b{re.escape(word)}\b", text, re.IGNORECASE)
     if found is None:
         raise InvalidSetting(f"The sentence “{shorten(text)}” does not have the word “{shorten(word)}”.")
     spans, before = tokenizer.spans(text), len(tokenizer.before)
@@ -45,13 +44,6 @@ def find_occurrence(tokenizer: PretrainedTokenizer, text: str, word: str, sense:
         before + i for i, (_, start, end) in enumerate(spans) if start < found.end() and end > found.start()
     )
     return Occurrence(tokenizer.add_special_tokens([id for id, *_ in spans]), positions, word, sense)
-
-
-def ambiguous_occurrences(
-    tokenizer: PretrainedTokenizer, sentences: Sequence[AmbiguousSentence]
-) -> tuple[Occurrence, ...]:
-    """Return the ambiguous word of each sentence."""
-    return tuple(find_occurrence(tokenizer, each.text, each.word, each.sense) for each in sentences)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +71,7 @@ def occurrence_vectors(
     """Return the centred vector of the word of each sentence, after the embedding and after every block."""
     found, sums, tokens = [], None, 0
     for each in occurrences:
-        with record(model.module) as trace:
-            model.logits(each.ids)
+        _, trace = forward_with_taps(model, each.ids)
         vectors = torch.stack([trace[name][0] for name in model.depth_taps])
         found.append(vectors[:, list(each.positions)].mean(dim=1))
         total = vectors.sum(dim=1)

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.attention.attend import forward_with_taps, layer_values
 from explorer.inspection.attention.attention_model import AttentionModel, Ids
 from explorer.inspection.load_model import to_array
-from explorer.models.taps import record
 
 _TINY = 1e-12  # keeps logarithms finite
 
@@ -30,8 +30,7 @@ class PretrainedTranslation:
     def mean_weights(self, layer: int | None = None) -> Float[ndarray, "target source"]:
         """Return the mean over all heads of a layer, or of all layers."""
         chosen = self.weights if layer is None else self.weights[layer : layer + 1]
-        mean: Float[ndarray, "target source"] = chosen.mean(axis=(0, 1))
-        return mean
+        return chosen.mean(axis=(0, 1))
 
     def best_head(self, layer: int | None = None) -> tuple[int, int]:
         """Return layer and head with the largest `alignment_information`, of a layer or of all."""
@@ -53,13 +52,10 @@ def alignment_information(weights: Float[ndarray, "*heads target source"]) -> Fl
     def entropy(shares: ndarray) -> ndarray:
         return np.asarray(-(shares * np.log2(shares + _TINY)).sum(axis=-1))
 
-    information: Float[ndarray, "*heads"] = np.maximum(entropy(mean) - entropy(weights).mean(axis=-1), 0.0)
-    return information
+    return np.maximum(entropy(mean) - entropy(weights).mean(axis=-1), 0.0)
 
 
 @torch.inference_mode()
 def cross_attention(cross: AttentionModel, source: Ids) -> Float[ndarray, "layers heads target source"]:
     """Return the attention of a decoder to a source, for the target that it was given (`PretrainedModule.part`)."""
-    with record(cross.module) as trace:
-        cross.logits(source)
-    return to_array(torch.stack([trace[cross.tap(layer, "weights")][0] for layer in range(cross.layout.layers)]))
+    return to_array(layer_values(cross, forward_with_taps(cross, source)[1], "weights"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -11,14 +10,10 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.environment import environment
-from explorer.errors import InvalidSetting, shorten
 from explorer.hub.pretrained import PretrainedModule
 from explorer.hub.tokenizer import PretrainedTokenizer
 from explorer.inspection.load_model import to_array
-from explorer.inspection.pretrained.random_network import random_network
 from explorer.inspection.pretrained.senses import find_occurrence, occurrence_vectors
-from explorer.models.structure import BYTES
 
 _ROUNDING = 1e-6  # of a difference of cosines
 
@@ -31,26 +26,10 @@ def word_similarity(
     The vector of a word is the mean over its tokens. The mean of its vectors in all sentences is subtracted first, so
     that the cosines compare what differs between the sentences. Raises InvalidSetting if one does not have the word.
     """
-    occurrences = [find_occurrence(tokenizer, each, _spelling(each, word)) for each in sentences]
+    occurrences = [find_occurrence(tokenizer, each, word) for each in sentences]
     vectors = occurrence_vectors(module.part(), occurrences)
     unit = F.normalize(vectors - vectors.mean(dim=1, keepdim=True), dim=-1)
     return to_array(unit @ unit.mT)
-
-
-def random_word_similarity(
-    module: PretrainedModule, tokenizer: PretrainedTokenizer, sentences: Sequence[str], word: str, seed: int = 0
-) -> Float[ndarray, "depths sentences sentences"]:
-    """Return the cosines in a network of the same configuration with random weights of this seed.
-
-    Raises InvalidSetting if there is not enough memory for a second network.
-    """
-    size = sum(each.numel() for each in module.model.parameters()) * BYTES
-    if 2 * size > environment().models_memory:
-        raise InvalidSetting(
-            f"A random network of the same size needs {size / 1e9:.1f} GB more than this server has for models, so it "
-            "is not shown. Choose a smaller model."
-        ).for_operator("The limit is LINEAGE_MODELS_MEMORY (bytes).")
-    return word_similarity(random_network(module, seed), tokenizer, sentences, word)
 
 
 def share_of_halvings(cosines: Float[ndarray, "sentences sentences"]) -> float:
@@ -67,11 +46,3 @@ def share_of_halvings(cosines: Float[ndarray, "sentences sentences"]) -> float:
         same = first[:, None] == first
         differences.append(cosines[same & ~np.eye(count, dtype=bool)].mean() - cosines[~same].mean())
     return float(np.mean(np.array(differences) >= differences[0] - _ROUNDING))
-
-
-def _spelling(sentence: str, word: str) -> str:
-    """Return a word as a sentence spells it: with a capital letter at its beginning, for example."""
-    found = re.search(rf"\b{re.escape(word)}\b", sentence, re.IGNORECASE)
-    if found is None:
-        raise InvalidSetting(f"The sentence “{shorten(sentence)}” does not have the word “{shorten(word)}”.")
-    return found[0]

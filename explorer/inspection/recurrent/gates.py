@@ -70,15 +70,9 @@ class GateActivity:
 def measure_gates(
     runs: Sequence[tuple[str, StoredRun | Record]], step: int, replica: int, letters: str, longest: int
 ) -> GateActivity:
-    """Run one seed of a run on a sequence, and compute the half-lives of the units of all runs.
+    """Let one seed of the first run read letters (none: random ones), and compute the half-lives of all runs.
 
-    runs: with their titles; the first one reads
-    step: the snapshot; after its last one, the last one of every run is taken
-    replica: the seed that reads
-    letters: the sequence; empty: a random one
-    longest: the most symbols that are read
-
-    Raises InvalidSetting and DamagedRun.
+    After the last `step` of the first run, the last one of every run is taken. Raises InvalidSetting and DamagedRun.
     """
     (_, run), task = runs[0], runs[0][1].config.task_as(RecallConfig)
     ids = parse_symbols(letters or random_sequence(task), task.symbols)[:longest]

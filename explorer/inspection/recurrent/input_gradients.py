@@ -10,6 +10,7 @@ initialization reaches within 200 symbols.
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +26,11 @@ from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import intervene
 from explorer.run_store.store import StoredRun
 from explorer.tasks.recall import RecallConfig, evaluation_sequences
+from explorer.training.config import default_config, with_settings
+from explorer.training.model_factory import build_model
 from explorer.training.record import Record
 
+SEEDS = 8  # of untrained networks
 SEQUENCES = 64  # doubling them changes the ratio of first to last by 2 %
 _MAX_SYMBOLS = 2**14  # of all replicas, whose activations are held for one backward pass: about 20 MB
 
@@ -111,3 +115,26 @@ def spectral_radii(loaded: LoadedModel) -> Float[ndarray, " replicas"]:
     weight = loaded.stack.cell.recurrent.weight
     radii = torch.linalg.eigvals(weight.detach().double()).abs().amax(dim=-1)
     return to_array(radii.view(loaded.config.replicas))
+
+
+# Untrained plain networks, by the spectral radius of their recurrent matrix
+
+
+def gradient_norms_by_gain(gains: Sequence[float], length: int) -> Float[ndarray, "gains replicas time"]:
+    """Return |dL/dx_t| of untrained networks whose recurrent matrices are scaled to these spectral radii."""
+    norms = []
+    for gain in gains:
+        config = with_settings(default_config("recall", "rnn"), {"replicas": SEEDS, "length": length, "gain": gain})
+        norms.append(input_gradient_norms(LoadedModel(config, build_model(config).requires_grad_(False), None)))
+    stacked = np.stack(norms)
+    stacked.flags.writeable = False
+    return stacked
+
+
+def linear_reference(
+    norms: Float[ndarray, "gains replicas time"], gains: Sequence[float]
+) -> Float[ndarray, "gains 1 time"]:
+    """Return the norms of a linear network with the same last value: they scale as radius^(T - t)."""
+    time = norms.shape[-1]
+    growth = np.array(gains)[:, None, None] ** np.arange(time - 1, -1, -1)
+    return np.median(norms, axis=1, keepdims=True)[..., -1:] * growth

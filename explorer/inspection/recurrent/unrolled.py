@@ -72,10 +72,7 @@ def unroll_classifier(loaded: LoadedModel, replica: int, words: tuple[str, ...])
 def unroll_tagger(
     loaded: LoadedModel, replica: int, words: Sequence[str], vocabulary: Sequence[str], names: Sequence[str]
 ) -> UnrolledNetwork:
-    """Unroll a tagger over a sentence (aligned many to many).
-
-    `vocabulary` lists the tokens by id, `names` the labels.
-    """
+    """Unroll a tagger (aligned many to many). `vocabulary` lists the tokens by id, `names` the labels."""
     model = loaded.single_replica(replica)
     assert isinstance(model, RecurrentTagger)
     with record(model) as trace:
@@ -90,8 +87,7 @@ def unroll_language_model(
     loaded: LoadedModel, replica: int, ids: Sequence[int], tokens: Sequence[str]
 ) -> UnrolledNetwork:
     """Unroll a language model over a text (aligned many to many): next-token prediction at every token."""
-    model = _language_model(loaded, replica)
-    return _unroll_tokens(model, ids, tokens)
+    return _unroll_tokens(loaded.single_replica(replica), ids, tokens)
 
 
 @torch.inference_mode()
@@ -99,7 +95,7 @@ def unroll_generation(
     loaded: LoadedModel, replica: int, first: int, tokens: Sequence[str], count: int
 ) -> UnrolledNetwork:
     """Unroll greedy generation of `count` tokens from one token (one to many)."""
-    model = _language_model(loaded, replica)
+    model = loaded.single_replica(replica)
     ids = [first]
     while len(ids) < count:
         ids.append(int(model(torch.tensor([ids]))[0, -1].argmax()))
@@ -133,15 +129,10 @@ def unroll_translation(
     )
 
 
-def _language_model(loaded: LoadedModel, replica: int) -> RecurrentLanguageModel:
-    model = loaded.single_replica(replica)
-    assert isinstance(model, RecurrentLanguageModel)
-    return model
-
-
 def _unroll_tokens(
-    model: RecurrentLanguageModel, ids: Sequence[int], tokens: Sequence[str], fed_back: bool = False
+    model: nn.Module, ids: Sequence[int], tokens: Sequence[str], fed_back: bool = False
 ) -> UnrolledNetwork:
+    assert isinstance(model, RecurrentLanguageModel)
     with record(model) as trace:
         logits = model(torch.tensor([list(ids)]))[0]
     last = len(model.cells) - 1

@@ -13,19 +13,18 @@ from dataclasses import dataclass
 from itertools import product
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
 from explorer.inspection.attention.attend import Ablation, interventions
-from explorer.inspection.attention.attention_model import attention_model
 from explorer.inspection.load_model import to_array
 from explorer.models.configs import TransformerTextConfig
 from explorer.models.layers import stack
-from explorer.models.taps import Intervention, intervene
+from explorer.models.taps import intervene
 from explorer.models.transformer_decoder import TransformerDecoder
 from explorer.seeds import generator
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.training.config import Optimiser
 from explorer.training.optimisers import ReplicaOptimizer
 
@@ -69,7 +68,9 @@ def _train(separated: bool, with_attention: bool) -> Float[ndarray, "steps repli
     optimizer = ReplicaOptimizer(model, Optimiser(learning_rate=5e-3), SEEDS, 0.0)
     test_batch = _copy_batch(separated, TEST_SEQUENCES, "copying/fresh")
     accuracies = []
-    with nullcontext() if with_attention else intervene(model, _zero_attention(model)):
+    # Without attention the output of every head is zero, so that no position sees another.
+    no_heads = Ablation(frozenset(product(range(_MODEL.layers), range(_MODEL.heads))))
+    with nullcontext() if with_attention else intervene(model, interventions(model, no_heads)):
         for step in range(STEPS + 1):
             if step in EVALUATION_STEPS:
                 with torch.inference_mode():
@@ -99,18 +100,10 @@ def _copy_batch(separated: bool, count: int, purpose: str) -> tuple[Tensor, Tens
 def _loss(
     logits: Float[Tensor, "replicas batch time words"], targets: Int[Tensor, "replicas batch time"]
 ) -> Float[Tensor, " replicas"]:
-    losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none", ignore_index=-1)
-    count = (targets >= 0).sum(dim=(-2, -1))
-    return losses.view(targets.shape).sum(dim=(-2, -1)) / count
+    counted = targets >= 0
+    return (position_losses(logits, targets.clamp_min(0)) * counted).sum(dim=(-2, -1)) / counted.sum(dim=(-2, -1))
 
 
 def _accuracy(model: TransformerDecoder, ids: Tensor, targets: Tensor) -> Float[Tensor, " replicas"]:
     right = (model(ids).argmax(dim=-1) == targets) & (targets >= 0)
-    share: Tensor = right.sum(dim=(-2, -1)) / (targets >= 0).sum(dim=(-2, -1))
-    return share
-
-
-def _zero_attention(model: TransformerDecoder) -> dict[str, Intervention]:
-    """Return interventions that zero the output of every head, so that no position sees another."""
-    layout = attention_model(model).layout
-    return interventions(model, Ablation(frozenset(product(range(layout.layers), range(layout.heads)))))
+    return right.sum(dim=(-2, -1)) / (targets >= 0).sum(dim=(-2, -1))

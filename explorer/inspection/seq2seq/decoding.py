@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import torch
@@ -20,8 +21,7 @@ from explorer.run_store.store import StoredRun
 from explorer.tasks.seq2seq.batches import Pairs, encode_pairs, evaluation_dates, evaluation_digits
 from explorer.tasks.seq2seq.config import TranslationConfig, max_answer_length, target_text
 from explorer.tasks.seq2seq.dates import DatesConfig
-from explorer.tasks.seq2seq.own_pairs import pair_table
-from explorer.tasks.seq2seq.pairs import Pair, PairsConfig
+from explorer.tasks.seq2seq.pairs import Pair, PairsConfig, pair_table
 from explorer.training.record import Record
 
 DROPPED_PER_STEP = 3  # the best dropped candidates of each step that are kept for display
@@ -103,54 +103,36 @@ def greedy_outputs(model: Translator, config: PairsConfig, pairs: Sequence[Pair]
 def beam_trees(model: Translator, config: TranslationConfig, source: Sequence[int]) -> BeamTrees:
     """Run beam search by one replica with every width from 1 (greedy) to the widest."""
     source_ids, longest = torch.tensor(list(source)), max_answer_length(config, len(source))
-    trees = [_tree_arrays(beam_search(model, source_ids, width, longest)) for width in range(1, MAX_BEAM_WIDTH + 1)]
-    starts = np.cumsum([0, *(len(nodes) for nodes, _, _ in trees)]).tolist()
-    return BeamTrees(
-        tuple(starts),
-        np.concatenate([nodes for nodes, _, _ in trees]),
-        np.concatenate([logs for _, logs, _ in trees]),
-        tuple(best for _, _, best in trees),
-    )
+    widths = range(1, MAX_BEAM_WIDTH + 1)
+    trees = (_tree_arrays(beam_search(model, source_ids, width, longest)) for width in widths)
+    nodes, logs, best = zip(*trees, strict=True)
+    starts = np.cumsum([0, *map(len, nodes)]).tolist()
+    return BeamTrees(tuple(starts), np.concatenate(nodes), np.concatenate(logs), best)
 
 
 def _tree_arrays(beams: Beams) -> tuple[Int32[ndarray, "nodes 5"], Float32[ndarray, "nodes 2"], tuple[int, ...]]:
     """Return the kept candidates and the best dropped ones of each step as arrays, and the final nodes."""
     shown = []
-    dropped: dict[int, list[int]] = {}
-    for index, candidate in enumerate(beams.candidates):
-        if candidate.kept:
-            shown.append(index)
-        else:
-            dropped.setdefault(candidate.step, []).append(index)
-    for indices in dropped.values():
-        shown += sorted(indices, key=lambda index: -beams.candidates[index].score)[:DROPPED_PER_STEP]
-    shown.sort()
-    node_of = {index: i for i, index in enumerate(shown)} | {-1: -1}
-    candidates = [beams.candidates[index] for index in shown]
-    nodes = [
-        (candidate.step, node_of[candidate.parent], candidate.token, candidate.kept, candidate.finished)
-        for candidate in candidates
-    ]
-    logs = [(candidate.log_probability, candidate.score) for candidate in candidates]
-    best = tuple(node_of[index] for index in beams.best)
-    return np.array(nodes, np.int32), np.array(logs, np.float32), best
+    for _, step in groupby(enumerate(beams.candidates), key=lambda each: each[1].step):
+        ranked = sorted(step, key=lambda each: (not each[1].kept, -each[1].score))
+        shown += ranked[: sum(each.kept for _, each in ranked) + DROPPED_PER_STEP]
+    shown.sort(key=lambda each: each[0])
+    node_of = {index: i for i, (index, _) in enumerate(shown)} | {-1: -1}
+    nodes = [(each.step, node_of[each.parent], each.token, each.kept, each.finished) for _, each in shown]
+    logs = [(each.log_probability, each.score) for _, each in shown]
+    return np.array(nodes, np.int32), np.array(logs, np.float32), tuple(node_of[index] for index in beams.best)
 
 
 def exposure_bias(model: Translator, config: TranslationConfig, length: int, count: int) -> ExposureBias:
-    """Measure the exposure bias on `count` fresh sources of this length (of dates: `count` in each format).
-
-    Of own pairs: on `count` of the held-out ones. Raises NeedsText if their file is not there.
-    """
+    """Measure the exposure bias on `count` fresh sources of this length, of each date format, or of the pairs."""
     if isinstance(config, PairsConfig):
         fresh = encode_pairs(config, pair_table(config).held_out[:count])
     elif isinstance(config, DatesConfig):
         fresh = evaluation_dates(config, count)
     else:
         fresh = evaluation_digits(config, [length], count)
-    parts = (fresh.source, fresh.decoder_input, fresh.targets, fresh.mask)
-    teacher_forced, free_running = exposure_bias_curves(
-        model, Pairs(*(part.expand(*model.replicas, *part.shape) for part in parts))
-    )
+    batch = Pairs(*(part.expand(*model.replicas, *part.shape) for part in fresh))
+    teacher_forced, free_running = exposure_bias_curves(model, batch)
     curves = (teacher_forced.accuracy, free_running.accuracy, teacher_forced.loss, free_running.loss)
     return ExposureBias(*(to_array(curve.view(-1, curve.shape[-1])) for curve in curves))
 

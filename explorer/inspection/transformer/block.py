@@ -294,22 +294,18 @@ class _DiagramBuilder:
     def add_feedforward(self, path: str, x: str) -> str:
         block = self.model.get_submodule(path)
         wide = block.get_submodule("expand")(self.values[x])
+        activation = str(getattr(getattr(self.model, "config", None), "activation", "relu"))  # that of a classifier
         bent = getattr(block, "activation", torch.relu)(wide)
         names = [self.parameters_of(f"{path}.{part}") for part in ("expand", "contract")]
         tap = f"{path}.hidden"
         one = self.add_flow("expanded", "Expanded", "linear", wide, (x,), parameters=tuple(names[0]), columns="hidden")
-        two = self.add_flow("hidden", "Hidden", self.activation_name(block), bent, (one,), columns="hidden",
+        two = self.add_flow("hidden", "Hidden", activation, bent, (one,), columns="hidden",
                         **({"tap": tap} if tap in self.trace else {}))  # fmt: skip
         out = block.get_submodule("contract")(self.values[two])
         three = self.add_flow("feedforward.out", "Contribution", "linear", out, (two,), parameters=tuple(names[1]))
         box = self.add_box("feedforward", "Feedforward", [one, two, three], [*names[0], *names[1]])
         self.add_arrow(x, box)
         return three
-
-    def activation_name(self, block: nn.Module) -> str:
-        """Return the name of the activation; that of the negation encoder is ReLU."""
-        config = getattr(self.model, "config", None)
-        return str(getattr(config, "activation", "relu"))
 
     def add_attention(self, path: str, part: str, x: str) -> str:
         """Add the box of an attention with all its flows, and its arrows."""

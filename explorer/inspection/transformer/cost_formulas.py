@@ -44,10 +44,7 @@ class MeasuredCosts:
 
 
 def multiplications(name: str, size: LayerSize) -> int:
-    """Return the multiplications of a forward pass.
-
-    Attention counts the scores of all pairs, also those that the causal mask hides and a fused kernel may skip.
-    """
+    """Return the multiplications of a forward pass, with the scores of all pairs, also of those that a mask hides."""
     t, d = size.length, size.width
     per_layer = {
         "attention": 4 * t * d * d + 2 * t * t * d,  # queries, keys, values, output; scores and weighted sums
@@ -79,10 +76,7 @@ SAVED_VECTORS: Final = {
 
 
 def expected_saved_bytes(name: str, size: LayerSize) -> int:
-    """Return the bytes saved for the backward pass: the inputs of each product, and the attention weights.
-
-    A fused kernel saves one number per token and head instead of the weights, which it recomputes.
-    """
+    """Return the bytes saved for the backward pass; a fused kernel saves one number per token and head, not weights."""
     vectors = SAVED_VECTORS[name] * size.length * size.width + (size.heads * size.length if name == "fused" else 0)
     return size.layers * (attention_weight_bytes(name, size) + 4 * vectors)
 
@@ -90,32 +84,15 @@ def expected_saved_bytes(name: str, size: LayerSize) -> int:
 # ---- fits
 
 
-def growth_exponent(x: Int[ndarray, " sizes"], y: Float[ndarray, " sizes"], fit_from: int) -> float:
-    """Return the exponent of the power law y ~ x^a fitted to x >= `start`; NaN with fewer than two points.
-
-    The fit is a least-squares line through the logarithms.
-    """
-    fitted = np.isfinite(y) & (x >= fit_from)
-    if fitted.sum() < 2:
-        return float("nan")
-    return float(np.polyfit(np.log(x[fitted]), np.log(y[fitted]), 1)[0])
-
-
 def scale_to_median(formula: Float[ndarray, " sizes"], y: Float[ndarray, " sizes"]) -> Float[ndarray, " sizes"]:
     """Return the formula scaled by the median ratio of measured to formula; NaN if nothing was measured."""
     measured = np.isfinite(y)
-    return (
-        formula * np.exp(np.median(np.log(y[measured] / formula[measured])))
-        if measured.any()
-        else np.full_like(formula, np.nan)
-    )
+    scale = np.exp(np.median(np.log(y[measured] / formula[measured]))) if measured.any() else np.nan
+    return formula * scale
 
 
 def crossover(x: Int[ndarray, " sizes"], first: Float[ndarray, " sizes"], second: Float[ndarray, " sizes"]) -> float:
-    """Return the x from which the first curve stays above the second, interpolated linearly in the logarithms.
-
-    0 if it is above from the first point on; infinity if it is not above at the last common point.
-    """
+    """Return the x from which the first curve stays above the second; 0 if it always is, infinity if never."""
     common = np.isfinite(first) & np.isfinite(second)
     log_x, above = np.log(x[common]), np.log(first[common] / second[common])
     if not len(above) or above[-1] <= 0:

@@ -16,12 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from explorer.inspection.language.context_cost import saved_bytes
-from explorer.inspection.transformer.cost_formulas import (
-    FEEDFORWARD_FACTOR,
-    LayerSize,
-    MeasuredCosts,
-    attention_weight_bytes,
-)
+from explorer.inspection.transformer import cost_formulas
 from explorer.models.configs import TransformerTextConfig
 from explorer.models.gru import GRUCell
 from explorer.models.lstm import LSTMCell
@@ -35,13 +30,13 @@ MAX_WEIGHT_BYTES: Final = 80_000_000  # of attention weights per layer; longer s
 REPEATS: Final = 7  # while there is time; the fastest counts, because disturbances only add time
 
 
-def measure_costs(name: str, sizes: tuple[LayerSize, ...], seconds: float) -> MeasuredCosts:
+def measure_costs(name: str, sizes: tuple[cost_formulas.LayerSize, ...], seconds: float) -> cost_formulas.MeasuredCosts:
     """Measure time and memory of one part at each of these sizes, in about `seconds` seconds."""
     started = time.perf_counter()
     benches = {
         i: _TimingBench(name, size)
         for i, size in enumerate(sizes)
-        if attention_weight_bytes(name, size) <= MAX_WEIGHT_BYTES
+        if cost_formulas.attention_weight_bytes(name, size) <= MAX_WEIGHT_BYTES
     }
     next(iter(benches.values())).run_once()  # warm-up
     for repeat in range(REPEATS):
@@ -52,13 +47,13 @@ def measure_costs(name: str, sizes: tuple[LayerSize, ...], seconds: float) -> Me
     costs = np.full((3, len(sizes)), np.nan)
     for i, bench in benches.items():
         costs[:, i] = min(bench.forward), min(bench.forward_backward), bench.saved
-    return MeasuredCosts(*costs)
+    return cost_formulas.MeasuredCosts(*costs)
 
 
 class _LayerStack(nn.Module):
     """Several layers of one part."""
 
-    def __init__(self, name: str, size: LayerSize) -> None:
+    def __init__(self, name: str, size: cost_formulas.LayerSize) -> None:
         super().__init__()
         rng = generator(0, "cost")
         self.name = name
@@ -68,51 +63,29 @@ class _LayerStack(nn.Module):
         # An active intervention makes attention store its weights, see `models/taps.py`.
         with intervene(self, {}) if self.name == "attention" else nullcontext():
             for layer in self.layers:
-                x = _apply_layer(layer, x)
+                if isinstance(layer, Cell):
+                    x, _ = unroll(layer, x)
+                else:
+                    x = layer(x, None) if isinstance(layer, Attention) else layer(x)
         return x
 
 
-def _build_layer(name: str, size: LayerSize, rng: torch.Generator) -> nn.Module:
+def _build_layer(name: str, size: cost_formulas.LayerSize, rng: torch.Generator) -> nn.Module:
     cells = {"rnn": RNNCell, "gru": GRUCell, "lstm": LSTMCell}
     if name in cells:
         return cells[name](size.width, size.width, rng)
-    config = TransformerTextConfig(
-        width=size.width,
-        heads=size.heads,
-        hidden=FEEDFORWARD_FACTOR * size.width,
-        positions="none",
-        norm="none",
-        activation="relu",
-        start="usual",
-    )
-    return _Feedforward(config, rng) if name == "feedforward" else Attention(config, rng)
-
-
-class _Feedforward(nn.Module):
-    """The feedforward part of a block."""
-
-    def __init__(self, config: TransformerTextConfig, rng: torch.Generator) -> None:
-        super().__init__()
-        block = Block(config, rng)
-        self.expand, self.contract = block.expand, block.contract
-        self._run = block.feedforward
-
-    def forward(self, x: Float[Tensor, "1 time width"]) -> Float[Tensor, "1 time width"]:
-        return self._run(x)
-
-
-def _apply_layer(layer: nn.Module, x: Tensor) -> Tensor:
-    if isinstance(layer, Attention):
-        return layer(x, None)  # type: ignore[no-any-return]  # nn.Module promises no type
-    if isinstance(layer, Cell):
-        return unroll(layer, x)[0]
-    return layer(x)  # type: ignore[no-any-return]
+    hidden = cost_formulas.FEEDFORWARD_FACTOR * size.width
+    config = TransformerTextConfig(size.width, size.heads, hidden=hidden, positions="none", norm="none", start="usual")
+    if name != "feedforward":
+        return Attention(config, rng)
+    block = Block(config, rng)
+    return nn.Sequential(block.expand, nn.ReLU(), block.contract)
 
 
 class _TimingBench:
     """One part at one size, measured repeatedly."""
 
-    def __init__(self, name: str, size: LayerSize) -> None:
+    def __init__(self, name: str, size: cost_formulas.LayerSize) -> None:
         self.part = _LayerStack(name, size)
         self.x = torch.randn(1, size.length, size.width, generator=generator(0, "cost-input")).requires_grad_()
         self.differentiated = [self.x, *self.part.parameters()]

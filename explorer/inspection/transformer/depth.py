@@ -39,13 +39,8 @@ LAYERS, WIDTH, HIDDEN, TOKENS, SYMBOLS, SEEDS = 24, 64, 128, 16, 32, 8
 Norm: TypeAlias = Literal["none", "post", "pre"]
 Kind: TypeAlias = Literal["layer", "rms"]
 Initialization: TypeAlias = Literal["usual", "kept", "zero"]
-MEAN_SQUARE_GAIN: dict[Initialization, float] = {
-    "usual": 1 / 3,
-    "kept": 1.0,
-    "zero": 0.0,
-}  # factor by which a matrix scales the mean square
-
-
+# The factor by which a matrix scales the mean square.
+MEAN_SQUARE_GAIN: dict[Initialization, float] = {"usual": 1 / 3, "kept": 1.0, "zero": 0.0}
 NORM_KINDS: tuple[Kind, Kind] = ("layer", "rms")
 
 
@@ -164,8 +159,7 @@ def stream_gradient_ratios(
         top = gradient = _loss_gradient(model, steps[-1].after, shared.targets)
         for step in reversed(steps):
             (gradient,) = torch.autograd.grad(step.after, step.before, gradient)
-    ratios: ndarray = (_norms(gradient[None]) / _norms(top[None]))[0].double().numpy()
-    return ratios
+    return (_norms(gradient[None]) / _norms(top[None]))[0].double().numpy()
 
 
 def _stack_read_only(parts: Sequence[ndarray]) -> ndarray:
@@ -211,9 +205,8 @@ def _measure_combination(combination: Combination, heads: int, layers: int, shar
         stream, weights = _gradient_norms(model, steps, shared.targets)
     stream_values = torch.stack([steps[0].before, *(step.after for step in steps)]).detach()
     size = stream_values.square().mean(dim=(-1, -2, -3))
-    directions = stream_values / stream_values.norm(
-        dim=-1, keepdim=True
-    )  # NaN where nothing is left, which has no direction
+    # NaN where nothing is left, which has no direction.
+    directions = stream_values / stream_values.norm(dim=-1, keepdim=True)
     similarity = (directions[..., 1:, :] * directions[..., :-1, :]).sum(dim=-1).mean(dim=(-1, -2))
     return size.numpy(), similarity.numpy(), stream.numpy(), weights.numpy()
 
@@ -221,10 +214,7 @@ def _measure_combination(combination: Combination, heads: int, layers: int, shar
 def _gradient_norms(
     model: BlockStack, steps: Sequence[BlockStep], targets: Int[Tensor, "seeds batch time"]
 ) -> tuple[Float[Tensor, "heights layers seeds"], Float[Tensor, "heights layers seeds"]]:
-    """Return the gradient norms at each layer and of each block's matrices, for stacks of 1, 2, … all blocks.
-
-    The backward pass goes from the top down and handles all stacks that contain a block at once.
-    """
+    """Return the gradient norms of each layer and block, for stacks of 1, 2, … all blocks, from the top down."""
     count, seeds = len(steps), len(targets)
     stream, weights = (steps[0].before.new_full((count, count + 1, seeds), math.nan) for _ in range(2))
     gradients: Float[Tensor, "heights seeds batch time width"] = torch.stack(
@@ -259,8 +249,7 @@ def _loss_gradient(
 
 
 def _norms(gradients: Float[Tensor, "heights seeds *shape"]) -> Float[Tensor, "heights seeds"]:
-    norms: Tensor = gradients.flatten(2).norm(dim=2)
-    return norms
+    return gradients.flatten(2).norm(dim=2)
 
 
 def expected_mean_squares(

@@ -6,32 +6,26 @@ token after its earlier occurrence, and so finds the token that comes next (Elha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
 from explorer.errors import InvalidSetting
-from explorer.inspection.attention.attend import Head
+from explorer.inspection.attention import attend
+from explorer.inspection.attention.attend import Head, forward_with_taps, measure_without_heads, single_heads
+from explorer.inspection.attention.attention_model import attention_model
 from explorer.inspection.load_model import LoadedModel, shared_model, to_array
 from explorer.inspection.words.labelling import parse_row
-from explorer.models.configs import TransformerTaggerConfig
-from explorer.models.taps import Intervention, intervene, record
-from explorer.models.transformer_tagger import TransformerTagger
+from explorer.models.taps import record
 from explorer.run_store.store import StoredRun
-from explorer.tasks.sequence_labelling.induction import (
-    ROLES,
-    InductionConfig,
-    evaluation_rows,
-    head_scores,
-    in_second_copy,
-)
-from explorer.tasks.sequence_labelling.rows import Rows, logits_per_replica, masked_mean, score
+from explorer.tasks.sequence_labelling import induction as induction_task
+from explorer.tasks.sequence_labelling.rows import Rows, logits_per_replica, masked_mean, position_losses, score
 
 ROWS, SEED = 128, 1  # other rows than those of the evaluations in training
 Ablation = Literal["zero", "mean"]
@@ -54,8 +48,8 @@ def measure_scores(loaded: LoadedModel) -> InductionScores:
     replicas = loaded.config.replicas
     with record(loaded.stack) as trace:
         _, losses = score(loaded.stack, rows, replicas)
-    second = in_second_copy(task, rows)
-    previous, induction = head_scores(task, trace, rows, replicas)
+    second = induction_task.in_second_copy(task, rows)
+    previous, induction = induction_task.head_scores(task, trace, rows, replicas)
     return InductionScores(
         to_array(previous),
         to_array(induction),
@@ -85,7 +79,7 @@ def _roles_of_seed(
     controls = {"previous_control": (below, previous), "induction_control": (layer, induction)}
     if induction.shape[1] > 1:
         roles |= {name: (at, int(scores[at].argmin())) for name, (at, scores) in controls.items()}
-    return {name: roles[name] for name in ROLES if name in roles}
+    return {name: roles[name] for name in induction_task.ROLES if name in roles}
 
 
 def _highest(scores: Float[ndarray, "layers heads"]) -> Head:
@@ -97,54 +91,30 @@ def _highest(scores: Float[ndarray, "layers heads"]) -> Head:
 def loss_without(
     loaded: LoadedModel, heads: Sequence[Sequence[Head]], ablation: Ablation
 ) -> Float[ndarray, " replicas"]:
-    """Return the loss on the second copy of each seed without its own heads.
-
-    Their output is set to zero (Michel et al. 2019, section 3.2), or at all positions to its mean over these rows.
-    """
-    task, rows = _rows(loaded)
-    with intervene(loaded.stack, _without_heads(loaded, heads, rows.ids != task.symbols, ablation)):
-        _, losses = score(loaded.stack, rows, loaded.config.replicas)
-    return to_array(masked_mean(losses, in_second_copy(task, rows)))
-
-
-def _without_heads(
-    loaded: LoadedModel, heads: Sequence[Sequence[Head]], visible: Bool[Tensor, "batch time"], ablation: Ablation
-) -> dict[str, Intervention]:
-    """Return the interventions, by tap, that replace the outputs of the heads of each seed."""
-    changes: dict[str, Intervention] = {}
-    for layer in range(tagger_config(loaded).layers):
-        ablated = torch.zeros(loaded.config.replicas, 1, tagger_config(loaded).heads, 1, 1, dtype=torch.bool)
-        for replica, pairs in enumerate(heads):
-            for _, head in (pair for pair in pairs if pair[0] == layer):
-                ablated[replica, 0, head] = True
-        if ablated.any():
-            changes[f"blocks.{layer}.attention.mixed"] = _replace(ablated, visible[:, None, :, None], ablation)
-    return changes
-
-
-def _replace(
-    ablated: Bool[Tensor, "replicas 1 heads 1 1"], visible: Bool[Tensor, "batch 1 time 1"], ablation: Ablation
-) -> Callable[[Tensor, int], Tensor]:
-    """Return an intervention on the outputs of the heads of a layer."""
-
-    def change(mixed: Tensor, _: int) -> Tensor:
-        stacked = mixed.view(len(ablated), -1, *mixed.shape[-3:])
-        new = torch.zeros_like(stacked)
-        if ablation == "mean":
-            new = ((stacked * visible).sum(dim=(1, 3), keepdim=True) / visible.sum()).expand_as(stacked)
-        return torch.where(ablated, new, stacked).view_as(mixed)
-
-    return change
+    """Return the loss on the second copy of each seed with its own heads at zero, or at their mean over these rows."""
+    losses = [_losses_of_seed(loaded, replica, [group], ablation) for replica, group in enumerate(heads)]
+    return np.concatenate(losses)
 
 
 def head_losses(loaded: LoadedModel, ablation: Ablation) -> Float[ndarray, "replicas layers heads"]:
     """Return the loss on the second copy of each seed without each head in turn."""
-    config, replicas = tagger_config(loaded), loaded.config.replicas
-    losses = [
-        [loss_without(loaded, [[(layer, head)]] * replicas, ablation) for head in range(config.heads)]
-        for layer in range(config.layers)
-    ]
-    return np.moveaxis(np.array(losses), -1, 0)
+    layout = attention_model(loaded.single_replica(0)).layout
+    groups = single_heads(layout)
+    losses = [_losses_of_seed(loaded, replica, groups, ablation) for replica in range(loaded.config.replicas)]
+    return np.stack(losses).reshape(-1, layout.layers, layout.heads)
+
+
+def _losses_of_seed(
+    loaded: LoadedModel, replica: int, groups: Sequence[Sequence[Head]], ablation: Ablation
+) -> Float[ndarray, " groups"]:
+    """Return the loss on the second copy of one seed without each of these groups of heads."""
+    model, (task, rows) = attention_model(loaded.single_replica(replica)), _rows(loaded)
+    second, visible = induction_task.in_second_copy(task, rows), rows.ids != task.symbols
+
+    def measure(states: Tensor) -> Tensor:
+        return masked_mean(position_losses(model.readout(states), rows.targets)[None], second)[0]
+
+    return measure_without_heads(model, rows.ids, groups, measure, visible if ablation == "mean" else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,19 +129,18 @@ class RowReading:
 
 @torch.inference_mode()
 def read_row(loaded: LoadedModel, text: str, heads: Sequence[Sequence[Head]] = ()) -> RowReading:
-    """Predict every symbol of a typed row, with the output of these heads of each seed set to zero.
-
-    Raises InvalidSetting for a row that the task does not have.
-    """
-    task = loaded.config.task_as(InductionConfig)
+    """Predict every symbol of a typed row, without these heads of each seed. Raises InvalidSetting for a bad row."""
+    task = loaded.config.task_as(induction_task.InductionConfig)
     row = parse_row(task, text)
     if len(row.ids) < 2:
         raise InvalidSetting("One symbol has no next one. Write at least two.")
-    ids = torch.tensor([row.ids])
-    with intervene(loaded.stack, _without_heads(loaded, heads, torch.ones_like(ids, dtype=torch.bool), "zero")):
-        logits = logits_per_replica(loaded.stack, ids, loaded.config.replicas)
-    probabilities = logits[:, 0, :-1].softmax(dim=-1)
-    following = ids[0, 1:]
+    if heads:
+        ablated = ((loaded.single_replica(i), frozenset(group)) for i, group in enumerate(heads))
+        logits = torch.stack([forward_with_taps(model, row.ids, attend.Ablation(group))[0] for model, group in ablated])
+    else:
+        logits = logits_per_replica(loaded.stack, torch.tensor([row.ids]), loaded.config.replicas)[:, 0]
+    probabilities = logits[:, :-1].softmax(dim=-1)
+    following = torch.tensor(row.ids[1:])
     return RowReading(
         "".join(task.vocabulary[id] for id in row.ids),
         tuple(target == id for target, id in zip(row.targets[:-1], row.ids[1:], strict=True)),
@@ -180,15 +149,9 @@ def read_row(loaded: LoadedModel, text: str, heads: Sequence[Sequence[Head]] = (
     )
 
 
-def _rows(loaded: LoadedModel) -> tuple[InductionConfig, Rows]:
-    task = loaded.config.task_as(InductionConfig)
-    return task, evaluation_rows(task, ROWS, SEED)
-
-
-def tagger_config(loaded: LoadedModel) -> TransformerTaggerConfig:
-    """Return the settings of the model."""
-    assert isinstance(loaded.stack, TransformerTagger)
-    return loaded.stack.config
+def _rows(loaded: LoadedModel) -> tuple[induction_task.InductionConfig, Rows]:
+    task = loaded.config.task_as(induction_task.InductionConfig)
+    return task, induction_task.evaluation_rows(task, ROWS, SEED)
 
 
 # ---- of runs, as the page on induction heads shows them
@@ -234,10 +197,7 @@ def ablation_losses(run: StoredRun, ablation: Ablation) -> AblationLosses:
 
 
 def predict_row_without(run: StoredRun, text: str, role: str) -> tuple[RowReading, RowReading] | None:
-    """Predict a row with all heads, and without that of a role; None for a row that cannot be read.
-
-    Raises DamagedRun.
-    """
+    """Predict a row with and without the head of a role; None if it cannot be read. Raises DamagedRun."""
     loaded = shared_model(run)
     heads = [[each[role]] if role in each else [] for each in find_roles(measure_scores(loaded))]
     try:

@@ -16,10 +16,11 @@ from itertools import combinations
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64, Int
+from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
+from explorer.lazy_libraries import special
 from explorer.models.taps import record
 from explorer.models.transformer_decoder import Attention, TransformerDecoder, rotations
 
@@ -45,10 +46,7 @@ class HeadSplit:
 
 
 def split_heads(model: TransformerDecoder, ids: Sequence[int], layer: int) -> dict[int, HeadSplit]:
-    """Return the attention of a layer (from 0) over a text with 1, 2, 4 and 8 heads.
-
-    The layers before it keep their own number of heads, so the input is that of the model.
-    """
+    """Return the attention of a layer with 1, 2, 4 and 8 heads; the layers before it keep their number."""
     with torch.no_grad():
         x = _attention_input(model, torch.tensor([list(ids)]), layer)
         return {heads: _split_layer(model, x, layer, heads) for heads in HEAD_COUNTS}
@@ -83,27 +81,18 @@ def _split_layer(model: TransformerDecoder, x: Float[Tensor, "1 time width"], la
 
 
 def head_divergence(weights: Float[ndarray, "heads query key"]) -> float:
-    """Return the mean Jensen-Shannon divergence (bits, Lin 1991) over pairs of heads and all tokens but the first.
-
-    0 for equal attention, 1 for disjoint attention, NaN with a single head.
-    """
+    """Return the mean Jensen-Shannon divergence (bits, Lin 1991) of pairs of heads, without the first token; or NaN."""
     shares = weights[:, 1:].astype(np.float64)  # the first token attends only to itself
     pairs = [
-        _entropy((first + second) / 2) - (_entropy(first) + _entropy(second)) / 2
+        special.entr((first + second) / 2) - (special.entr(first) + special.entr(second)) / 2
         for first, second in combinations(shares, 2)
     ]
-    return float(np.mean(pairs)) if pairs else float("nan")
+    return float(np.mean(np.sum(pairs, axis=-1)) / np.log(2)) if pairs else float("nan")
 
 
 def attention_evenness(weights: Float[ndarray, "heads query key"]) -> float:
     """Return the entropy of attention divided by that of uniform attention, averaged over heads and all tokens but
     the first; 1 for uniform attention."""
     queries = weights.shape[1]
-    maximum = np.log2(np.arange(2, queries + 1))
-    return float((_entropy(weights[:, 1:].astype(np.float64)) / maximum).mean())
-
-
-def _entropy(shares: Float64[ndarray, "*rows key"]) -> Float64[ndarray, "*rows"]:
-    """Return the entropy in bits; 0 log 0 = 0."""
-    bits: ndarray = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=-1)
-    return bits
+    maximum = np.log(np.arange(2, queries + 1))
+    return float((special.entr(weights[:, 1:].astype(np.float64)).sum(axis=-1) / maximum).mean())

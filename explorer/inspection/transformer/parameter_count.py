@@ -19,9 +19,7 @@ from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, with_settings
 from explorer.training.objective import objective_class
 
-Polynomial: TypeAlias = Mapping[
-    tuple[str, ...], int
-]  # a polynomial: coefficients by product of letters; () is the constant
+Polynomial: TypeAlias = Mapping[tuple[str, ...], int]  # coefficients by product of letters; () is the constant
 # The letter of each size, and a value that identifies it: no multiple, sum or product of these equals another.
 SIZE_SYMBOLS: Final = {"width": ("d", 46), "hidden": ("m", 31), "window": ("w", 29), "places": ("p", 139)}
 VOCABULARY: Final = ("V", 53)
@@ -60,10 +58,7 @@ class ParameterCount:
 
 
 def count_parameter_groups(config: RunConfig, vocabulary: int = DEFAULT_VOCABULARY) -> ParameterCount:
-    """Count the parameters of a model of these sizes; `vocabulary` is that of a language model.
-
-    Raises InvalidSetting for an incompatible combination of sizes.
-    """
+    """Count the parameters of a model by layer. Raises InvalidSetting for an incompatible combination of sizes."""
     fields_of_model = {f.name for f in fields(config.model)}
     symbols = {name: symbol for name, symbol in SIZE_SYMBOLS.items() if name in fields_of_model}
     probe: dict[str, object] = {f"model.{name}": value for name, (_, value) in symbols.items()}

@@ -28,10 +28,7 @@ _SIZES = {"width": 32, "heads": 2, "hidden": 64, "layers": 2}
 
 
 def learned_positions(run: StoredRun) -> tuple[Float[ndarray, "places width"], Float[ndarray, "places width"]]:
-    """Return the position vectors of a run's first seed before and after training. Raises DamagedRun.
-
-    Pretrained runs store their last weights only; the initial ones are drawn again from the seed.
-    """
+    """Return the position vectors of the first seed before (drawn again) and after training. Raises DamagedRun."""
     name = "position.weight"
     single = replace(run.config, replicas=1)
     return to_array(build_model(single).state_dict()[name]), run.weights()[name][0]
@@ -44,17 +41,13 @@ class OrderDistance:
     positions: str
     causal: bool
     sentence_distance: Float[ndarray, " seeds"]  # between the means over the words
-    word_distance: (
-        Float[ndarray, " seeds"] | None
-    )  # of the word that differs most; None if the sentences have different words
+    # Of the word that differs most; None if the sentences have different words.
+    word_distance: Float[ndarray, " seeds"] | None
 
 
 @torch.inference_mode()
 def word_order_distances(first: Sequence[str], second: Sequence[str], seeds: int = SEEDS) -> list[OrderDistance]:
-    """Compare two sentences in untrained encoders and causal decoders with every kind of positions.
-
-    The models of one seed share their initialization except for the positions.
-    """
+    """Compare two sentences in untrained encoders and decoders of equal weights with every kind of positions."""
     vocabulary = sorted({*first, *second})
     ids = [torch.tensor([[vocabulary.index(word) for word in words]]) for words in (first, second)]
     pairs = _matching_positions(first, second)

@@ -12,6 +12,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.lazy_libraries import special
+
 KEYS = 64
 DRAWS = 512
 WIDTHS = tuple(sorted({round(2 ** (half / 2)) for half in range(21)}))  # 1 to 1,024 in half octaves
@@ -30,8 +32,7 @@ class SoftmaxStatistics:
 
     def percentiles(self, name: str) -> Float[ndarray, "kinds widths 3"]:
         """Return median, 10th and 90th percentile over the draws of one statistic."""
-        found: ndarray = np.moveaxis(np.percentile(getattr(self, name), (50, 10, 90), axis=-1), 0, -1)
-        return found
+        return np.moveaxis(np.percentile(getattr(self, name), (50, 10, 90), axis=-1), 0, -1)
 
 
 def measure_softmax(seed: int = 0, draws: int = DRAWS) -> SoftmaxStatistics:
@@ -59,25 +60,19 @@ def draw_scores(random: np.random.Generator, draws: int, keys: int) -> Float[nda
 def softmax(scores: Float[ndarray, "*batch keys"]) -> Float[ndarray, "*batch keys"]:
     """Return the softmax over the last axis."""
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    shares: ndarray = powers / powers.sum(axis=-1, keepdims=True)
-    return shares
+    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def entropy(weights: Float[ndarray, "*batch keys"]) -> Float[ndarray, " *batch"]:
     """Return the entropy in nats; ln(keys) for uniform weights."""
-    found: ndarray = -(weights * np.log(np.where(weights > 0, weights, 1))).sum(axis=-1)
-    return found
+    return special.entr(weights).sum(axis=-1)
 
 
 def jacobian_norm(weights: Float[ndarray, "*batch keys"]) -> Float[ndarray, " *batch"]:
-    """Return the Frobenius norm of softmax's Jacobian J = diag(a) - a aᵀ.
-
-    To avoid cancellation when one weight is nearly 1, 1 - a of the largest is computed as the sum of the others.
-    """
+    """Return the Frobenius norm of softmax's Jacobian diag(a) - a aᵀ; 1 - max a is the sum of the others."""
     ordered = np.sort(weights, axis=-1)
     others, top = ordered[..., :-1], ordered[..., -1]
     squares = (others**2).sum(axis=-1)
     diagonal = (top * others.sum(axis=-1)) ** 2 + (others**2 * (1 - others) ** 2).sum(axis=-1)
     off_diagonal = 2 * top**2 * squares + np.maximum(squares**2 - (others**4).sum(axis=-1), 0)
-    norm: ndarray = np.sqrt(diagonal + off_diagonal)
-    return norm
+    return np.sqrt(diagonal + off_diagonal)

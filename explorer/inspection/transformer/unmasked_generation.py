@@ -33,10 +33,7 @@ class GeneratedSigns:
 
 
 def continue_text(run: StoredRun | Record, prompt: str, rows: int, length: int) -> GeneratedSigns:
-    """Return rows of this length that every seed of a run generates after a prompt. Raises DamagedRun.
-
-    prompt: in the alphabet of the grammar text
-    """
+    """Return rows of this length that every seed generates after a prompt. Raises DamagedRun."""
     prompts = torch.tensor([LETTERS.index(letter) for letter in prompt]).expand(rows, -1)
     return generate_signs(load_model(run), prompts, length)
 

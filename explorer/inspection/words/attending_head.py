@@ -13,10 +13,7 @@ from explorer.tasks.own_sentences import MARKERS
 
 
 def find_attending_head(tokens: Sequence[str], weights: Float[ndarray, "heads query key"]) -> int:
-    """Return the head that attends most to “not” at the position of the answer; without “not”, to the verb or any word.
-
-    The answer is read at the first token, so the first query is the one that matters.
-    """
+    """Return the head that attends most from the answer to “not”; without “not”, to the verb or any word."""
     rows = np.nan_to_num(weights[:, 0])
     named = [i for i, token in enumerate(tokens) if token == "not"]
     named = named or [i for i, token in enumerate(tokens) if token in OUTCOME]

@@ -11,11 +11,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -23,10 +23,9 @@ from explorer.catalogue import TaskConfig
 from explorer.inspection.load_model import LoadedModel, to_array
 from explorer.models.bag_of_bigrams import BagOfBigrams
 from explorer.models.bag_of_words import BagOfWords, BagOfWordsHidden
-from explorer.models.convolution import ConvolutionalClassifier
 from explorer.models.layers import Embedding, Linear
 from explorer.models.recurrence import RecurrentClassifier
-from explorer.models.taps import record
+from explorer.models.taps import Trace, record
 from explorer.models.transformer_encoder import TransformerEncoder
 from explorer.tasks.negation import CLASSES, VOCABULARY, NegationConfig, pad
 from explorer.tasks.own_sentences import Language, negation_data
@@ -68,11 +67,7 @@ def evaluation_length(config: TaskConfig) -> int:
 def class_probabilities(
     loaded: LoadedModel, words: Sequence[str], length: int | None = None
 ) -> Float[ndarray, "replicas classes"]:
-    """Return the probability of each class by every replica.
-
-    length: to which the sentence is padded with <EOS>, which the model reads; by default that of the evaluation of the
-        run.
-    """
+    """Return each class's probability by every replica; <EOS> pads up to `length`, by default that of evaluations."""
     if length is None:
         length = evaluation_length(loaded.config.task)
     ids = _ids(loaded, words, length)
@@ -85,8 +80,7 @@ def sustain_probabilities(
     loaded: LoadedModel, words: Sequence[str], length: int | None = None
 ) -> Float[ndarray, " replicas"]:
     """Return P(sustain) by every replica; see `class_probabilities`."""
-    found: ndarray = class_probabilities(loaded, words, length)[:, SUSTAIN]
-    return found
+    return class_probabilities(loaded, words, length)[:, SUSTAIN]
 
 
 @torch.inference_mode()
@@ -119,56 +113,58 @@ class Contributions:
         return self.bias + float(self.values.sum())
 
 
+class _LinearReading(NamedTuple):
+    """What one seed of a model with a linear readout makes of a sentence, and the weights of its score."""
+
+    model: Any
+    ids: Int[Tensor, " time"]
+    tokens: tuple[str, ...]
+    trace: Trace
+    weights: Float[Tensor, " inputs"]
+    bias: float
+    towards: int
+
+
 @torch.inference_mode()
+def _read_linear(loaded: LoadedModel, words: Sequence[str], replica: int) -> _LinearReading:
+    model: Any = loaded.single_replica(replica)
+    ids = _ids(loaded, words)
+    with record(model) as trace:
+        logits = model(ids)
+    tokens = sentence_tokens(words, vocabulary=_words_of(loaded))
+    return _LinearReading(model, ids[0], tokens, trace, *_score_weights(model.readout, logits))
+
+
 def token_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> Contributions:
     """Return what each token adds to the score of a bag of words."""
-    model = cast(BagOfWords, loaded.single_replica(replica))
-    ids = _ids(loaded, words)
-    weights, bias, towards = _score_weights(model.readout, model(ids))
-    tokens = tuple(_words_of(loaded).tokens[i] for i in ids[0])
-    return Contributions(tokens, to_array(weights[ids[0]]), bias, towards)
+    _, ids, tokens, _, weights, bias, towards = _read_linear(loaded, words, replica)
+    return Contributions(tokens, to_array(weights[ids]), bias, towards)
 
 
-@torch.inference_mode()
 def pair_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> Contributions:
     """Return what each pair of neighbouring tokens adds to the score of a bag of bigrams."""
-    model = cast(BagOfBigrams, loaded.single_replica(replica))
-    ids = _ids(loaded, words)
-    weights, bias, towards = _score_weights(model.readout, model(ids))
-    tokens = [_words_of(loaded).tokens[i] for i in ids[0]]
+    model, ids, tokens, _, weights, bias, towards = _read_linear(loaded, words, replica)
     pairs = tuple(f"{first} {second}" for first, second in itertools.pairwise(tokens))
-    values = weights[model.pair_index(ids[0, :-1], ids[0, 1:])]
-    return Contributions(pairs, to_array(values), bias, towards)
+    return Contributions(pairs, to_array(weights[model.pair_index(ids[:-1], ids[1:])]), bias, towards)
 
 
-@torch.inference_mode()
 def unit_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> Contributions:
     """Return what each hidden unit adds to the score of a bag of words with a hidden layer."""
-    model = cast(BagOfWordsHidden, loaded.single_replica(replica))
-    with record(model) as trace:
-        logits = model(_ids(loaded, words))
-    weights, bias, towards = _score_weights(model.readout, logits)
+    _, _, _, trace, weights, bias, towards = _read_linear(loaded, words, replica)
     names = tuple(f"unit {i + 1}" for i in range(len(weights)))
     return Contributions(names, to_array(weights * trace["hidden"][0]), bias, towards)
 
 
-@torch.inference_mode()
 def window_contributions(loaded: LoadedModel, words: Sequence[str], replica: int) -> Contributions:
-    """Return what the filters of a convolution add to the score, by the words to which each responds most.
-
-    A filter that responds nowhere adds nothing. Filters that respond most to the same window are added up.
-    """
-    model = cast(ConvolutionalClassifier, loaded.single_replica(replica))
-    with record(model) as trace:
-        logits = model(_ids(loaded, words))
-    weights, bias, towards = _score_weights(model.readout, logits)
-    tokens, found = sentence_tokens(words, vocabulary=_words_of(loaded)), dict[str, float]()
+    """Return what filters add to the score, by the window to which each responds most, added up for each window."""
+    model, _, tokens, trace, weights, bias, towards = _read_linear(loaded, words, replica)
+    found = dict[str, float]()
     terms = (weights * trace["pooled"][0]).tolist()
     for i, size in enumerate(model.sizes):
         starts = trace[f"convolutions.{i}.feature_map"][0].argmax(dim=0).tolist()  # of the window, for each filter
         own, terms = terms[: len(starts)], terms[len(starts) :]
         for start, term in zip(starts, own, strict=True):
-            if term:
+            if term:  # a filter that responds nowhere adds nothing
                 window = " ".join(tokens[start : start + size])
                 found[window] = found.get(window, 0.0) + term
     return Contributions(tuple(found), np.array(list(found.values()), np.float32), bias, towards)
@@ -221,10 +217,7 @@ def _largest(found: WordWeights) -> WordWeights:
 
 @torch.inference_mode()
 def pair_weights(loaded: LoadedModel, replica: int) -> WordWeights:
-    """Return the weights of a bag of bigrams for the pairs with "not" or a verb as their second token.
-
-    Of own sentences, return the largest of those pairs that training has shown; of English, of composed sentences.
-    """
+    """Return the weights of pairs with "not" or a verb second; of own sentences, the largest ones."""
     model, vocabulary = cast(BagOfBigrams, loaded.single_replica(replica)), _words_of(loaded)
     if isinstance(vocabulary, Pieces):
         composed = [split_english(each.text) for each in grammar.compose(_COMPOSED, 0)]

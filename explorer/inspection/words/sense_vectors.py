@@ -6,6 +6,7 @@ of all words at that layer is subtracted first, because all vectors of a network
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,19 +19,8 @@ from torch import Tensor, nn
 
 from explorer.inspection.load_model import load_model, to_array
 from explorer.models.taps import record
-from explorer.models.transformer_tagger import TransformerTagger
 from explorer.run_store.store import StoredRun
-from explorer.tasks.sequence_labelling.homographs import (
-    HOMOGRAPHS,
-    PADDING,
-    SENSES,
-    SYNONYMS,
-    TOPICS,
-    HomographSentence,
-    evaluation_sentences,
-    word_ids,
-)
-from explorer.tasks.sequence_labelling.rows import pad_rows
+from explorer.tasks.sequence_labelling import homographs as language
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig, sense_label
 from explorer.training.config import RunConfig, with_settings
 from explorer.training.model_factory import build_model
@@ -94,25 +84,16 @@ def layer_vectors(
     return torch.stack([trace["embedded"], *(trace[name] for name in sorted(blocks))])
 
 
-def _batch_ids(sentences: Sequence[HomographSentence], replicas: int) -> Int[Tensor, "*replicas batch time"]:
-    ids = pad_rows((word_ids(each.words) for each in sentences), PADDING)
-    return ids.expand(replicas, *ids.shape) if replicas > 1 else ids
-
-
 def _homograph_vectors(
-    model: nn.Module, sentences: Sequence[HomographSentence], replicas: int
+    model: nn.Module, sentences: Sequence[language.HomographSentence], replicas: int
 ) -> tuple[Float[Tensor, "layers replicas sentences width"], Float[Tensor, "layers replicas 1 width"]]:
     """Return the vectors of the homograph of every sentence, and the mean vector of all words."""
-    ids = _batch_ids(sentences, replicas)
-    vectors = layer_vectors(model, ids).view(-1, replicas, *ids.shape[-2:], _width(model))
-    is_word = (ids.view(replicas, *ids.shape[-2:])[0] != PADDING)[..., None]
+    ids = language.sentence_ids(sentences)
+    vectors = layer_vectors(model, ids.expand(replicas, *ids.shape) if replicas > 1 else ids)
+    vectors = vectors.view(-1, replicas, *ids.shape, vectors.shape[-1])
+    is_word = (ids != language.PADDING)[..., None]
     centre = (vectors * is_word).sum(dim=(-3, -2)) / is_word.sum()
     return vectors[:, :, torch.arange(len(sentences)), [each.position for each in sentences]], centre[:, :, None]
-
-
-def _width(model: nn.Module) -> int:
-    assert isinstance(model, TransformerTagger)
-    return model.config.width
 
 
 def sense_similarity(model: nn.Module, replicas: int) -> SenseSimilarity:
@@ -121,23 +102,17 @@ def sense_similarity(model: nn.Module, replicas: int) -> SenseSimilarity:
     Mean cosines follow from sums of unit vectors: (|Σu|² − n) / (n (n − 1)) over all pairs of one group, and
     Σu · Σv / (n m) between two groups.
     """
-    sentences = evaluation_sentences(SENTENCES, ambiguous=True)
+    sentences = language.evaluation_sentences(SENTENCES, ambiguous=True)
     vectors, centre = _homograph_vectors(model, sentences, replicas)
     unit = F.normalize(vectors - centre, dim=-1)
     same, other, neighbours = [], [], []
-    for word in HOMOGRAPHS:
-        neighbours.append(
-            _nearest_has_same_sense(
-                unit, [i for i, each in enumerate(sentences) if each.topic in SENSES[word]], sentences
-            )
-        )
-        sums, counts = [], []
-        for topic in SENSES[word]:
-            rows = [i for i, each in enumerate(sentences) if each.topic == topic]
-            sums.append(unit[:, :, rows].sum(dim=2))
-            counts.append(len(rows))
-            same.append((sums[-1].square().sum(dim=-1) - len(rows)) / (len(rows) * (len(rows) - 1)))
-        other.append((sums[0] * sums[1]).sum(dim=-1) / (counts[0] * counts[1]))
+    for word in language.HOMOGRAPHS:
+        groups = [[i for i, each in enumerate(sentences) if each.topic == topic] for topic in language.SENSES[word]]
+        neighbours.append(_nearest_has_same_sense(unit, sorted(itertools.chain(*groups)), sentences))
+        first, second = (unit[:, :, group].sum(dim=2) for group in groups)
+        for total, count in ((first, len(groups[0])), (second, len(groups[1]))):
+            same.append((total.square().sum(dim=-1) - count) / (count * (count - 1)))
+        other.append((first * second).sum(dim=-1) / (len(groups[0]) * len(groups[1])))
     return SenseSimilarity(*(to_array(torch.stack(each).mean(dim=0).mT) for each in (same, other, neighbours)))
 
 
@@ -152,25 +127,24 @@ def untrained_similarity(config: RunConfig) -> SenseSimilarity:
 
 
 def _nearest_has_same_sense(
-    unit: Float[Tensor, "layers replicas sentences width"], rows: Sequence[int], sentences: Sequence[HomographSentence]
+    unit: Float[Tensor, "layers replicas sentences width"],
+    rows: Sequence[int],
+    sentences: Sequence[language.HomographSentence],
 ) -> Float[Tensor, "layers replicas"]:
     """Return the share of these occurrences of a word whose nearest neighbour (by cosine) has the same sense."""
     selected = unit[:, :, list(rows)]
     cosines = (selected @ selected.mT).masked_fill(torch.eye(len(rows), dtype=torch.bool), -2.0)
-    topic = torch.tensor([TOPICS.index(sentences[i].topic) for i in rows])
+    topic = torch.tensor([language.TOPICS.index(sentences[i].topic) for i in rows])
     return (topic[cosines.argmax(dim=-1)] == topic).float().mean(dim=-1)
 
 
 def sense_map(model: nn.Module, word: str, typed: Sequence[tuple[Sequence[str], int]]) -> SenseMap:
-    """Project the occurrences of a homograph on their principal components, layer by layer.
-
-    `own`: typed sentences, each with the position of the homograph or of a synonym of it.
-    """
-    clear = evaluation_sentences(SENTENCES, ambiguous=False)
-    ambiguous = evaluation_sentences(SENTENCES, ambiguous=True)
+    """Project the occurrences of a homograph, and those typed, on their principal components, layer by layer."""
+    clear = language.evaluation_sentences(SENTENCES, ambiguous=False)
+    ambiguous = language.evaluation_sentences(SENTENCES, ambiguous=True)
     sentences = [
         each
-        for topic in SENSES[word]
+        for topic in language.SENSES[word]
         for group, most in ((ambiguous, MAP_SENTENCES), (clear, MAP_SENTENCES // 2))
         for each in [s for s in group if s.topic == topic][:most]
     ]
@@ -198,7 +172,7 @@ def sense_map(model: nn.Module, word: str, typed: Sequence[tuple[Sequence[str], 
 
 
 def _word_vectors(model: nn.Module, words: Sequence[str], position: int) -> Float[Tensor, "layers width"]:
-    return layer_vectors(model, torch.tensor([word_ids(words)]))[:, 0, position]
+    return layer_vectors(model, torch.tensor([language.word_ids(words)]))[:, 0, position]
 
 
 def _principal_axes(
@@ -214,7 +188,7 @@ def _principal_axes(
 
 def cosines_between(model: nn.Module, typed: Sequence[tuple[Sequence[str], int]]) -> Float[ndarray, "layers own own"]:
     """Return the centred cosines between the typed occurrences at every layer."""
-    _, centre = _homograph_vectors(model, evaluation_sentences(SENTENCES, ambiguous=True), 1)
+    _, centre = _homograph_vectors(model, language.evaluation_sentences(SENTENCES, ambiguous=True), 1)
     if not typed:
         return np.zeros((len(centre), 0, 0))
     vectors = torch.stack([_word_vectors(model, words, position) for words, position in typed], dim=1)
@@ -225,12 +199,7 @@ def cosines_between(model: nn.Module, typed: Sequence[tuple[Sequence[str], int]]
 def read_sentences(
     run: StoredRun | Record, untrained: bool, replica: int, word: str, typed: tuple[tuple[int, tuple[str, ...]], ...]
 ) -> SenseReading:
-    """Run one seed on all sentences. Raises DamagedRun.
-
-    untrained: whether to read with the weights before training
-    word: the homograph of the map
-    typed: the sentences with their numbers
-    """
+    """Run one seed, perhaps `untrained`, on all numbered sentences, with the map of a homograph. Raises DamagedRun."""
     config = run.config
     if untrained:
         model = build_model(with_settings(config, {"replicas": 1, "seed": config.seeds[replica]})).requires_grad_(False)
@@ -250,7 +219,7 @@ def read_sentences(
 
 def read_sentence(model: nn.Module, config: RunConfig, words: Sequence[str]) -> SentenceReading:
     """Run one seed on a typed sentence."""
-    ids = torch.tensor([word_ids(words)])
+    ids = torch.tensor([language.word_ids(words)])
     with torch.inference_mode(), record(model) as trace:
         logits = model(ids)
     weights = [trace[name] for name in sorted(trace) if name.endswith("attention.weights")]
@@ -259,7 +228,7 @@ def read_sentence(model: nn.Module, config: RunConfig, words: Sequence[str]) -> 
     senses = [
         _predict_sense(model, config, vectors[-1, i], logits[0, i], word)
         for i, word in enumerate(words)
-        if word in SENSES
+        if word in language.SENSES
     ]
     return SentenceReading(tuple(words), to_array(heads), to_array(vectors), tuple(senses))
 
@@ -273,25 +242,29 @@ def _predict_sense(
     A model of the word-sense task compares the probabilities of the two senses; a masked-word model the cosines of the
     vector to the mean vectors of the synonyms.
     """
-    topics = SENSES[word]
+    topics = language.SENSES[word]
     if isinstance(config.task, WordSenseConfig):
         shares = logits[[sense_label(word, topic) for topic in topics]].softmax(dim=0)
         return topics[int(shares.argmax())], float(shares.max())
-    clear = evaluation_sentences(SENTENCES, ambiguous=False)
+    clear = language.evaluation_sentences(SENTENCES, ambiguous=False)
     vectors, _ = _homograph_vectors(model, clear, 1)
-    means = torch.stack([vectors[-1, 0, [i for i, s in enumerate(clear) if s.topic == t]].mean(dim=0) for t in TOPICS])
+    means = torch.stack(
+        [vectors[-1, 0, [i for i, s in enumerate(clear) if s.topic == t]].mean(dim=0) for t in language.TOPICS]
+    )
     centre = means.mean(dim=0)
     cosines = F.normalize(means - centre, dim=-1) @ F.normalize(vector - centre, dim=-1)
-    similarities = cosines[[TOPICS.index(topic) for topic in topics]]
+    similarities = cosines[[language.TOPICS.index(topic) for topic in topics]]
     return topics[int(similarities.argmax())], float(similarities.max())
 
 
 def homograph_positions(words: Sequence[str]) -> list[int]:
     """Return the positions of homographs and of their synonyms in a sentence."""
-    marked_words = {*HOMOGRAPHS, *SYNONYMS.values()}
+    marked_words = {*language.HOMOGRAPHS, *language.SYNONYMS.values()}
     return [i for i, word in enumerate(words) if word in marked_words]
 
 
 def homograph_of(word: str) -> str:
     """Return the homograph that a word is or is a synonym of."""
-    return next(h for h, topics in SENSES.items() if word == h or word in {SYNONYMS[t] for t in topics})
+    return next(
+        h for h, topics in language.SENSES.items() if word == h or word in {language.SYNONYMS[t] for t in topics}
+    )

@@ -58,10 +58,7 @@ class Answers:
 
 
 def answer_analogy(run: StoredRun | Record, question: tuple[str, str, str], examples: tuple[str, str, str]) -> Answers:
-    """Return the answers to a question (a, b, c), or to the examples if a word is unknown.
-
-    Raises InvalidSetting, DamagedRun.
-    """
+    """Return the answers to (a, b, c), or to the examples for an unknown word. Raises InvalidSetting, DamagedRun."""
     table = load_table(run)
     (a, b, c), problem = _known_words(table, question, examples)
     found, accuracy = word_vectors.analogy(table, a, b, c), word_vectors.analogy_accuracy(table)

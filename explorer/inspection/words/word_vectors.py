@@ -17,13 +17,7 @@ from numpy import ndarray
 from explorer.byte_cache import cached
 from explorer.errors import DamagedRun, InvalidSetting, shorten
 from explorer.run_store.store import StoredRun
-from explorer.tasks.word_similarity import (
-    analogy_hits,
-    analogy_similarity,
-    nearest,
-    questions_of,
-    unit_vectors,
-)
+from explorer.tasks.word_similarity import analogy_hits, analogy_similarity, nearest, questions_of, unit_vectors
 from explorer.tasks.word_vectors import WordVectorsConfig, word_data
 from explorer.tokenization.text import from_json
 from explorer.tokenization.words import fold_variants
@@ -66,11 +60,6 @@ def load_table(run: StoredRun | Record) -> WordTable:
     return _load_stored(run) if isinstance(run, StoredRun) else _load(run)
 
 
-@cached(key=lambda run: run.cache_key)
-def _load_stored(run: StoredRun) -> WordTable:
-    return _load(run)
-
-
 def _load(run: StoredRun | Record) -> WordTable:
     words = from_json(run.tokenizer).tokens
     vectors = np.asarray(run.weights(None)["embedding.weight"], np.float32)
@@ -80,6 +69,9 @@ def _load(run: StoredRun | Record) -> WordTable:
     index = {word: i for i, word in enumerate(words)}
     folded = {fold_variants(word): i for word, i in index.items()}  # a run may have been trained on curly apostrophes
     return WordTable(task, words, vectors, unit_vectors(vectors), folded | index)
+
+
+_load_stored = cached(key=lambda run: run.cache_key)(_load)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,10 +166,7 @@ class FrequencyEffects:
 
 
 def frequency_effects(run: StoredRun | Record) -> FrequencyEffects:
-    """Return lengths and reliability of vectors by frequency.
-
-    Raises DamagedRun, and NeedsText or CorpusMissing without the text.
-    """
+    """Return lengths and reliability of vectors by frequency. Raises LineageError without the run or the text."""
     table = load_table(run)
     counts = word_data(table.task).counts[1:]
     lengths = np.linalg.norm(table.vectors, axis=-1)[:, 1:]
@@ -189,20 +178,16 @@ def frequency_effects(run: StoredRun | Record) -> FrequencyEffects:
         near = [_neighbour_sets(unit) for unit in table.unit]
         shares = np.stack([(near[i][1:, :, None] == near[j][1:, None, :]).any(axis=2).mean(axis=1) for i, j in pairs])
         agreement = np.stack([shares[:, group == g].mean(axis=1) for g in used], axis=1)
-    return FrequencyEffects(counts, lengths, tuple(_group_name(counts[group == g]) for g in used), agreement)
+    ends = [(int(counts[group == g].min()), int(counts[group == g].max())) for g in used]
+    names = tuple(f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in ends)
+    return FrequencyEffects(counts, lengths, names, agreement)
 
 
 def _neighbour_sets(unit: Float[ndarray, "words width"]) -> Int[ndarray, "words neighbours"]:
     similarity = unit @ unit.T
     np.fill_diagonal(similarity, -np.inf)
     similarity[:, 0] = -np.inf
-    sets: ndarray = np.argpartition(-similarity, AGREEMENT_NEIGHBOURS, axis=1)[:, :AGREEMENT_NEIGHBOURS]
-    return sets
-
-
-def _group_name(counts: Int[ndarray, " words"]) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+    return np.argpartition(-similarity, AGREEMENT_NEIGHBOURS, axis=1)[:, :AGREEMENT_NEIGHBOURS]
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,5 +212,4 @@ def pair_similarity(table: WordTable, first: str, second: str) -> PairSimilarity
 def lean(table: WordTable, words: Sequence[str], poles: tuple[str, str]) -> Float[ndarray, "replicas words"]:
     """Return how much nearer each word is to the first pole than to the second, as a difference of cosines."""
     ids, (one, other) = table.ids(words), table.ids(poles)
-    differences: ndarray = np.einsum("rwd,rd->rw", table.unit[:, ids], table.unit[:, one] - table.unit[:, other])
-    return differences
+    return np.einsum("rwd,rd->rw", table.unit[:, ids], table.unit[:, one] - table.unit[:, other])

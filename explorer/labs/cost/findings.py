@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.inspection.transformer.cost_formulas import crossover, growth_exponent, scale_to_median
+from explorer.inspection.compare import growth_exponent
+from explorer.inspection.transformer.cost_formulas import crossover, scale_to_median
 from explorer.labs.cost.state import CostState
 from explorer.models.structure import ModelStructure
 from explorer.number_format import format_approximate, format_bytes, format_percent, format_rounded

@@ -16,7 +16,7 @@ from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments.gradient_clipping import CLIPPING_CELLS, GAINS, LENGTH, ClippingCell
 from explorer.inspection.compare import downsample, median_and_range
-from explorer.inspection.recurrent import exploding_gradients
+from explorer.inspection.recurrent import input_gradients
 from explorer.labs.memory import gradient_findings as findings
 from explorer.labs.memory.gradient_findings import ClippingResult
 from explorer.labs.memory.gradient_flow import GradientLine, gradient_charts
@@ -41,7 +41,7 @@ def section(session: ui.PageSession[MemoryState]) -> None:
     )
     ui.show(
         "memory-exploding",
-        ui.Call(exploding_gradients.gradient_norms_by_gain, GAINS, min(session.state.length, _LONGEST)),
+        ui.Call(input_gradients.gradient_norms_by_gain, GAINS, min(session.state.length, _LONGEST)),
         gains_view,
         session.state.gain,  # where the playback begins; afterwards the browser moves it
         waiting=f"The gradients of eight RNNs at {len(GAINS)} radii are being computed …",
@@ -72,9 +72,7 @@ def gains_view(document: ui.Document, norms: Float[ndarray, "gains replicas time
     document.finding(findings.exploding_finding(GAINS, norms))
     lines = [
         GradientLine("RNN", "RNN, measured", _ROW.colour, "solid", norms),
-        GradientLine(
-            "linear", "linear network", "--soft", "2px,4px", exploding_gradients.linear_reference(norms, GAINS)
-        ),
+        GradientLine("linear", "linear network", "--soft", "2px,4px", input_gradients.linear_reference(norms, GAINS)),
     ]
     words = f"The gradient at each symbol of untrained RNNs, at spectral radii from {GAINS[0]:g} to {GAINS[-1]:g}."
     frames = gradient_charts(words, lines)

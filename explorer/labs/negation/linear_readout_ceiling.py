@@ -33,7 +33,7 @@ def ceiling_section(session: NegationSession, views: Mapping[str, ui.RunView]) -
     if session.experiment.has_file:
         _file_ceiling(session, views)
         return
-    sentences = Negation(config).grammar_sentences
+    sentences = Negation(config).sentences
     best, cross_entropy = ceiling(sentences), cross_entropy_accuracy(sentences)
     final, hidden = _final_accuracies(views, "bag_of_words"), _final_accuracies(views, "bag_of_words_hidden")
     ui.headline(findings.ceiling_finding(best))
@@ -127,7 +127,7 @@ def _accuracies_by_p_not(max_nots: int, held_out: str) -> tuple[list[float], lis
     """Return probabilities of "not", and for each the ceiling and the accuracy that cross-entropy leads to."""
     probabilities = [round(float(p), 4) for p in np.linspace(0.005, 0.995, 199)]
     settings = NegationConfig(max_nots=max_nots, held_out=held_out)  # type: ignore[arg-type]
-    tasks = [Negation(replace(settings, p_not=p)).grammar_sentences for p in probabilities]
+    tasks = [Negation(replace(settings, p_not=p)).sentences for p in probabilities]
     return probabilities, [ceiling(t) for t in tasks], [cross_entropy_accuracy(t) for t in tasks]
 
 

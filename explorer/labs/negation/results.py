@@ -22,7 +22,7 @@ from explorer.labs.negation.findings import ModelAnswer
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import NegationLab
 from explorer.tasks.ceiling import linear_readout_ceiling
-from explorer.tasks.negation import CLASSES, LabelledSentence, Negation
+from explorer.tasks.negation import CLASSES, Negation, Sentence
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
 from explorer.ui.budgets import budget_sentence
@@ -64,7 +64,7 @@ def results_section(session: NegationSession) -> None:
 
 def readout_ceiling(lab: NegationLab) -> float:
     """Return the best accuracy of a sum of word weights; NaN for a file, whose held-out sentences have none."""
-    return float("nan") if lab.has_file else linear_readout_ceiling(Negation(lab.task).grammar_sentences)
+    return float("nan") if lab.has_file else linear_readout_ceiling(Negation(lab.task).sentences)
 
 
 def results_view(
@@ -182,7 +182,7 @@ def _file_answers(task: Negation, views: Mapping[str, ui.RunView]) -> None:
 def file_view(
     document: ui.Document,
     results: Mapping[str, Float[ndarray, "sentences replicas classes"]],
-    held_out: Sequence[LabelledSentence],
+    held_out: Sequence[Sentence],
     classes: tuple[str, ...],
 ) -> None:
     """Write a row for each held-out sentence, as far as there is room."""

@@ -12,8 +12,7 @@ from explorer.errors import LineageError
 from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.translation.state import TranslationState
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
-from explorer.tasks.seq2seq.own_pairs import read_pairs
-from explorer.tasks.seq2seq.pairs import PairTable, example_pairs
+from explorer.tasks.seq2seq.pairs import PairTable, example_pairs, read_pairs
 from explorer.ui import visitor_text
 from explorer.ui.state.fields import missing_text_message
 from explorer.ui.text_picker import draw_table_form

@@ -13,8 +13,7 @@ from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.translation import VARIANTS, variant_of
 from explorer.model.example_texts import TASK_EXAMPLES
 from explorer.tasks.seq2seq.config import TranslationConfig, read_source
-from explorer.tasks.seq2seq.own_pairs import own_pairs_task, pair_table
-from explorer.tasks.seq2seq.pairs import PairsConfig, PairTable
+from explorer.tasks.seq2seq.pairs import PairsConfig, PairTable, own_pairs_task, pair_table
 from explorer.training.config import RunConfig, validate
 from explorer.ui.state.experiment_state import VariantComparison
 from explorer.ui.state.fields import check_fingerprint, missing_text_message, setting

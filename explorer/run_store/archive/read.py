@@ -44,9 +44,8 @@ from explorer.tasks.negation import NegationConfig
 from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
-from explorer.training.best_weights import BestWeights
 from explorer.training.config import RunConfig, key, parse_config
-from explorer.training.early_stopping import EarlyStopping
+from explorer.training.early_stopping import BestWeights, EarlyStopping
 from explorer.training.model_factory import build_empty_model
 from explorer.training.objective import RecordLayout, objective_class
 from explorer.training.optimisers import ReplicaOptimizer

@@ -24,7 +24,6 @@ from explorer.tasks.sentiment import grammar
 from explorer.tasks.sentiment.config import CLASSES, SentimentConfig
 from explorer.tasks.sentiment.corpus import Rated, read_reviews, read_words
 from explorer.tasks.text import corpora
-from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.english import MAX_PIECES, Pieces, split_english, train_pieces
 
 MAX_TOKENS = MAX_PIECES + 2  # of a sentence, with its markers
@@ -66,10 +65,7 @@ def _pieces(size: int, reviews: tuple[Rated, ...], words: tuple[Rated, ...]) -> 
 
 @dataclass(frozen=True)
 class Sentiment:
-    """The sentences of a configuration. Raises CorpusMissing, NeedsText or TextError.
-
-    own: the sentences of a visitor's table, which are learned from like reviews
-    """
+    """The sentences of a configuration; a visitor's `own` are learned from like reviews. Raises LineageError."""
 
     config: SentimentConfig
     own: tuple[Rated, ...] = ()
@@ -145,17 +141,9 @@ def sentiment_data(config: SentimentConfig) -> Sentiment:
     return _data.get(config, lambda: Sentiment(config, own))
 
 
-def drop_sentences(sha: str) -> None:
-    """Drop the data with the sentences of a visitor's file."""
-    _data.drop_where(lambda config: config.text == sha)
-
-
 def read_own_sentences(sha: str) -> tuple[Rated, ...]:
-    """Return the sentences of a table with the labels positive and negative. Raises NeedsText or TextError.
-
-    sha: the SHA-256 of the table
-    """
-    table = read_labelled(corpora.load_text(TextConfig(corpus="own", text=sha)))
+    """Return the sentences of a table with the labels positive and negative. Raises NeedsText or TextError."""
+    table = read_labelled(corpora.own_text(sha))
     known = {"positive": 1, "pos": 1, "1": 1, "+": 1, "negative": 0, "neg": 0, "0": 0, "-1": 0}
     names = [name.casefold() for name in table.classes]
     if unknown := next((name for name in names if name not in known), None):

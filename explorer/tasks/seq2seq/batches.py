@@ -8,8 +8,8 @@ one seed of three did not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Int
@@ -20,13 +20,12 @@ from explorer.tasks.seq2seq.config import TranslationConfig, source_vocabulary, 
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig, format_date, split_days
 from explorer.tasks.seq2seq.digits import target_digits
 from explorer.tasks.seq2seq.pairs import Pair, PairsConfig, PairTable
-from explorer.tasks.sequence_labelling.rows import pad_and_stack, pad_rows
+from explorer.tasks.sequence_labelling.rows import pad_rows, spread_lengths
 
 IdRows = Sequence[Sequence[int]]
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(NamedTuple):
     """Source sequences, decoder inputs (targets shifted right), targets, and the loss mask of the targets."""
 
     source: Int[Tensor, "*replicas batch source"]  # padded with <PAD>
@@ -37,15 +36,12 @@ class Pairs:
     def slice_rows(self, first: int, last: int) -> Pairs:
         """Return the rows from `first` up to `last` of every replica, without target positions that all of them pad."""
         longest = int(self.mask[..., first:last, :].sum(dim=-1).max())
-        given, wanted, counted = (
-            part[..., first:last, :longest] for part in (self.decoder_input, self.targets, self.mask)
-        )
-        return Pairs(self.source[..., first:last, :], given, wanted, counted)
+        return Pairs(self.source[..., first:last, :], *(part[..., first:last, :longest] for part in self[1:]))
 
 
 def build_pairs(config: TranslationConfig, sources: IdRows, targets: IdRows) -> Pairs:
     """Return a batch from ids of sources and targets without <BOS> and <EOS>."""
-    padding, end = len(source_vocabulary(config)) - 1, len(target_vocabulary(config)) - 1
+    padding, end, _, _ = pair_fills(config)
     return Pairs(
         pad_rows(sources, padding),
         pad_rows([[end - 1, *row] for row in targets], end),
@@ -54,45 +50,25 @@ def build_pairs(config: TranslationConfig, sources: IdRows, targets: IdRows) -> 
     )
 
 
-def stack_replicas(config: TranslationConfig, parts: Sequence[Pairs]) -> Pairs:
-    """Return the batches of several replicas stacked on a first axis and padded; a single batch stays unchanged."""
-    if len(parts) == 1:
-        return parts[0]
-    padding, end = len(source_vocabulary(config)) - 1, len(target_vocabulary(config)) - 1
-    return Pairs(
-        pad_and_stack([part.source for part in parts], padding),
-        pad_and_stack([part.decoder_input for part in parts], end),
-        pad_and_stack([part.targets for part in parts], end),
-        pad_and_stack([part.mask for part in parts], 0),
-    )
+def pair_fills(config: TranslationConfig) -> tuple[int, int, int, int]:
+    """Return what pads each field of `Pairs`: <PAD> for sources, <EOS> for targets, and False for the mask."""
+    end = len(target_vocabulary(config)) - 1
+    return len(source_vocabulary(config)) - 1, end, end, 0
 
 
 def batch(config: TranslationConfig, seed: int, order: int, step: int, size: int) -> Pairs:
-    """Return the training batch of one replica and step: new sources with their targets. Own pairs: `batch_of_table`.
-
-    config: the settings of the task; the name of its class without "Config" is part of the random stream
-    seed: the seed of the replica
-    order: the seed of the batch order
-    step: the training step, counted from 0
-    size: rows in the batch
-    """
+    """Return the batch of one replica and step: new sources with their targets. Own pairs: `batch_of_table`."""
     name = type(config).__name__.removesuffix("Config").lower()
     rng = generator(seed, f"{name}/{order}/{step}")
     if isinstance(config, DatesConfig):
         formats = torch.randint(len(DATE_FORMATS), (size,), generator=rng)
         return _draw_dates(config, 0, [list(DATE_FORMATS)[i] for i in formats], rng)
     assert not isinstance(config, PairsConfig)
-    # All lengths are about equally frequent in every batch: systematic sampling with one random number.
-    share = (torch.arange(size) + torch.rand((), generator=rng)) / size
-    lengths = 1 + (share * config.longest).long().clamp_max(config.longest - 1)
-    return _draw_digits(config, lengths.tolist(), rng)
+    return _draw_digits(config, spread_lengths(1, config.longest, size, rng), rng)
 
 
 def batch_of_table(config: PairsConfig, table: PairTable, seed: int, order: int, step: int, size: int) -> Pairs:
-    """Return the training batch of one replica and step: pairs of the training part, drawn with replacement.
-
-    The parameters are those of `batch`.
-    """
+    """Return the training batch of one replica and step, drawn with replacement; the parameters of `batch`."""
     chosen = torch.randint(len(table.training), (size,), generator=generator(seed, f"pairs/{order}/{step}"))
     return encode_pairs(config, [table.training[i] for i in chosen.tolist()])
 
@@ -107,10 +83,7 @@ def encode_pairs(config: PairsConfig, pairs: Sequence[Pair]) -> Pairs:
 
 
 def evaluation_digits(config: TranslationConfig, lengths: Sequence[int], count: int) -> Pairs:
-    """Return `count` sources of each length in the order of the lengths, equal for all models.
-
-    They are drawn independently of training; the shortest occur in training nevertheless, because there are few.
-    """
+    """Return `count` fresh sources of each length, equal for all models; only the shortest occur in training."""
     assert not isinstance(config, DatesConfig | PairsConfig)
     return _draw_digits(config, [n for n in lengths for _ in range(count)], generator(0, "digits/asked"))
 

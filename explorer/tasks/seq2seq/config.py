@@ -13,8 +13,7 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.tasks.seq2seq import dates, digits
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
-from explorer.tasks.seq2seq.own_pairs import known_target
-from explorer.tasks.seq2seq.pairs import PairsConfig, normalize_text
+from explorer.tasks.seq2seq.pairs import PairsConfig, known_target, normalize_text
 from explorer.tokenization.words import Reading, fold_variants, fold_word, read_characters
 
 TranslationConfig: TypeAlias = ReverseConfig | CopyConfig | DatesConfig | PairsConfig
@@ -83,10 +82,7 @@ def target_text(config: TranslationConfig, target: Sequence[int]) -> str:
 
 
 def target_ids(config: TranslationConfig, source: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the correct target of a source without <BOS> and <EOS>.
-
-    None for a text that is not a date, and for a source that is not among the pairs or whose file cannot be read.
-    """
+    """Return the correct target of a source without <BOS> and <EOS>; None where none is known."""
     if isinstance(config, PairsConfig):
         target = known_target(config, source_text(config, source))
         return None if target is None else tuple(map(config.targets.index, target))

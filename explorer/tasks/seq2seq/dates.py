@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
-from types import MappingProxyType
 
 from explorer.models.settings import setting
 
@@ -29,27 +28,25 @@ MONTHS = (
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 # The formats by name; `format_date` fills in the parts. The name of a format is 3 March 1997 in this format.
-DATE_FORMATS: Mapping[str, str] = MappingProxyType(
-    {
-        "3 march 1997": "{day} {month} {year}",
-        "3rd of march 1997": "{nth} of {month} {year}",
-        "the 3rd of march, 1997": "the {nth} of {month}, {year}",
-        "march 3, 1997": "{month} {day}, {year}",
-        "march 3rd, 1997": "{month} {nth}, {year}",
-        "march the 3rd, 1997": "{month} the {nth}, {year}",
-        "3 mar 1997": "{day} {mon} {year}",
-        "mar 3, 1997": "{mon} {day}, {year}",
-        "3-mar-97": "{day}-{mon}-{yy}",
-        "3 march '97": "{day} {month} '{yy}",
-        "3.3.1997": "{day}.{m}.{year}",
-        "3.3.97": "{day}.{m}.{yy}",
-        "03/03/1997": "{dd}/{mm}/{year}",
-        "1997, march 3": "{year}, {month} {day}",
-        "monday 3 march 1997": "{weekday} {day} {month} {year}",
-        "mon, 3 mar 1997": "{wd}, {day} {mon} {year}",
-        "monday the 3rd of march 1997": "{weekday} the {nth} of {month} {year}",
-    }
-)
+DATE_FORMATS: Mapping[str, str] = {
+    "3 march 1997": "{day} {month} {year}",
+    "3rd of march 1997": "{nth} of {month} {year}",
+    "the 3rd of march, 1997": "the {nth} of {month}, {year}",
+    "march 3, 1997": "{month} {day}, {year}",
+    "march 3rd, 1997": "{month} {nth}, {year}",
+    "march the 3rd, 1997": "{month} the {nth}, {year}",
+    "3 mar 1997": "{day} {mon} {year}",
+    "mar 3, 1997": "{mon} {day}, {year}",
+    "3-mar-97": "{day}-{mon}-{yy}",
+    "3 march '97": "{day} {month} '{yy}",
+    "3.3.1997": "{day}.{m}.{year}",
+    "3.3.97": "{day}.{m}.{yy}",
+    "03/03/1997": "{dd}/{mm}/{year}",
+    "1997, march 3": "{year}, {month} {day}",
+    "monday 3 march 1997": "{weekday} {day} {month} {year}",
+    "mon, 3 mar 1997": "{wd}, {day} {mon} {year}",
+    "monday the 3rd of march 1997": "{weekday} the {nth} of {month} {year}",
+}
 CHARACTERS = tuple(" ',-./0123456789abcdefghijlmnoprstuvwy")  # of all formats
 
 
@@ -58,13 +55,9 @@ class DatesConfig:
     """Which days are held out from training."""
 
     held_out: float = setting(
-        0.1,
-        "Share of the days from 1950 to 2049 that training never sees, in any way of writing.",
-        0.01,
-        0.5,
-        label="Share of the days that is held out",
+        0.1, "Share of the days that training never sees.", 0.01, 0.5, label="Share of the days that is held out"
     )
-    split_seed: int = setting(0, "Seed of which days these are.", 0, 2**31 - 1, label="Seed of the split")
+    split_seed: int = setting(0, "Seed of which days these are.", 0, 2**31 - 1)
 
 
 @dataclass(frozen=True)
@@ -147,7 +140,8 @@ def _format_pattern(format_name: str) -> re.Pattern[str]:
 def _parse_parts(parts: Mapping[str, str]) -> ParsedDate:
     """Return the day given by the parts of a date, or the reason why there is none."""
     number = int((parts.get("day") or parts.get("dd") or parts["nth"]).rstrip("stndrh"))
-    month = _parse_month(parts)
+    named = parts.get("month") or parts.get("mon")
+    month = [each[: len(named)] for each in MONTHS].index(named) + 1 if named else int(parts.get("m") or parts["mm"])
     year = int(parts["year"]) if "year" in parts else 1950 + (int(parts["yy"]) - 50) % 100
     if not 1 <= month <= 12:
         return ParsedDate(None, f"There is no month {month}: the day comes first, then the month, from 1 to 12.")
@@ -165,9 +159,3 @@ def _parse_parts(parts: Mapping[str, str]) -> ParsedDate:
         named = next(each for each in WEEKDAYS if each.startswith(weekday_name))
         return ParsedDate(None, f"There is no such date: {number} {name} {year} is a {weekday}, not a {named}.")
     return ParsedDate(day)
-
-
-def _parse_month(parts: Mapping[str, str]) -> int:
-    if named := parts.get("month") or parts.get("mon"):
-        return next(i for i, month in enumerate(MONTHS, 1) if month.startswith(named))
-    return int(parts.get("m") or parts["mm"])

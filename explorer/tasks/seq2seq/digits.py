@@ -20,11 +20,7 @@ class DigitsConfig:
     """The length of the sources and the number of different digits."""
 
     longest: int = setting(
-        20,
-        "Digits in the longest source that is trained; each has 1 to so many.",
-        1,
-        40,
-        label="Longest source, in digits",
+        20, "Digits in the longest trained source; each has 1 to so many.", 1, 40, label="Longest source, in digits"
     )
     symbols: int = setting(10, "Different digits.", 2, 10, label="Different digits")
 

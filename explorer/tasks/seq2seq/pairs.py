@@ -1,26 +1,30 @@
 """The pairs task: rewrite a source as its target, for pairs of a visitor's own file or of a built-in example.
 
 Source and target are sequences of characters as they are given, in capitals or not. A share of the pairs is held out;
-no two pairs have the same source. The example is the plural of invented nouns by the rules of English spelling. Needs
-only the standard library; `own_pairs.py` reads the file of a visitor.
+no two pairs have the same source. The example is the plural of invented nouns by the rules of English spelling. The
+file of a visitor stays in memory, like every own text (`text/corpora.py`), and is read with `own_tables.py`.
 """
 
 from __future__ import annotations
 
 import random
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from explorer.byte_cache import Once
+from explorer.errors import InvalidSetting, LineageError, TextError, shorten
 from explorer.models.settings import setting
-from explorer.tasks.text.config import SHA256_PATTERN
+from explorer.tasks.own_tables import read_columns
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import check_own_text, own_text_setting
 
 VERSION = 1
 MAX_CHARACTERS = 40  # of a source or a target
 MAX_ALPHABET = 200  # different characters of all sources, or of all targets
+_ALPHABET = f"[^\\n]{{1,{MAX_ALPHABET}}}"
 JOINERS = "\u200c\u200d"
 MIN_PAIRS = 3  # two to train on and one to test
 
@@ -46,10 +50,7 @@ def example_pairs() -> tuple[Pair, ...]:
 
 
 def normalize_text(text: str) -> str:
-    """Return a source or a target in Unicode form NFC, without spaces at its ends and with single ones between.
-
-    Characters that cannot be seen are dropped, except the joiners, which are part of the spelling in Persian and Hindi.
-    """
+    """Return a text in form NFC with single spaces, without invisible characters but joiners (Persian and Hindi)."""
     kept = (each for each in text if each in JOINERS or unicodedata.category(each) != "Cf")
     return " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
 
@@ -67,31 +68,17 @@ _LONGEST_TARGET = max(len(target) for _, target in example_pairs())
 
 @dataclass(frozen=True)
 class PairsConfig:
-    """The pairs, and the share of them that is held out.
-
-    Characters and lengths follow from the file. They are settings so that a stored model can be used without the file.
-    """
+    """The held-out share of the pairs, and their characters and lengths, so that a model works without the file."""
 
     corpus: Literal["example", "own"] = setting(
         "example", "The pairs: invented nouns with their plurals, or your own.", label="Pairs"
     )
-    text: str = setting(
-        "",
-        "SHA-256 of your own file; empty for the example.",
-        pattern=f"({SHA256_PATTERN})?",
-        label="SHA-256 of your file",
-    )
+    text: str = own_text_setting("SHA-256 of your own file; empty for the example.", "SHA-256 of your file")
     sources: str = setting(
-        _SOURCES,
-        "The different characters of all sources.",
-        pattern=f"[^\\n]{{1,{MAX_ALPHABET}}}",
-        label="Characters of the sources",
+        _SOURCES, "The different characters of all sources.", pattern=_ALPHABET, label="Characters of the sources"
     )
     targets: str = setting(
-        _TARGETS,
-        "The different characters of all targets.",
-        pattern=f"[^\\n]{{1,{MAX_ALPHABET}}}",
-        label="Characters of the targets",
+        _TARGETS, "The different characters of all targets.", pattern=_ALPHABET, label="Characters of the targets"
     )
     longest_source: int = setting(
         _LONGEST_SOURCE, "Characters of the longest source.", 1, MAX_CHARACTERS, label="Longest source, in characters"
@@ -100,21 +87,12 @@ class PairsConfig:
         _LONGEST_TARGET, "Characters of the longest target.", 1, MAX_CHARACTERS, label="Longest target, in characters"
     )
     held_out_share: float = setting(
-        0.2,
-        "Share of the pairs that training never sees; the models are tested on them.",
-        0.05,
-        0.5,
-        label="Held-out share of the pairs",
+        0.2, "Share of the pairs that training never sees.", 0.05, 0.5, label="Held-out share of the pairs"
     )
-    split_seed: int = setting(
-        0, "Seed of the random choice of the held-out pairs.", 0, 2**31 - 1, label="Seed of the split"
-    )
+    split_seed: int = setting(0, "Seed of the random choice of the held-out pairs.", 0, 2**31 - 1)
 
     def __post_init__(self) -> None:
-        if self.corpus == "own" and not re.fullmatch(SHA256_PATTERN, self.text):
-            raise ValueError("corpus = own needs text, the SHA-256 of your file (64 digits from 0 to f)")
-        if self.corpus != "own" and self.text:
-            raise ValueError(f"text goes with corpus = own only, not with corpus = {self.corpus}")
+        check_own_text(self.corpus, self.text, "file")
         for name in ("sources", "targets"):
             if (given := getattr(self, name)) != characters([given]):
                 raise ValueError(f"{name} needs each character once, in the order of their code points")
@@ -161,3 +139,114 @@ def split_pairs(pairs: Sequence[Pair], config: PairsConfig) -> PairTable:
 def example_table(config: PairsConfig) -> PairTable:
     """Return the parts of the example."""
     return split_pairs(example_pairs(), config)
+
+
+# The pairs of a visitor
+
+PAIR_COLUMNS = ("source", "target")
+_own: Once[PairsConfig, PairTable] = Once()
+_tasks: Once[str, PairsConfig] = Once()  # by the SHA-256 of a file
+
+
+class SourcesAndTargets(NamedTuple):
+    """The pairs of a table, each source once."""
+
+    pairs: tuple[Pair, ...]  # in the order of the rows
+    repeated: int  # rows whose pair stands in an earlier row; they are counted once
+
+
+def pair_table(config: PairsConfig) -> PairTable:
+    """Return the pairs of a configuration, read once. Raises TextError, NeedsText or InvalidSetting."""
+    if config.corpus == "example":
+        return example_table(config)
+    # All visitors share the pairs. Loading the text first raises NeedsText for a visitor who may not read it.
+    text = corpora.own_text(config.text)
+    return _own.get(config, lambda: own_table(config, text))
+
+
+def own_table(config: PairsConfig, text: str) -> PairTable:
+    """Return the pairs of a file. Raises TextError, or InvalidSetting if the settings belong to another file."""
+    pairs = read_pairs(text).pairs
+    own = _settings_of(pairs, config.text)
+    for name in ("sources", "targets", "longest_source", "longest_target"):
+        if getattr(config, name) != getattr(own, name):
+            raise InvalidSetting(
+                f"{name} = {getattr(config, name)} does not belong to this file, whose value is {getattr(own, name)}. "
+                "Leave it out: it follows from the file."
+            )
+    return split_pairs(pairs, config)
+
+
+def own_pairs_task(sha: str) -> PairsConfig:
+    """Return the default settings for a file. Raises TextError or NeedsText."""
+    text = corpora.own_text(sha)
+    return _tasks.get(sha, lambda: _settings_of(read_pairs(text).pairs, sha))
+
+
+def known_target(config: PairsConfig, source: str) -> str | None:
+    """Return the target that the pairs give a source; None without one, or if the file cannot be read."""
+    try:
+        return pair_table(config).target_of(source)
+    except LineageError:
+        return None
+
+
+def read_pairs(content: str) -> SourcesAndTargets:
+    """Return the pairs of a table with the columns source and target, normalized. Raises TextError."""
+    rows_of: dict[str, int] = {}
+    targets: dict[str, str] = {}
+    alphabets: dict[str, dict[str, None]] = {column: {} for column in PAIR_COLUMNS}
+    rows = read_columns(content, PAIR_COLUMNS, "pair")
+    for number, given in rows:
+        cells = [normalize_text(cell) for cell in given]
+        for column, cell in zip(PAIR_COLUMNS, cells, strict=True):
+            _check_sequence(number, column, cell)
+            alphabets[column].update(dict.fromkeys(cell))
+            if len(alphabets[column]) > MAX_ALPHABET:
+                raise TextError(
+                    f"Up to row {number}, the column {column} has {len(alphabets[column])} different characters; at "
+                    f"most {MAX_ALPHABET} are read.",
+                    "Leave out rows with rare characters.",
+                )
+        source, target = cells
+        if targets.setdefault(source, target) != target:
+            raise TextError(
+                f"Rows {rows_of[source]} and {number} have the same source, “{shorten(source)}”, with the targets "
+                f"“{shorten(targets[source])}” and “{shorten(target)}”.",
+                "Give a source one target.",
+            )
+        rows_of.setdefault(source, number)
+    if len(targets) < MIN_PAIRS:
+        raise TextError(
+            f"This table has {len(targets)} different source{'s' * (len(targets) != 1)}; at least {MIN_PAIRS} are "
+            "needed, two to train on and one to test.",
+            "Add other pairs.",
+        )
+    return SourcesAndTargets(tuple(targets.items()), len(rows) - len(targets))
+
+
+def _settings_of(pairs: tuple[Pair, ...], sha: str) -> PairsConfig:
+    sources, targets = zip(*pairs, strict=True)
+    return PairsConfig(
+        corpus="own",
+        text=sha,
+        sources=characters(sources),
+        targets=characters(targets),
+        longest_source=max(map(len, sources)),
+        longest_target=max(map(len, targets)),
+    )
+
+
+def _check_sequence(number: int, column: str, cell: str) -> None:
+    """Raise TextError for a source or a target that cannot be learned from."""
+    if not cell:
+        raise TextError(f"Row {number} has no {column}.", "Write one there or delete the row.")
+    if len(cell) > MAX_CHARACTERS:
+        raise TextError(
+            f"The {column} in row {number} has {len(cell):,} characters; at most {MAX_CHARACTERS} are read.",
+            "Shorten it, or delete the row.",
+        )
+    if invisible := next((each for each in cell if not each.isprintable() and each not in JOINERS), ""):
+        raise TextError(
+            f"The {column} in row {number} has an invisible character (U+{ord(invisible):04X}).", "Delete it."
+        )

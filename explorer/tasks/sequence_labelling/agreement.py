@@ -34,21 +34,10 @@ OTHER_WORDS = ("the", "of", *PREPOSITIONS, *ADVERBS, *ADJECTIVES, *VERBS)
 class AgreementConfig(LabellingConfig):
     """The task has no settings: the grammar is fixed."""
 
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        return (*OTHER_WORDS, *SINGULAR_NOUNS, *PLURAL_NOUNS, PAD)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return (*VERBS, *PRONOUNS)
-
-    @property
-    def max_length(self) -> int:
-        return 2 + 2 + 3 * 2 + 3  # adverbs, the subject, two times “near the queen”, “is proud of”
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("verb", "pronoun", "loss")
+    vocabulary = (*OTHER_WORDS, *SINGULAR_NOUNS, *PLURAL_NOUNS, PAD)
+    labels = (*VERBS, *PRONOUNS)
+    max_length = 2 + 2 + 3 * 2 + 3  # adverbs, the subject, two times “near the queen”, “is proud of”
+    metrics = ("verb", "pronoun", "loss")
 
 
 @dataclass(frozen=True)
@@ -87,10 +76,7 @@ EVALUATION_CLAUSES = 512  # of each kind
 
 
 def batch(config: AgreementConfig, seed: int, order: int, step: int, size: int) -> Rows:
-    """Return the training batch of one replica and step: new sentences.
-
-    `order` is the seed of the batches, `step` is counted from 0, `size` is the number of rows.
-    """
+    """Return the training batch of one replica and step: new sentences."""
     return build_rows(config, draw_clauses(generator(seed, f"agreement/{order}/{step}"), size))
 
 
@@ -117,7 +103,7 @@ def build_clause(numbers: Iterator[int]) -> Clause:
 
 def build_rows(config: AgreementConfig, clauses: Sequence[Clause]) -> Rows:
     """Return sentences as rows whose mask has two positions: the one before the verb, and the last."""
-    token_ids, label_ids = _index_by_word(config.vocabulary), _index_by_word(config.labels)
+    token_ids, label_ids = ({word: i for i, word in enumerate(words)} for words in (config.vocabulary, config.labels))
     ids, targets = ([[filler] * config.max_length for _ in clauses] for filler in (len(token_ids) - 1, -1))
     for row, each in enumerate(clauses):
         ids[row][: len(each.words)] = [token_ids[word] for word in each.words]
@@ -125,10 +111,6 @@ def build_rows(config: AgreementConfig, clauses: Sequence[Clause]) -> Rows:
         targets[row][len(each.words) - 1] = label_ids[each.pronoun]
     labels = torch.tensor(targets)
     return Rows(torch.tensor(ids), labels.clamp_min(0), labels >= 0)
-
-
-def _index_by_word(words: Sequence[str]) -> dict[str, int]:
-    return {word: i for i, word in enumerate(words)}
 
 
 def evaluation_clauses(kind: str, count: int = EVALUATION_CLAUSES) -> list[Clause]:
@@ -147,8 +129,7 @@ def evaluate(config: AgreementConfig, model: torch.nn.Module, replicas: int, who
         rows = build_rows(config, clauses)
         logits = logits_per_replica(model, rows.ids, replicas)
         shares[metric] = is_correct(config, logits, clauses, metric).float().mean(dim=-1)
-        by_position = position_losses(logits, rows.targets.expand(replicas, *rows.targets.shape))
-        losses.append(masked_mean(by_position, rows.mask))
+        losses.append(masked_mean(position_losses(logits, rows.targets), rows.mask))
     return {**shares, "loss": torch.stack(losses).mean(dim=0)}
 
 

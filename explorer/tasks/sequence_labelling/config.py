@@ -47,22 +47,16 @@ class NextTokenConfig(LabellingConfig):
     """A task that predicts the next symbol at every position; no causal model has a loss below `loss_floor`."""
 
     length: int  # defined with its limits in each task
+    metrics = ("loss", "prefix_loss")
+    max_answer = 1e9  # the answers are losses in nats
 
     @property
     def max_length(self) -> int:
         return self.length
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("loss", "prefix_loss")
-
-    @property
     def answers(self) -> dict[str, int]:
         return {"by_place": self.length, "prefix_by_place": self.length}
-
-    @property
-    def max_answer(self) -> float:
-        return 1e9  # the answers are losses in nats
 
     @property
     def loss_floor(self) -> float:

@@ -15,7 +15,7 @@ from explorer.lazy_libraries import torch
 from explorer.models.settings import setting
 from explorer.seeds import generator
 from explorer.tasks.sequence_labelling.config import PAD, LabellingConfig
-from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, score
+from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, score, spread_lengths
 
 VERSION = 1
 DIGITS = "0123456789"
@@ -34,6 +34,8 @@ class DelayedCopyConfig(LabellingConfig):
         "copy", "Said again as they were, or from the last to the first.", label="Order of the copy"
     )
 
+    metrics = ("exact", "loss")
+
     def __post_init__(self) -> None:
         if self.shortest > self.longest:
             raise ValueError(f"shortest = {self.shortest} is more than longest = {self.longest}")
@@ -51,10 +53,6 @@ class DelayedCopyConfig(LabellingConfig):
         return 2 * (self.longest + EXTRA_DIGITS)
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("exact", "loss")
-
-    @property
     def answers(self) -> dict[str, int]:
         return {"by_length": len(evaluation_lengths(self))}
 
@@ -68,14 +66,9 @@ FINAL_ROWS_PER_LENGTH, INTERIM_ROWS_PER_LENGTH = 100, 16  # in the last and in e
 
 
 def batch(config: DelayedCopyConfig, seed: int, order: int, step: int, size: int) -> Rows:
-    """Return the training batch of one replica and step: new digits, all lengths about equally often.
-
-    `order` is the seed of the batches, `step` is counted from 0, `size` is the number of rows.
-    """
+    """Return the training batch of one replica and step: new digits, all lengths about equally often."""
     rng = generator(seed, f"echo/{order}/{step}")
-    share = (torch.arange(size) + torch.rand((), generator=rng)) / size  # systematic sampling with one random number
-    lengths = config.shortest + (share * (config.longest - config.shortest + 1)).long()
-    return draw_rows(config, lengths.clamp_max(config.longest).tolist(), rng)
+    return draw_rows(config, spread_lengths(config.shortest, config.longest, size, rng), rng)
 
 
 def evaluation_rows(config: DelayedCopyConfig, lengths: Sequence[int], count: int, seed: int = 0) -> Rows:

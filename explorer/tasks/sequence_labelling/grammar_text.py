@@ -71,20 +71,12 @@ class GrammarTextConfig(NextTokenConfig):
 
     length: int = setting(40, "Letters of a row that are asked for.", 2, 64, label="Length of a row")
 
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        return (*LETTERS, PAD)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(LETTERS)
+    vocabulary = (*LETTERS, PAD)
+    labels = tuple(LETTERS)
 
     @property
     def loss_floor(self) -> float:
-        """The entropy of the text in nats per letter, a lower bound of the loss of a causal model.
-
-        The bound is not tight: a row that starts inside a sentence has a slightly higher entropy.
-        """
+        """The entropy of the text in nats per letter; a row that starts inside a sentence has slightly more."""
         return sentence_entropy() / mean_sentence_length()
 
 
@@ -101,10 +93,7 @@ def generate_text(name: str) -> Int[torch.Tensor, " letters"]:
 
 
 def batch(config: GrammarTextConfig, seed: int, order: int, step: int, size: int) -> Rows:
-    """Return the training batch of one replica and step, cut from the text of its seed.
-
-    `order` is the seed of the batches, `step` is counted from 0, `size` is the number of rows.
-    """
+    """Return the training batch of one replica and step, cut from the text of its seed."""
     return _draw_rows(config, generate_text(f"told/{seed}"), size, generator(seed, f"tale/{order}/{step}"))
 
 

@@ -8,14 +8,16 @@ of each topic never occur with a homograph in training: they are the "new cues".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from explorer.array_types import Int
 from explorer.lazy_libraries import torch
 from explorer.models.settings import setting
 from explorer.seeds import generator
 from explorer.tasks.sequence_labelling.config import PAD, LabellingConfig
+from explorer.tasks.sequence_labelling.rows import pad_rows
 from explorer.tokenization.words import MAX_WORDS, Words
 
 HIDDEN = "<HIDDEN>"
@@ -83,13 +85,8 @@ class HomographConfig(LabellingConfig):
         400, "Sentences to learn from; each seed has its own.", 1, 10_000, label="Training sentences"
     )
 
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        return (*WORDS, HIDDEN, PAD)
-
-    @property
-    def max_length(self) -> int:
-        return MAX_WORDS
+    vocabulary = (*WORDS, HIDDEN, PAD)
+    max_length = MAX_WORDS
 
 
 @dataclass(frozen=True)
@@ -106,15 +103,14 @@ class HomographSentence:
         """Whether the word is a homograph."""
         return self.words[self.position] in SENSES
 
+    @property
+    def other_topic(self) -> str:
+        """The topic of the other sense of a homograph."""
+        return next(topic for topic in SENSES[self.words[self.position]] if topic != self.topic)
+
 
 def build_sentence(frame: int, topic: str, ambiguous: bool, first: str, second: str) -> HomographSentence:
-    """Return a sentence.
-
-    frame: index in FRAMES
-    topic: one of TOPICS
-    ambiguous: whether it contains the homograph or the synonym of the topic
-    first, second: nouns of the topic
-    """
+    """Return a sentence with two nouns of its topic, and with the homograph if `ambiguous`, otherwise the synonym."""
     word = HOMOGRAPH_OF[topic] if ambiguous else SYNONYMS[topic]
     slots = {WORD_SLOT: word, FIRST_NOUN_SLOT: first, SECOND_NOUN_SLOT: second}
     content_positions = [i for i, each in enumerate(FRAMES[frame]) if each in slots]
@@ -124,13 +120,15 @@ def build_sentence(frame: int, topic: str, ambiguous: bool, first: str, second: 
 
 def word_ids(words: Sequence[str]) -> list[int]:
     """Return the ids of words in the vocabulary."""
-    return [_WORD_IDS[word] for word in words]
-
-
-_WORD_IDS = {word: i for i, word in enumerate((*WORDS, HIDDEN, PAD))}
+    return [VOCABULARY.id(word) for word in words]
 
 
 PADDING = VOCABULARY.id(PAD)
+
+
+def sentence_ids(sentences: Iterable[HomographSentence]) -> Int[torch.Tensor, "sentences time"]:
+    """Return the ids of the words of sentences, padded to the longest one."""
+    return pad_rows((word_ids(each.words) for each in sentences), PADDING)
 
 
 @lru_cache(maxsize=64)
@@ -142,10 +140,7 @@ def training_sentences(count: int, seed: int) -> tuple[HomographSentence, ...]:
 
 @lru_cache(maxsize=8)
 def evaluation_sentences(count: int, ambiguous: bool, new_cues: bool = False) -> tuple[HomographSentence, ...]:
-    """Return sentences for evaluation, equal for all models.
-
-    `ambiguous`: with homographs or with synonyms. `new_cues`: with nouns that do not occur with homographs in training.
-    """
+    """Return sentences for evaluation, equal for all models; `new_cues`: with nouns never trained with homographs."""
     rng = generator(0, f"meanings/asked/{ambiguous}/{new_cues}")
     return tuple(draw_sentence(rng, ambiguous, new_cues) for _ in range(count))
 

@@ -21,7 +21,7 @@ from explorer.models import taps
 from explorer.models.settings import setting
 from explorer.seeds import generator
 from explorer.tasks.sequence_labelling.config import PAD, LabellingConfig
-from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, score
+from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, score, spread_lengths
 
 VERSION = 1
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -35,6 +35,8 @@ class InductionConfig(LabellingConfig):
     symbols: int = setting(24, "Different symbols; none occurs twice in a copy.", 3, 26, label="Different symbols")
     shortest: int = setting(6, "Symbols of the shortest copy.", 3, 26, label="Shortest copy")
     longest: int = setting(12, "Symbols of the longest copy.", 3, 26, label="Longest copy")
+
+    metrics = ("accuracy", "second_copy_loss", "first_copy_loss", "previous_score", "induction_score")
 
     def __post_init__(self) -> None:
         if self.shortest > self.longest:
@@ -55,10 +57,6 @@ class InductionConfig(LabellingConfig):
         return 2 * self.longest
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("accuracy", "second_copy_loss", "first_copy_loss", "previous_score", "induction_score")
-
-    @property
     def chance_loss(self) -> float:
         """The loss of a uniform prediction, in nats per symbol."""
         return math.log(self.symbols)
@@ -74,18 +72,17 @@ FINAL_ROWS, INTERIM_ROWS = 512, 128  # in the last and in earlier evaluations
 
 
 def batch(config: InductionConfig, seed: int, order: int, step: int, size: int) -> Rows:
-    """Return the training batch of one replica and step: new symbols, all lengths about equally often.
-
-    `order` is the seed of the batches, `step` is counted from 0, `size` is the number of rows.
-    """
-    rng = generator(seed, f"induction/{order}/{step}")
-    return draw_rows(config, _spread_lengths(config, size, rng), rng)
+    """Return the training batch of one replica and step: new symbols, all lengths about equally often."""
+    return _draw_rows(config, size, generator(seed, f"induction/{order}/{step}"))
 
 
 def evaluation_rows(config: InductionConfig, count: int, seed: int = 0) -> Rows:
     """Return rows of all lengths, drawn independently of training and equal for all models."""
-    rng = generator(seed, "induction/asked")
-    return draw_rows(config, _spread_lengths(config, count, rng), rng)
+    return _draw_rows(config, count, generator(seed, "induction/asked"))
+
+
+def _draw_rows(config: InductionConfig, size: int, rng: torch.Generator) -> Rows:
+    return draw_rows(config, spread_lengths(config.shortest, config.longest, size, rng), rng)
 
 
 def draw_rows(config: InductionConfig, lengths: Sequence[int], rng: torch.Generator) -> Rows:
@@ -101,13 +98,6 @@ def draw_rows(config: InductionConfig, lengths: Sequence[int], rng: torch.Genera
     ids = ids.masked_fill(position >= 2 * n, config.symbols)
     targets = symbols.gather(1, ((position + 1) % n).clamp_max(longest - 1))
     return Rows(ids, targets, (position < 2 * n - 1) & (position != n - 1))
-
-
-def _spread_lengths(config: InductionConfig, size: int, rng: torch.Generator) -> list[int]:
-    """Return the length of each row's first copy by systematic sampling with one random number."""
-    share = (torch.arange(size) + torch.rand((), generator=rng)) / size
-    lengths = config.shortest + (share * (config.longest - config.shortest + 1)).long()
-    return lengths.clamp_max(config.longest).tolist()
 
 
 def in_second_copy(config: InductionConfig, rows: Rows) -> Bool[torch.Tensor, "batch time"]:
@@ -148,8 +138,7 @@ def _mean_attention(
 ) -> Float[torch.Tensor, "replicas layers heads"]:
     """Return the mean attention from each query in the mask to its key."""
     row, query = mask.nonzero(as_tuple=True)
-    mean: torch.Tensor = weights[:, row, :, :, query, keys[row, query]].mean(dim=0)
-    return mean
+    return weights[:, row, :, :, query, keys[row, query]].mean(dim=0)
 
 
 def evaluate(config: InductionConfig, model: torch.nn.Module, replicas: int, whole: bool) -> dict[str, torch.Tensor]:

@@ -12,115 +12,84 @@ from dataclasses import dataclass
 from explorer.array_types import Float
 from explorer.lazy_libraries import torch
 from explorer.seeds import generator
-from explorer.tasks.sequence_labelling.homographs import (
-    HIDDEN,
-    PADDING,
-    SENSES,
-    TOPICS,
-    VOCABULARY,
-    WORDS,
-    HomographConfig,
-    HomographSentence,
-    evaluation_sentences,
-    sample_sentences,
-    word_ids,
-)
-from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, pad_rows, position_losses
+from explorer.tasks.sequence_labelling import homographs
+from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, score
 
 VERSION = 1
 
 
 @dataclass(frozen=True)
-class MaskedWordConfig(HomographConfig):
+class MaskedWordConfig(homographs.HomographConfig):
     """Every position is labelled with the hidden word."""
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return WORDS
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("synonym", "new_synonym", "loss")
+    labels = homographs.WORDS
+    metrics = ("synonym", "new_synonym", "loss")
 
 
 EVALUATION_ROWS = 512  # of each kind
 
 
 def batch(config: MaskedWordConfig, seed: int, order: int, step: int, size: int) -> Rows:
-    """Return the training batch of one replica and step: a sample of its sentences, each with a random hidden word.
-
-    `order` is the seed of the batches, `step` is counted from 0, `size` is the number of rows.
-    """
+    """Return the training batch of one replica and step: a sample of its sentences, each with a random hidden word."""
     rng = generator(seed, f"gist/{order}/{step}")
-    sentences = sample_sentences(config, seed, rng, size)
+    sentences = homographs.sample_sentences(config, seed, rng, size)
     return build_rows(sentences, torch.randint(3, (size,), generator=rng).tolist())
 
 
-def build_rows(sentences: Sequence[HomographSentence], hidden: Sequence[int]) -> Rows:
-    """Return sentences in which one of the three topic words is hidden; it is the target of all positions.
-
-    `hidden` selects the word of each sentence from its `content_positions`.
-    """
-    ids = pad_rows((word_ids(each.words) for each in sentences), PADDING)
+def build_rows(sentences: Sequence[homographs.HomographSentence], hidden: Sequence[int]) -> Rows:
+    """Return sentences that hide one of their three `content_positions`, which is the target of all positions."""
+    ids = homographs.sentence_ids(sentences)
     positions = torch.tensor([each.content_positions[i] for each, i in zip(sentences, hidden, strict=True)])[:, None]
     targets = ids.gather(1, positions)
-    return Rows(ids.scatter(1, positions, VOCABULARY.id(HIDDEN)), targets.expand_as(ids).contiguous(), ids != PADDING)
+    return Rows(
+        ids.scatter(1, positions, homographs.VOCABULARY.id(homographs.HIDDEN)),
+        targets.expand_as(ids).contiguous(),
+        ids != homographs.PADDING,
+    )
 
 
 def evaluate(config: MaskedWordConfig, model: torch.nn.Module, replicas: int, whole: bool) -> dict[str, torch.Tensor]:
-    """Return how often a homograph is nearer to the synonym of its sense than to the other synonym, and the loss.
-
-    No word is hidden when vectors are compared. `whole` has no effect here.
-    """
-    sentences = evaluation_sentences(EVALUATION_ROWS, ambiguous=True)
+    """Return how often a homograph is nearer to its sense's synonym (no word is hidden then), and the loss."""
+    sentences = homographs.evaluation_sentences(EVALUATION_ROWS, ambiguous=True)
     rows = build_rows(sentences, [i % 3 for i in range(EVALUATION_ROWS)])
-    ids = rows.ids.expand(replicas, *rows.ids.shape) if replicas > 1 else rows.ids
-    logits = model(ids).view(replicas, *rows.ids.shape, -1)
-    losses = position_losses(logits, rows.targets.expand(replicas, *rows.targets.shape))
-    synonym_sentences = evaluation_sentences(EVALUATION_ROWS, ambiguous=False)
-    synonyms, centre = _synonym_means(word_vectors(model, synonym_sentences, replicas), synonym_sentences)
+    _, losses = score(model, rows, replicas)
+    synonym_sentences = homographs.evaluation_sentences(EVALUATION_ROWS, ambiguous=False)
+    topics, vectors = (
+        torch.tensor([homographs.TOPICS.index(each.topic) for each in synonym_sentences]),
+        word_vectors(model, synonym_sentences, replicas),
+    )
+    # The mean vector of every synonym, and the mean of these vectors.
+    synonyms = torch.stack([vectors[:, topics == i].mean(dim=1) for i in range(len(homographs.TOPICS))], dim=1)
+    centre = synonyms.mean(dim=1, keepdim=True)
     shares = {
         name: share_nearer_to_right_synonym(word_vectors(model, each, replicas) - centre, synonyms - centre, each)
         for name, each in (
             ("synonym", sentences),
-            ("new_synonym", evaluation_sentences(EVALUATION_ROWS, ambiguous=True, new_cues=True)),
+            ("new_synonym", homographs.evaluation_sentences(EVALUATION_ROWS, ambiguous=True, new_cues=True)),
         )
     }
     return {**shares, "loss": masked_mean(losses, rows.mask)}
 
 
 def word_vectors(
-    model: torch.nn.Module, sentences: Sequence[HomographSentence], replicas: int
+    model: torch.nn.Module, sentences: Sequence[homographs.HomographSentence], replicas: int
 ) -> Float[torch.Tensor, "replicas sentences width"]:
     """Return the last-layer vectors of the homographs or synonyms."""
-    ids = pad_rows((word_ids(each.words) for each in sentences), PADDING)
+    ids = homographs.sentence_ids(sentences)
     ids = ids.expand(replicas, *ids.shape) if replicas > 1 else ids
     features: torch.Tensor = model.features(ids)  # type: ignore[operator]  # a tagger
     features = features.view(replicas, len(sentences), ids.shape[-1], -1)
     return features[:, torch.arange(len(sentences)), torch.tensor([each.position for each in sentences])]
 
 
-def _synonym_means(
-    vectors: Float[torch.Tensor, "replicas sentences width"], sentences: Sequence[HomographSentence]
-) -> tuple[Float[torch.Tensor, "replicas topics width"], Float[torch.Tensor, "replicas 1 width"]]:
-    """Return the mean vector of every synonym, and the mean of these vectors."""
-    topics = torch.tensor([TOPICS.index(each.topic) for each in sentences])
-    means = torch.stack([vectors[:, topics == i].mean(dim=1) for i in range(len(TOPICS))], dim=1)
-    return means, means.mean(dim=1, keepdim=True)
-
-
 def share_nearer_to_right_synonym(
     vectors: Float[torch.Tensor, "replicas sentences width"],
     synonyms: Float[torch.Tensor, "replicas topics width"],
-    sentences: Sequence[HomographSentence],
+    sentences: Sequence[homographs.HomographSentence],
 ) -> Float[torch.Tensor, " replicas"]:
     """Return the share of homographs with a larger cosine to the right synonym's mean vector than to the other one."""
     cosines = torch.nn.functional.normalize(vectors, dim=-1) @ torch.nn.functional.normalize(synonyms, dim=-1).mT
-    right = torch.tensor([TOPICS.index(each.topic) for each in sentences])
-    other = torch.tensor([TOPICS.index(_other_topic(each)) for each in sentences])
+    right = torch.tensor([homographs.TOPICS.index(each.topic) for each in sentences])
+    other = torch.tensor([homographs.TOPICS.index(each.other_topic) for each in sentences])
     row = torch.arange(len(sentences))
     return (cosines[:, row, right] > cosines[:, row, other]).float().mean(dim=-1)
-
-
-def _other_topic(sentence: HomographSentence) -> str:
-    return next(topic for topic in SENSES[sentence.words[sentence.position]] if topic != sentence.topic)

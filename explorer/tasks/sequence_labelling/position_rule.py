@@ -27,22 +27,13 @@ class PositionRuleConfig(LabellingConfig):
 
     length: int = setting(20, "Digits in a row.", 2, 100, label="Length of a row")
     period: int = setting(2, "Places after which the rule begins anew.", 2, 100, label="Period of the rule")
-
-    @property
-    def vocabulary(self) -> tuple[str, ...]:
-        return (*DIGITS, PAD)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(DIGITS)
+    vocabulary = (*DIGITS, PAD)
+    labels = tuple(DIGITS)
+    metrics = ("accuracy", "loss")
 
     @property
     def max_length(self) -> int:
         return EVALUATION_LENGTH_FACTOR * self.length
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("accuracy", "loss")
 
     @property
     def answers(self) -> dict[str, int]:
@@ -53,12 +44,8 @@ EVALUATION_ROWS = 256
 
 
 def batch(config: PositionRuleConfig, seed: int, order: int, step: int, size: int) -> Rows:
-    """Return the training batch of one replica and step: new digits.
-
-    `order` is the seed of the batches, `step` is counted from 0, `size` is the number of rows.
-    """
-    ids = torch.randint(len(DIGITS), (size, config.length), generator=generator(seed, f"place/{order}/{step}"))
-    return unmasked_rows(ids, target_labels(config, ids))
+    """Return the training batch of one replica and step: new digits."""
+    return _draw_rows(config, size, config.length, generator(seed, f"place/{order}/{step}"))
 
 
 def target_labels(config: PositionRuleConfig, ids: Int[torch.Tensor, "batch time"]) -> Int[torch.Tensor, "batch time"]:
@@ -68,7 +55,11 @@ def target_labels(config: PositionRuleConfig, ids: Int[torch.Tensor, "batch time
 
 def evaluation_rows(config: PositionRuleConfig, length: int, seed: int = 0) -> Rows:
     """Return rows for evaluation, drawn independently of training and equal for all models."""
-    ids = torch.randint(len(DIGITS), (EVALUATION_ROWS, length), generator=generator(seed, "place/asked"))
+    return _draw_rows(config, EVALUATION_ROWS, length, generator(seed, "place/asked"))
+
+
+def _draw_rows(config: PositionRuleConfig, size: int, length: int, rng: torch.Generator) -> Rows:
+    ids = torch.randint(len(DIGITS), (size, length), generator=rng)
     return unmasked_rows(ids, target_labels(config, ids))
 
 

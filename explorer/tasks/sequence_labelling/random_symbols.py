@@ -44,19 +44,17 @@ EVALUATION_ROWS = 256
 
 
 def batch(config: RandomSymbolsConfig, seed: int, order: int, step: int, size: int) -> Rows:
-    """Return the training batch of one replica and step: new symbols.
-
-    `order` is the seed of the batches, `step` is counted from 0, `size` is the number of rows.
-    """
-    symbols = torch.randint(
-        config.symbols, (size, config.length + 1), generator=generator(seed, f"noise/{order}/{step}")
-    )
-    return unmasked_rows(symbols[:, :-1], symbols[:, 1:])
+    """Return the training batch of one replica and step: new symbols."""
+    return _draw_rows(config, size, generator(seed, f"noise/{order}/{step}"))
 
 
 def evaluation_rows(config: RandomSymbolsConfig, count: int, seed: int = 0) -> Rows:
     """Return rows for evaluation, drawn independently of training and equal for all models."""
-    symbols = torch.randint(config.symbols, (count, config.length + 1), generator=generator(seed, "noise/asked"))
+    return _draw_rows(config, count, generator(seed, "noise/asked"))
+
+
+def _draw_rows(config: RandomSymbolsConfig, size: int, rng: torch.Generator) -> Rows:
+    symbols = torch.randint(config.symbols, (size, config.length + 1), generator=rng)
     return unmasked_rows(symbols[:, :-1], symbols[:, 1:])
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from explorer.array_types import Bool, Float, Int
 from explorer.lazy_libraries import torch
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(NamedTuple):
     """Token ids, the target label at every position, and the loss mask (True: in the loss)."""
 
     ids: Int[torch.Tensor, "*replicas batch time"]
@@ -23,13 +22,10 @@ def unmasked_rows(ids: Int[torch.Tensor, "batch time"], targets: Int[torch.Tenso
     return Rows(ids, targets, torch.ones_like(ids, dtype=torch.bool))
 
 
-def stack_replicas(parts: Sequence[Rows], padding: int) -> Rows:
-    """Return the batches of several replicas stacked on a first axis and padded; a single batch stays unchanged."""
-    if len(parts) == 1:
-        return parts[0]
-    ids = pad_and_stack([part.ids for part in parts], padding)
-    targets, masks = ([getattr(part, name) for part in parts] for name in ("targets", "mask"))
-    return Rows(ids, pad_and_stack(targets, 0), pad_and_stack(masks, 0))
+def spread_lengths(shortest: int, longest: int, size: int, rng: torch.Generator) -> list[int]:
+    """Return all lengths about equally often, in ascending order: systematic sampling with one random number."""
+    share = (torch.arange(size) + torch.rand((), generator=rng)) / size
+    return (shortest + (share * (longest - shortest + 1)).long()).clamp_max(longest).tolist()
 
 
 def pad_rows(rows: Iterable[Sequence[int]], fill: int) -> Int[torch.Tensor, "rows longest"]:
@@ -39,19 +35,13 @@ def pad_rows(rows: Iterable[Sequence[int]], fill: int) -> Int[torch.Tensor, "row
     return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows])
 
 
-def pad_and_stack(parts: Sequence[torch.Tensor], fill: int) -> torch.Tensor:
-    """Return tensors stacked on a new first axis, each padded on its last axis to the longest."""
-    longest = max(part.shape[-1] for part in parts)
-    return torch.stack([torch.nn.functional.pad(part, (0, longest - part.shape[-1]), value=fill) for part in parts])
-
-
 def position_losses(
-    logits: Float[torch.Tensor, "*batch time labels"], targets: Int[torch.Tensor, "*batch time"]
-) -> Float[torch.Tensor, "*batch time"]:
-    """Return the cross-entropy at every position, in nats."""
-    return torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none").view(
-        targets.shape
-    )
+    logits: Float[torch.Tensor, "*batch labels"], targets: Int[torch.Tensor, "*targets"]
+) -> Float[torch.Tensor, "*batch"]:
+    """Return the cross-entropy of each target in nats; targets without a replica axis are those of every replica."""
+    wanted = targets.expand(logits.shape[:-1]).flatten()
+    losses = torch.nn.functional.cross_entropy(logits.flatten(0, -2), wanted, reduction="none")
+    return losses.view(logits.shape[:-1])
 
 
 def logits_per_replica(
@@ -67,9 +57,7 @@ def score(
 ) -> tuple[Bool[torch.Tensor, "replicas batch time"], Float[torch.Tensor, "replicas batch time"]]:
     """Return whether each prediction is correct and its loss in nats, at all positions, also masked ones."""
     logits = logits_per_replica(model, rows.ids, replicas)
-    return logits.argmax(dim=-1) == rows.targets, position_losses(
-        logits, rows.targets.expand(replicas, *rows.targets.shape)
-    )
+    return logits.argmax(dim=-1) == rows.targets, position_losses(logits, rows.targets)
 
 
 def masked_mean(
@@ -85,24 +73,15 @@ def prefix_losses(model: torch.nn.Module, rows: Rows, replicas: int) -> dict[str
     A whole row is read at once, as in training. A prefix ends at the predicting position, as in generation. Both losses
     are equal for causal models; a lower loss of whole rows shows that the model sees later symbols.
     """
-    full_rows = position_losses(
-        logits_per_replica(model, rows.ids, replicas), rows.targets.expand(replicas, *rows.targets.shape)
-    )
-    by_position, prefix_by_position = full_rows.mean(dim=-2), _prefix_losses_by_position(model, rows, replicas)
+    _, full_rows = score(model, rows, replicas)
+    prefixes = []
+    for length in range(1, rows.ids.shape[-1] + 1):
+        last = logits_per_replica(model, rows.ids[:, :length], replicas)[..., -1, :]
+        prefixes.append(position_losses(last, rows.targets[:, length - 1]).mean(dim=-1))
+    by_position, prefix_by_position = full_rows.mean(dim=-2), torch.stack(prefixes, dim=-1)
     return {
         "loss": by_position.mean(dim=-1),
         "prefix_loss": prefix_by_position.mean(dim=-1),
         "by_place": by_position,
         "prefix_by_place": prefix_by_position,
     }
-
-
-def _prefix_losses_by_position(
-    model: torch.nn.Module, rows: Rows, replicas: int
-) -> Float[torch.Tensor, "replicas time"]:
-    means = []
-    for length in range(1, rows.ids.shape[-1] + 1):
-        last = logits_per_replica(model, rows.ids[:, :length], replicas)[..., -1:, :]
-        targets = rows.targets[:, length - 1 : length]
-        means.append(position_losses(last, targets.expand(replicas, *targets.shape)).mean(dim=-2))
-    return torch.cat(means, dim=-1)

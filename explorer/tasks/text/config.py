@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from explorer.models.settings import setting
 
@@ -25,6 +25,19 @@ CORPUS_NAMES: Final[Mapping[str, str]] = {  # as visitors read them
 SHA256_PATTERN = "[0-9a-f]{64}"
 MIN_VOCABULARY = {"char": 0, "word": 2, "bpe": 3, "bytes": 256}  # smallest vocabulary that can be set
 SPLITS = {"blocks": ("end", "windows"), "sentences": ("sentences", "pairs"), "prefixes": ("sentences", "pairs")}
+
+
+def own_text_setting(help: str, label: str = "") -> Any:
+    """Return the field for the SHA-256 of a visitor's own text or file."""
+    return setting("", help, pattern=f"({SHA256_PATTERN})?", label=label)
+
+
+def check_own_text(corpus: str, text: str, noun: str) -> None:
+    """Raise ValueError unless there is a SHA-256 where the corpus is a visitor's own, and only there."""
+    if corpus == "own" and not re.fullmatch(SHA256_PATTERN, text):
+        raise ValueError(f"corpus = own needs text, the SHA-256 of your {noun} (64 digits from 0 to f)")
+    if corpus != "own" and text:
+        raise ValueError(f"text goes with corpus = own only, not with corpus = {corpus}")
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,7 @@ class TextConfig:
     corpus: Corpus = setting(  # noqa: RUF009  (ruff takes an alias of Literal for a mutable type)
         "tinyshakespeare", "The text: Tiny Shakespeare, one that is made by a rule, or your own."
     )
-    text: str = setting("", "SHA-256 of your own text; empty for every other corpus.", pattern=f"({SHA256_PATTERN})?")
+    text: str = own_text_setting("SHA-256 of your own text; empty for every other corpus.")
     size: int = setting(
         100_000, "Characters of a text that is made by a rule.", 1_000, 1_000_000, label="Characters of the made text"
     )
@@ -64,11 +77,7 @@ class TextConfig:
         "char", "What a token is: a character, a word, or a frequent piece of characters or of bytes (BPE)."
     )
     vocabulary: int = setting(
-        500,
-        "Requested number of tokens; a text may give fewer, and characters are as many as the text has.",
-        2,
-        20_000,
-        label="Size of the vocabulary, at most",
+        500, "Requested tokens; a text may give fewer.", 2, 20_000, label="Size of the vocabulary, at most"
     )
     lower: bool = setting(False, "Whether capital letters become small ones.", label="Lower case only")
     rows: Literal["blocks", "sentences", "prefixes"] = setting(
@@ -76,12 +85,10 @@ class TextConfig:
     )
     context: int = setting(64, "Tokens that a row gives to read.", 1, 1_024, label="Tokens in a row (context)")
     split: Literal["end", "windows", "sentences", "pairs"] = setting(
-        "end",
-        "What is held out: the end of the text, overlapping windows, whole lines, or single targets of lines.",
-        label="Held-out part",
+        "end", "What is held out: the end, overlapping windows, lines, or targets of lines.", label="Held-out part"
     )
     held_out: float = setting(0.1, "Share that training never sees.", 0.01, 0.5, label="Share that is held out")
-    split_seed: int = setting(0, "Seed of a split at random.", 0, 2**31 - 1, label="Seed of the split")
+    split_seed: int = setting(0, "Seed of a split at random.", 0, 2**31 - 1)
     test: float = setting(
         0.0,
         "Share of the held-out part that is kept as a test split, which no evaluation during training reads.",
@@ -102,16 +109,11 @@ class TextConfig:
         label="Share of the training part that is read",
     )
     batches: Literal["random", "contiguous"] = setting(
-        "random",
-        "Whether a batch goes on where the last one ended, so that a recurrent net may carry its state: truncated "
-        "back-propagation through time, as the gradient stays within a batch.",
+        "random", "Whether a batch goes on where the last one ended, so that a recurrent network carries its state."
     )
 
     def __post_init__(self) -> None:
-        if self.corpus == "own" and not re.fullmatch(SHA256_PATTERN, self.text):
-            raise ValueError("corpus = own needs text, the SHA-256 of your text (64 digits from 0 to f)")
-        if self.corpus != "own" and self.text:
-            raise ValueError(f"text goes with corpus = own only, not with corpus = {self.corpus}")
+        check_own_text(self.corpus, self.text, "text")
         if self.vocabulary < MIN_VOCABULARY[self.tokenizer]:
             raise ValueError(
                 f"vocabulary = {self.vocabulary} is too small for tokenizer = {self.tokenizer}, "

@@ -37,7 +37,7 @@ _ALTERNATIVES = "Or choose a corpus that is made here: toy, repeats, brackets."
 def load_text(config: TextConfig) -> str:
     """Return the text of a configuration. Raises NeedsText or CorpusMissing if it is not available."""
     if config.corpus == "own":
-        return _stored_text(config.text)
+        return own_text(config.text)
     if config.corpus == "tinyshakespeare":
         settings = environment()
         return _load_tinyshakespeare(settings.data_dir, settings.cache)
@@ -73,10 +73,7 @@ _TINYSHAKESPEARE = PublishedFile(
 
 
 def read_published(file: PublishedFile, data_dir: Path | None, cache: Path) -> bytes:
-    """Return a published file from `data_dir` or from the cache; download it if it is missing or damaged.
-
-    Raises CorpusMissing.
-    """
+    """Return a published file from `data_dir`, the cache, or the network. Raises CorpusMissing."""
     path = data_dir / file.name if data_dir else None
     if not path or not path.exists():
         return _download(file, cache)
@@ -94,10 +91,7 @@ def read_published(file: PublishedFile, data_dir: Path | None, cache: Path) -> b
 
 
 def _download(file: PublishedFile, cache: Path) -> bytes:
-    """Return a file from the cache, after downloading it if it is missing or damaged.
-
-    Raises CorpusMissing if the download fails.
-    """
+    """Return a file from the cache, downloaded if missing or damaged. Raises CorpusMissing."""
     import pooch  # type: ignore[import-untyped]  # slow to import and rarely needed
 
     pooch.get_logger().setLevel("WARNING")
@@ -207,13 +201,7 @@ def brackets_text(size: int, seed: int) -> str:
 
 
 def _draw_bracket_group(length: int, outer: str, depth: int, rng: random.Random) -> str:
-    """Return an opening mark, `length` characters (which may contain groups), and the closing mark.
-
-    length: characters between the marks
-    outer: the opening mark around this group, empty for an outermost one
-    depth: the nesting level of this group, from 1
-    rng: the random number generator
-    """
+    """Return an opening mark, `length` characters with groups inside, and the closing mark; depth: from 1."""
     opening = rng.choice([mark for mark in CLOSING_MARKS if not mark == outer == '"'])
     pieces = [opening]
     while length:
@@ -377,10 +365,7 @@ _personal = 0  # how many `personal_process` blocks there are
 
 
 def store_text(text: str, owner: str | None = None) -> str:
-    """Store a validated text of a visitor; return its SHA-256, which identifies it in a TextConfig.
-
-    `owner`: the visitor who entered it, by default the one for whom texts are read. Only owners can read it.
-    """
+    """Store a text for its `owner`, by default the present reader; return the SHA-256 that identifies it."""
     sha = hashlib.sha256(text.encode()).hexdigest()
     with _lock:
         _own_texts[sha] = text
@@ -441,7 +426,8 @@ def drop_text(sha: str) -> None:
         _own_texts.pop(sha, None)
 
 
-def _stored_text(sha: str) -> str:
+def own_text(sha: str) -> str:
+    """Return a text that a visitor entered. Raises NeedsText if the present reader may not read it."""
     if not may_read(sha):
         raise needs_text(sha)
     with _lock:

@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from jaxtyping import Bool, Int, Integer
 from numpy import ndarray
 from torch import Generator, Tensor
 
-from explorer.byte_cache import Once
+from explorer.byte_cache import Once, drop_where
 from explorer.errors import TextError
 from explorer.seeds import generator
 from explorer.tasks.text import corpora, token_arrays
@@ -39,6 +39,11 @@ class Batch(NamedTuple):
     ids: Int[Tensor, "batch time"]
     targets: Int[Tensor, "batch time"]
     mask: Bool[Tensor, "batch time"] | None = None  # targets in the loss; None: all
+
+    @property
+    def counted(self) -> int:
+        """How many targets are in the loss."""
+        return self.targets.numel() if self.mask is None else int(self.mask.sum())
 
 
 class TextData(ABC):
@@ -63,9 +68,7 @@ class TextData(ABC):
         self.vocabulary = len(tokens.tokenizer.tokens)
         self.padding = tokens.tokenizer.padding or 0  # any token is fine where the loss is masked
         self.characters = len(text)
-        self.tokens = sum(
-            len(array) for name, array in tokens.arrays.items() if name in ("training", "held_out", "test")
-        )
+        self.tokens = sum(len(tokens.arrays.get(name, ())) for name in ("training", "held_out", "test"))
 
     @abstractmethod
     def steps_per_pass(self, batch_size: int) -> int:
@@ -73,10 +76,7 @@ class TextData(ABC):
 
     @abstractmethod
     def batch(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
-        """Return the training batch of a step (counted from 0); deterministic. Raises TextError if it is impossible.
-
-        `seed` is that of the replica, `order` that of the batches.
-        """
+        """Return the batch of a step by the seeds of the replica and of the order. Raises TextError."""
 
     def resets_state(self, step: int, batch_size: int) -> bool:
         """Return whether the recurrent state is reset: whether the rows do not continue those of the last step."""
@@ -85,12 +85,12 @@ class TextData(ABC):
     def held_out_batches(self, targets: int | None = None, rows: int = 256) -> Iterator[Batch]:
         """Yield every held-out target once, or about `targets` of them in evenly spaced rows, `rows` in a batch."""
         for indices in _evenly_spaced_rows(self.held_out_rows, self.held_out_targets, targets, rows):
-            yield self._held_out(indices)
+            yield self._read_rows(indices, is_held_out=True)
 
     def training_sample(self, targets: int, rows: int = 256) -> Iterator[Batch]:
         """Yield about `targets` training targets in evenly spaced rows, always the same, for the training loss."""
         for indices in _evenly_spaced_rows(self.training_rows, self.training_targets, targets, rows):
-            yield self._training(indices)
+            yield self._read_rows(indices, is_held_out=False)
 
     def held_out_contiguous(self, rows: int, length: int, targets: int | None = None) -> Iterator[Batch]:
         """Yield the held-out part for a model that carries its recurrent state from batch to batch.
@@ -105,10 +105,8 @@ class TextData(ABC):
         """Return all training targets in one batch, for counting n-grams. Raises TextError if they are too many."""
 
     @abstractmethod
-    def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch: ...
-
-    @abstractmethod
-    def _training(self, rows: Int[ndarray, " rows"]) -> Batch: ...
+    def _read_rows(self, rows: Int[ndarray, " rows"], is_held_out: bool) -> Batch:
+        """Return rows of the held-out or of the training part, by index."""
 
     def _unknown_share(self, targets: Integer[ndarray, " targets"]) -> float:
         return 0.0 if self.tokenizer.unknown is None else float((targets == self.tokenizer.unknown).mean())
@@ -121,31 +119,24 @@ class TokenStream:
         self.ids, self.padding = ids, padding
         self.targets = max(len(ids) - 1, 0)
 
+    def read(self, positions: Int[ndarray, "rows time"], ends: Int[ndarray, " rows"] | None = None) -> Batch:
+        """Return the tokens at these positions and their targets; padded and masked from the positions `ends` on."""
+        inside = None if ends is None else positions < ends[:, None]
+        if inside is None or inside.all():
+            return Batch(*(torch.from_numpy(self.ids[positions + shift].astype(np.int64)) for shift in (0, 1)))
+        positions = np.where(inside, positions, 0)
+        ids, targets = (
+            np.where(inside, self.ids[positions + shift].astype(np.int64), self.padding) for shift in (0, 1)
+        )
+        return _to_batch(ids, targets, inside)
+
     def rows(self, starts: Int[ndarray, " rows"], length: int) -> Batch:
         """Return rows of `length` targets that start at the positions `starts`."""
-        cut = torch.from_numpy(self.ids[starts[:, None] + np.arange(length + 1)].astype(np.int64))
-        return Batch(cut[:, :-1].contiguous(), cut[:, 1:].contiguous())
-
-    def rows_until(self, starts: Int[ndarray, " rows"], ends: Int[ndarray, " rows"], length: int) -> Batch:
-        """Return rows as `rows` does, padded and masked from the positions `ends` on."""
-        positions = starts[:, None] + np.arange(length)
-        inside = positions < ends[:, None]
-        if inside.all():
-            return self.rows(starts, length)
-        positions = np.where(inside, positions, 0)
-        ids = np.where(inside, self.ids[positions].astype(np.int64), self.padding)
-        targets = np.where(inside, self.ids[positions + 1].astype(np.int64), self.padding)
-        return Batch(torch.from_numpy(ids), torch.from_numpy(targets), torch.from_numpy(inside))
-
-    def rows_circular(self, starts: Int[ndarray, " rows"], length: int) -> Batch:
-        """Return rows as `rows` does from a circular stream: the first target follows the last one."""
-        positions = (starts[:, None] + np.arange(length)) % self.targets
-        ids, targets = self.ids[positions].astype(np.int64), self.ids[positions + 1].astype(np.int64)
-        return Batch(torch.from_numpy(ids), torch.from_numpy(targets))
+        return self.read(starts[:, None] + np.arange(length))
 
     def blocks(self, blocks: Int[ndarray, " rows"], length: int) -> Batch:
         """Return some of the consecutive blocks of the stream, by index; the last block may be short."""
-        return self.rows_until(blocks * length, np.full(len(blocks), self.targets), length)
+        return self.read((blocks * length)[:, None] + np.arange(length), np.full(len(blocks), self.targets))
 
 
 class Blocks(TextData):
@@ -172,9 +163,7 @@ class Blocks(TextData):
         self.held_out_rows = math.ceil(self.held_out_targets / context)
         encoded_text = text.lower() if config.lower else text
         parts = token_arrays.split_stream(encoded_text, config.held_out, config.test)
-        self.characters_per_token = (
-            len(parts.validation if part == "validation" else parts.test) / self.held_out_targets
-        )
+        self.characters_per_token = len(getattr(parts, part)) / self.held_out_targets
         self.unknown_rate = self._unknown_share(self._held_out_stream.ids[1:])
 
     def steps_per_pass(self, batch_size: int) -> int:
@@ -194,10 +183,7 @@ class Blocks(TextData):
         return self.config.batches == "random" or step % self.steps_per_pass(batch_size) == 0
 
     def _row_and_piece_length(self, batch_size: int) -> tuple[int, int]:
-        """Return the number of targets of each parallel row of a pass, and of the piece of it that one batch contains.
-
-        Raises TextError if the text is too short for the batch size.
-        """
+        """Return the targets of each parallel row of a pass, and of a batch's piece. Raises TextError."""
         row_length = self.training_targets // batch_size
         if not row_length:
             raise TextError(
@@ -213,9 +199,9 @@ class Blocks(TextData):
         pass_index, index = divmod(step, row_length // piece_length)
         row_length -= row_length % piece_length
         first = torch.randint(self.training_targets, (), generator=generator(seed, f"lanes/{order}/{pass_index}"))
-        return self._training_stream.rows_circular(
-            int(first) + np.arange(batch_size) * row_length + index * piece_length, piece_length
-        )
+        starts = int(first) + np.arange(batch_size) * row_length + index * piece_length
+        stream = self._training_stream  # circular: the first target follows the last one
+        return stream.read((starts[:, None] + np.arange(piece_length)) % stream.targets)
 
     def held_out_contiguous(self, rows: int, length: int, targets: int | None = None) -> Iterator[Batch]:
         row_length = math.ceil(self.held_out_targets / rows)
@@ -223,23 +209,17 @@ class Blocks(TextData):
         ends = np.minimum(starts + row_length, self.held_out_targets)
         read_length = row_length if targets is None else min(row_length, math.ceil(targets / rows))
         for offset in range(0, read_length, length):
-            yield self._held_out_stream.rows_until(starts + offset, ends, length)
+            yield self._held_out_stream.read((starts + offset)[:, None] + np.arange(length), ends)
 
     def full_training_batch(self) -> Batch:
         return self._training_stream.rows(np.zeros(1, dtype=np.int64), self.training_targets)
 
-    def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch:
-        return self._held_out_stream.blocks(rows, self.config.context)
-
-    def _training(self, rows: Int[ndarray, " rows"]) -> Batch:
-        return self._training_stream.blocks(rows, self.config.context)
+    def _read_rows(self, rows: Int[ndarray, " rows"], is_held_out: bool) -> Batch:
+        return (self._held_out_stream if is_held_out else self._training_stream).blocks(rows, self.config.context)
 
 
 class Windows(TextData):
-    """Overlapping blocks, one at every position; random ones with about `held_out` of all targets are held out.
-
-    This split leaks: held-out windows are never drawn in training, but windows that start a token earlier or later are.
-    """
+    """Overlapping blocks at every position, random ones held out; this leaks: training draws their neighbours."""
 
     def __init__(self, config: TextConfig, text: str, tokens: Tokens, part: Part = "validation") -> None:
         super().__init__(config, text, tokens, part)
@@ -266,7 +246,7 @@ class Windows(TextData):
 
     def batch(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
         rows = torch.randint(self.training_rows, (batch_size,), generator=generator(seed, f"rows/{order}/{step}"))
-        return self._training(rows.numpy())
+        return self._read_rows(rows.numpy(), is_held_out=False)
 
     def full_training_batch(self) -> Batch:
         """Return the text up to the last training window: every held-out target there is also in a training window."""
@@ -280,18 +260,13 @@ class Windows(TextData):
         last = np.array([self.training_rows - 1])
         return int(last[0] + np.searchsorted(self._free_before, last, side="right")[0]) + self.config.context
 
-    def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch:
-        return self._stream.rows(self._held_out_starts[rows], self.config.context)
-
-    def _training(self, rows: Int[ndarray, " rows"]) -> Batch:
-        return self._stream.rows(rows + np.searchsorted(self._free_before, rows, side="right"), self.config.context)
+    def _read_rows(self, rows: Int[ndarray, " rows"], is_held_out: bool) -> Batch:
+        free = self._held_out_starts[rows] if is_held_out else rows + np.searchsorted(self._free_before, rows, "right")
+        return self._stream.rows(free, self.config.context)
 
 
 class Sentences(TextData):
-    """Lines, each from its first token; whole lines or single targets are held out. Padding is masked.
-
-    A pair (line, position) stands for a target. Pairs are numbered line by line: first all targets of the first line.
-    """
+    """Lines, each from its first token and padded; lines or single targets (pairs of line, position) are held out."""
 
     def __init__(self, config: TextConfig, text: str, tokens: Tokens, part: Part = "validation") -> None:
         super().__init__(config, text, tokens, part)
@@ -313,10 +288,8 @@ class Sentences(TextData):
         part_of_pair = self._split(has_target)
         self._training_pairs = self._first_lines(part_of_pair == token_arrays.TRAINING)
         self._held_out_pairs = part_of_pair == (token_arrays.VALIDATION if part == "validation" else token_arrays.TEST)
-        self._training_rows, self._held_out_rows = (
-            self._rows_of(self._training_pairs),
-            self._rows_of(self._held_out_pairs),
-        )
+        self._training_rows = self._rows_of(self._training_pairs)
+        self._held_out_rows = self._rows_of(self._held_out_pairs)
         self.training_rows, self.held_out_rows = len(self._training_rows), len(self._held_out_rows)
         self.training_targets = int(self._training_pairs.sum())
         self.held_out_targets = int(self._held_out_pairs.sum())
@@ -352,8 +325,7 @@ class Sentences(TextData):
             return pairs
         lines = self._lines_of(pairs)
         last_line = lines[max(1, round(self.config.training_share * len(lines))) - 1]
-        kept: Bool[ndarray, " pairs"] = pairs & (self._line_of_pair <= last_line)
-        return kept
+        return pairs & (self._line_of_pair <= last_line)
 
     def _lines_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " lines"]:
         return np.flatnonzero(np.bincount(self._line_of_pair, weights=pairs)).astype(np.int32)
@@ -365,8 +337,7 @@ class Sentences(TextData):
     def _last_context_positions(self, pairs: Int[ndarray, " pairs"]) -> Int[ndarray, " pairs"]:
         """Return the positions of the last input token of each pair."""
         lines = self._line_of_pair[pairs]
-        positions: Int[ndarray, " pairs"] = self._firsts[lines] + pairs - self._first_pairs[lines]
-        return positions
+        return self._firsts[lines] + pairs - self._first_pairs[lines]
 
     def steps_per_pass(self, batch_size: int) -> int:
         return math.ceil(self.training_rows / batch_size)
@@ -375,7 +346,7 @@ class Sentences(TextData):
         """Return a batch of a pass over all rows in random order; the last batch of a pass may be smaller."""
         pass_index, index = divmod(step, self.steps_per_pass(batch_size))
         order_of_rows = self._order_of_pass(seed, f"rows/{order}/{pass_index}")
-        return self._training(order_of_rows[index * batch_size : (index + 1) * batch_size])
+        return self._read_rows(order_of_rows[index * batch_size : (index + 1) * batch_size], is_held_out=False)
 
     def full_training_batch(self) -> Batch:
         """Return all training lines, padded to the longest one. Raises TextError if they are too many."""
@@ -388,11 +359,11 @@ class Sentences(TextData):
             )
         return self._read_lines(lines, self._training_pairs, width)
 
-    def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch:
-        return self._read_lines(self._held_out_rows[rows], self._held_out_pairs, self.config.context)
-
-    def _training(self, rows: Int[ndarray, " rows"]) -> Batch:
-        return self._read_lines(self._training_rows[rows], self._training_pairs, self.config.context)
+    def _read_rows(self, rows: Int[ndarray, " rows"], is_held_out: bool) -> Batch:
+        lines, pairs = self._training_rows, self._training_pairs
+        if is_held_out:
+            lines, pairs = self._held_out_rows, self._held_out_pairs
+        return self._read_lines(lines[rows], pairs, self.config.context)
 
     def _read_lines(self, lines: Int[ndarray, " rows"], pair_mask: Bool[ndarray, " pairs"], width: int) -> Batch:
         """Return lines of `width` tokens whose mask has the targets in `pair_mask`."""
@@ -406,21 +377,13 @@ class Sentences(TextData):
 
 
 class Prefixes(Sentences):
-    """The same pairs, but each in its own row, as in the assignment.
-
-    A row has the tokens before the target and padding up to the full width; it is read out at its last position.
-    """
+    """The same pairs, each in its own row: the tokens before the target, and padding up to the full width."""
 
     def _rows_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " rows"]:
         return np.flatnonzero(pairs).astype(np.int32)
 
-    def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch:
-        return self._read_pairs(self._held_out_rows[rows])
-
-    def _training(self, rows: Int[ndarray, " rows"]) -> Batch:
-        return self._read_pairs(self._training_rows[rows])
-
-    def _read_pairs(self, pairs: Int[ndarray, " rows"]) -> Batch:
+    def _read_rows(self, rows: Int[ndarray, " rows"], is_held_out: bool) -> Batch:
+        pairs = (self._held_out_rows if is_held_out else self._training_rows)[rows]
         firsts, lasts = self._firsts[self._line_of_pair[pairs]][:, None], self._last_context_positions(pairs)[:, None]
         positions = firsts + np.arange(self.config.context)
         ids = np.where(positions <= lasts, self.ids[np.minimum(positions, lasts)].astype(np.int64), self.padding)
@@ -435,10 +398,7 @@ _data: Once[tuple[TextConfig, Part], TextData] = Once()
 
 
 def text_data(config: TextConfig, part: Part = "validation") -> TextData:
-    """Return the rows of a configuration, computed once; its held-out part is the validation or the test split.
-
-    Raises TextError, NeedsText or CorpusMissing.
-    """
+    """Return the rows of a configuration and a held-out part, computed once. Raises LineageError without the text."""
     if config.corpus == "own":
         corpora.load_text(config)  # the rows are shared by all visitors; only who may read the text gets them
     return _data.get((config, part), lambda: _build_text_data(config, part))
@@ -450,10 +410,16 @@ def reset() -> None:
 
 
 def drop_text_data(sha: str) -> None:
-    """Drop the text of a visitor whose session ended, its tokens and its rows."""
+    """Drop the text of a visitor whose session ended, and all that was made of it: tokens, rows, sentences, pairs."""
     corpora.drop_text(sha)
-    token_arrays.drop_tokens(sha)
-    _data.drop_where(lambda key: key[0].text == sha)
+
+    def is_made_of_it(key: Any) -> bool:
+        if not isinstance(key, tuple) or not isinstance(key[0], Once):
+            return False
+        task = key[1][0] if isinstance(key[1], tuple) else key[1]
+        return sha in (task, getattr(task, "text", ""))
+
+    drop_where(is_made_of_it)
 
 
 def _build_text_data(config: TextConfig, part: Part) -> TextData:
@@ -471,9 +437,8 @@ def _to_batch(
 
 
 def _shuffle_rows(rows: int, seed: int, purpose: str) -> Int[ndarray, " rows"]:
-    return (
-        torch.randperm(rows, generator=generator(seed, purpose)).numpy().astype(np.int32)
-    )  # small, because many are cached
+    order = torch.randperm(rows, generator=generator(seed, purpose)).numpy()
+    return order.astype(np.int32)  # small, because many are cached
 
 
 def _check_context(context: int, targets: int) -> None:

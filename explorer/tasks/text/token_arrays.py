@@ -39,9 +39,7 @@ from explorer.tokenization.text import Tokenizer, from_json, train
 log = logging.getLogger(__name__)
 TOKENIZERS = version("tokenizers")  # read once: concurrent calls from two threads can fail
 _MAX_FOLDERS = 64  # in the cache; the least recently used ones are deleted
-TRAINING = 0  # the parts of a split at random
-VALIDATION = 1
-TEST = 2
+TRAINING, VALIDATION, TEST = range(3)  # the parts of a split at random
 _CHARACTERS_AT_ONCE = 500_000  # of lines that are encoded in one call
 
 
@@ -104,11 +102,6 @@ def load_tokens(config: TextConfig, text: str) -> Tokens:
 def reset() -> None:
     """Forget the tokens of every text; what is cached on disk stays."""
     _made.drop_where(lambda recipe: True)
-
-
-def drop_tokens(text: str) -> None:
-    """Drop the tokens of a visitor's text, given by its SHA-256."""
-    _made.drop_where(lambda recipe: recipe.text == text)
 
 
 # Tokenizing

@@ -13,8 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from explorer.tasks.replicas import stack_replicas
 from explorer.tasks.sequence_labelling.config import LabellingConfig
-from explorer.tasks.sequence_labelling.rows import position_losses, stack_replicas
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch, on_processor
 from explorer.training.objective import Objective, RecordLayout
@@ -43,10 +44,7 @@ class LabellingObjective(Objective):
 
     @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
-        found: Mapping[str, Tensor] = self.rows.evaluate(
-            self.task, on_processor(self.model), self.config.replicas, full
-        )
-        return found
+        return self.rows.evaluate(self.task, on_processor(self.model), self.config.replicas, full)
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
@@ -28,6 +29,7 @@ from explorer.tasks.negation import (
     row_lookup,
 )
 from explorer.tasks.own_sentences import Language, batch_rows, language_of, negation_data, sentence_rows
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch, on_processor
 from explorer.training.objective import Measurements, Objective, RecordLayout
@@ -47,7 +49,8 @@ class NegationObjective(Objective):
         # Cross-entropy is the sum of -share * log p(label): the targets of every step, made once.
         targets = -shares[..., None] * F.one_hot(row_labels(task), len(CLASSES))
         # Rounded to the whole numbers that they are, so that a sum is exact over any number of steps.
-        tokens_of_each = (shares @ _row_lengths(task)) * _batch_sizes(config)[:, None]
+        lengths = torch.tensor([float(row.length) for row in task.rows])
+        tokens_of_each = (shares @ lengths) * _batch_sizes(config)[:, None]
         self._tokens: list[float] = tokens_of_each.round().mean(dim=-1).tolist()
         ids = row_ids(task)
         if config.replicas > 1:
@@ -58,9 +61,7 @@ class NegationObjective(Objective):
         self._ids, self._targets = move_batch(ids, device), move_batch(targets, device).unbind()
         # An evaluation takes each sentence padded to the longest one.
         self._evaluation_rows = move_batch(row_lookup(task)[-1], device)
-        self._cached_logits: tuple[int, Tensor] | None = (
-            None  # step, and its logits, if an evaluation has computed them
-        )
+        self._cached_logits: tuple[int, Tensor] | None = None  # a step and its logits, if an evaluation needed them
 
     @staticmethod
     def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
@@ -111,11 +112,6 @@ def _row_shares(task: Negation, config: RunConfig) -> Tensor:
     return torch.stack([batch_weights(task, d, config.epochs, config.batch_size, o) for d, o in pairs], dim=1)
 
 
-def _row_lengths(task: Negation) -> Tensor:
-    """Return the number of tokens of each distinct row that enter the loss."""
-    return torch.tensor([float(row.length) for row in task.rows])
-
-
 def _batch_sizes(config: RunConfig) -> Tensor:
     """Return the number of sentences in each batch; the last one of an epoch may be smaller."""
     size, batch = config.task_as(NegationConfig).train_size, config.batch_size
@@ -130,10 +126,9 @@ def _sample_counts(
     """Return how often each sentence was drawn, for the training and for the test set."""
     task = Negation(config.task_as(NegationConfig))
 
-    def counts(split: str) -> Tensor:
-        size = len(task.labels)
-        drawn = [task.sample("train" if split == "train" else "test", seed) for seed in config.seeds]
-        return torch.stack([torch.bincount(torch.tensor(d), minlength=size) for d in drawn]).double()
+    def counts(split: Literal["train", "test"]) -> Tensor:
+        drawn = [torch.tensor(task.sample(split, seed)) for seed in config.seeds]
+        return torch.stack([torch.bincount(each, minlength=len(task.labels)) for each in drawn]).double()
 
     return counts("train"), counts("test")
 
@@ -147,48 +142,42 @@ def compute_metrics(
     probability. The accuracy on a kind of sentence that is not in the sample is NaN.
     """
     task = Negation(config.task_as(NegationConfig))
-    labels = torch.tensor(task.labels)
-    nots = torch.tensor([s.nots for s in task.sentences])
-    correct = (logits.argmax(dim=-1) == labels).double()
-    surprisal = -logits.double().log_softmax(dim=-1).gather(-1, labels.expand(correct.shape)[..., None])[..., 0]
-
-    def mean(values: Tensor, weights: Tensor, chosen: Bool[Tensor, " sentences"] | None = None) -> ndarray:
-        weights = weights if chosen is None else weights * chosen
-        return ((values * weights).sum(-1) / weights.sum(-1)).numpy()
-
-    train_counts, test_counts = _sample_counts(config)
+    labels, nots = torch.tensor(task.labels), torch.tensor([s.nots for s in task.sentences])
+    metrics, correct = _sample_metrics(logits, labels, nots, *_sample_counts(config))
     chance = torch.tensor([s.probability for s in task.sentences], dtype=torch.float64)
-    metrics = {
-        "train_loss": mean(surprisal, train_counts),
-        "test_loss": mean(surprisal, test_counts),
-        "train_accuracy": mean(correct, train_counts),
-        "test_accuracy": mean(correct, test_counts),
-        "test_accuracy_plain": mean(correct, test_counts, nots == 0),
-        "test_accuracy_negated": mean(correct, test_counts, nots > 0),
-        "exact_accuracy": mean(correct, chance),
-    }
+    metrics["exact_accuracy"] = _weighted_mean(correct, chance)
     held_out = torch.tensor([s.train_probability == 0 and s.probability > 0 for s in task.sentences])
     if held_out.any():
-        metrics["exact_accuracy_held_out"] = mean(correct, chance, held_out)
-    return metrics
+        metrics["exact_accuracy_held_out"] = _weighted_mean(correct, chance * held_out)
+    return {name: values.numpy() for name, values in metrics.items()}
 
 
-_OWN_METRICS = (
-    "train_loss",
-    "test_loss",
-    "train_accuracy",
-    "test_accuracy",
-    "test_accuracy_plain",
-    "test_accuracy_negated",
-)
+def _sample_metrics(
+    logits: Float[Tensor, "*batch sentences classes"], labels: Tensor, nots: Tensor, train: Tensor, test: Tensor
+) -> tuple[dict[str, Tensor], Float[Tensor, "*batch sentences"]]:
+    """Return the metrics over both samples (how often each sentence is in it), and whether each sentence is right."""
+    correct = (logits.argmax(dim=-1) == labels).double()
+    surprisal = position_losses(logits.double(), labels)
+    metrics = {
+        "train_loss": _weighted_mean(surprisal, train),
+        "test_loss": _weighted_mean(surprisal, test),
+        "train_accuracy": _weighted_mean(correct, train),
+        "test_accuracy": _weighted_mean(correct, test),
+        "test_accuracy_plain": _weighted_mean(correct, test * (nots == 0)),
+        "test_accuracy_negated": _weighted_mean(correct, test * (nots > 0)),
+    }
+    return metrics, correct
+
+
+def _weighted_mean(values: Tensor, weights: Tensor) -> Tensor:
+    return (values * weights).sum(-1) / weights.sum(-1)  # NaN without sentences
+
+
 _EVALUATED_ROWS = 512  # in one forward pass
 
 
 class SentencesObjective(Objective):
-    """What the objectives share whose data are rows of sentences: a step reads the rows of its batch.
-
-    What an evaluation returns are the metrics themselves: only the training may read the sentences.
-    """
+    """A step reads rows of sentences; an evaluation returns metrics: only the training may read the sentences."""
 
     config: RunConfig
     model: nn.Module
@@ -232,8 +221,8 @@ class OwnSentencesObjective(SentencesObjective):
         self._rows = sentence_rows(task)
         self._batches = batch_rows(task, config.seeds, config.order, config.epochs, config.batch_size)
         self._classes = len(task.classes)
-        self._test = torch.tensor([s.probability > 0 for s in task.sentences])
-        self._negated = torch.tensor([s.nots > 0 for s in task.sentences])
+        self._in_test = torch.tensor([s.probability > 0 for s in task.sentences])
+        self._nots = torch.tensor([s.nots for s in task.sentences])
 
     @staticmethod
     def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
@@ -243,22 +232,10 @@ class OwnSentencesObjective(SentencesObjective):
 
     @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
-        logits, labels = self._logits(self._rows), self._rows.labels
-        correct = (logits.argmax(dim=-1) == labels).double()
-        surprisal = -logits.double().log_softmax(dim=-1).gather(-1, labels.expand(correct.shape)[..., None])[..., 0]
-
-        def mean(values: Tensor, chosen: Bool[Tensor, " sentences"]) -> Tensor:
-            return values[:, chosen].mean(dim=-1)  # NaN without sentences
-
-        return {
-            "train_loss": mean(surprisal, ~self._test),
-            "test_loss": mean(surprisal, self._test),
-            "train_accuracy": mean(correct, ~self._test),
-            "test_accuracy": mean(correct, self._test),
-            "test_accuracy_plain": mean(correct, self._test & ~self._negated),
-            "test_accuracy_negated": mean(correct, self._test & self._negated),
-        }
+        logits, labels, test = self._logits(self._rows), self._rows.labels, self._in_test.double()
+        return _sample_metrics(logits, labels, self._nots, 1 - test, test)[0]
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:
-        return RecordLayout(_OWN_METRICS)
+        empty = torch.zeros(1)
+        return RecordLayout(tuple(_sample_metrics(torch.zeros(1, 1), empty.long(), empty, empty, empty)[0]))

@@ -10,12 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.tasks.recall import RecallConfig, batch, evaluation_lengths, evaluation_sequences, fixed_sequences
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch
 from explorer.training.objective import Objective, RecordLayout
@@ -45,7 +45,7 @@ class RecallObjective(Objective):
     @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
         task, replicas = self.task, self.config.replicas
-        ids = self._expand_to_replicas(evaluation_sequences(task, task.length, EVALUATION_SEQUENCES))
+        ids = self._new_sequences(task.length)
         answers = {"accuracy": self.accuracy(ids), "loss": self._surprisal(ids).view(replicas, -1).mean(dim=-1)}
         lengths = evaluation_lengths(task.length)
         answers["by_length"] = self.by_length(lengths) if full else torch.full((replicas, len(lengths)), math.nan)
@@ -67,32 +67,21 @@ class RecallObjective(Objective):
     def by_length(self, lengths: Sequence[int]) -> Float[Tensor, "replicas lengths"]:
         """Return the accuracy on new sequences of each of these lengths."""
         if not isinstance(self.model, RecurrentClassifier):
-            return torch.stack(
-                [
-                    self.accuracy(self._expand_to_replicas(evaluation_sequences(self.task, n, EVALUATION_SEQUENCES)))
-                    for n in lengths
-                ],
-                dim=-1,
-            )
+            return torch.stack([self.accuracy(self._new_sequences(n)) for n in lengths], dim=-1)
         # The state of a recurrent network does not depend on later symbols: the longest sequences contain the others.
-        ids, positions = (
-            self._expand_to_replicas(evaluation_sequences(self.task, max(lengths), EVALUATION_SEQUENCES)),
-            torch.tensor(lengths, device=self._device) - 1,
-        )
+        ids, positions = self._new_sequences(max(lengths)), torch.tensor(lengths, device=self._device) - 1
         correct = [
             self.model.prefix_logits(part).argmax(dim=-1)[..., positions] == part[..., :1]
             for part in torch.split(ids, max(1, _SYMBOLS_PER_FORWARD // ids.shape[-1]), dim=-2)
         ]
         return torch.cat(correct, dim=-2).float().mean(dim=-2).view(self.config.replicas, -1)
 
-    def _expand_to_replicas(self, ids: Int[Tensor, "batch time"]) -> Int[Tensor, "*replicas batch time"]:
-        ids = move_batch(ids, self._device)
+    def _new_sequences(self, length: int) -> Int[Tensor, "*replicas batch time"]:
+        ids = move_batch(evaluation_sequences(self.task, length, EVALUATION_SEQUENCES), self._device)
         return ids.expand(self.config.replicas, *ids.shape) if self.config.replicas > 1 else ids
 
     def _surprisal(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch"]:
-        logits = self.model(ids)
-        surprisal = F.cross_entropy(logits.flatten(0, -2), ids[..., 0].flatten(), reduction="none")
-        return surprisal.view(ids.shape[:-1])
+        return position_losses(self.model(ids), ids[..., 0])
 
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -21,6 +20,7 @@ from explorer.tasks.negation import SentenceRows
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.sentiment.config import CLASSES, TESTED, SentimentConfig
 from explorer.tasks.sentiment.data import batches, example_rows, sentiment_data
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.tokenization.english import Pieces
 from explorer.training.config import RunConfig
 from explorer.training.objective import RecordLayout
@@ -80,8 +80,7 @@ class SentimentObjective(SentencesObjective):
         for name, part in self._parts.items():
             logits, labels = self._logits(part.rows), part.rows.labels
             correct[name] = (logits.argmax(dim=-1) == labels).double()
-            surprisal = F.cross_entropy(logits.flatten(0, 1), labels.repeat(len(logits)), reduction="none")
-            measured[name] = surprisal.view(len(logits), -1).double().mean(dim=-1)
+            measured[name] = position_losses(logits, labels).double().mean(dim=-1)
         for name, whole in _SUBSETS.items():
             correct[name] = correct[whole][:, self._parts[whole].is_negated]
         return {

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import cast
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -18,6 +17,7 @@ from explorer.generation.generate import TextGenerator
 from explorer.generation.sampling import Sampling, choose, gumbel_noise, noise_generator
 from explorer.models.language import State
 from explorer.models.recurrence import RecurrentStringModel
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.tasks.string import StringConfig
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, on_processor
@@ -51,8 +51,7 @@ class StringObjective(Objective):
     def _surprisal_and_hits(self) -> tuple[Float[Tensor, "*replicas 1 transitions"], Tensor]:
         """Return -log p of every next character, and whether it is the most probable one."""
         logits, targets = self.model(self._ids[..., :-1]), self._ids[..., 1:]
-        surprisal = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none").view(targets.shape)
-        return surprisal, logits.argmax(dim=-1) == targets
+        return position_losses(logits, targets), logits.argmax(dim=-1) == targets
 
     @torch.inference_mode()
     def generate_samples(self, step: int) -> tuple[str, ...]:

@@ -21,18 +21,17 @@ from explorer.models.kneser_ney import Ngram
 from explorer.models.language import State
 from explorer.models.layers import learning, replica
 from explorer.seeds import generator
+from explorer.tasks.replicas import stack_replicas
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Batch, TextData, text_data
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch, on_processor
 from explorer.training.events import EvaluationPart
 from explorer.training.objective import Objective, Parts, RecordLayout, complete
-from explorer.training.scoring import MeanLoss, mean_loss, mean_surprisal, stack_batches
+from explorer.training.scoring import MeanLoss, mean_loss, mean_surprisal
 
 METRICS = ("val_loss", "val_loss_part", "train_loss", "perplexity", "bits_per_char")
-CONTIGUOUS_ROWS = (
-    16  # into which held-out text is divided for reading with carried state; each starts with a zero state
-)
+CONTIGUOUS_ROWS = 16  # of held-out text that is read with carried state; each starts with a zero state
 
 
 class TextObjective(Objective):
@@ -55,7 +54,7 @@ class TextObjective(Objective):
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config, size = self.config, self.config.batch_size
-        batch = stack_batches([self.data.batch(seed, config.order, step, size) for seed in config.seeds])
+        batch = stack_replicas([self.data.batch(seed, config.order, step, size) for seed in config.seeds])
         batch = move_batch(batch, self._device)
         carries = config.task_as(TextConfig).batches == "contiguous"
         if carries and self.data.resets_state(step, size):

@@ -15,28 +15,15 @@ from torch import Tensor, nn
 
 from explorer.catalogue import TaskConfig
 from explorer.errors import InvalidSetting
-from explorer.generation.seq2seq_decoding import grade_targets, surprisal
+from explorer.generation.seq2seq_decoding import grade_targets
 from explorer.models.configs import TransformerEncoderDecoderConfig
-from explorer.tasks.seq2seq.batches import (
-    Pairs,
-    batch,
-    batch_of_table,
-    encode_pairs,
-    evaluation_dates,
-    evaluation_digits,
-    stack_replicas,
-)
-from explorer.tasks.seq2seq.config import (
-    MAX_SOURCE_TOKENS,
-    TranslationConfig,
-    max_answer_length,
-    source_vocabulary,
-    target_vocabulary,
-)
+from explorer.tasks.replicas import stack_replicas
+from explorer.tasks.seq2seq import batches
+from explorer.tasks.seq2seq import config as vocabularies
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_lengths
-from explorer.tasks.seq2seq.own_pairs import pair_table
-from explorer.tasks.seq2seq.pairs import PairsConfig
+from explorer.tasks.seq2seq.pairs import PairsConfig, pair_table
+from explorer.tasks.sequence_labelling.rows import position_losses
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch
 from explorer.training.objective import Objective, RecordLayout
@@ -60,31 +47,31 @@ class TranslationObjective(Objective):
     @staticmethod
     def model_sizes(config: RunConfig, vocabulary: int | None) -> tuple[int, ...]:
         task = translation_task(config)
-        most = max_answer_length(task, MAX_SOURCE_TOKENS)
+        most = vocabularies.max_answer_length(task, vocabularies.MAX_SOURCE_TOKENS)
         if isinstance(config.model, TransformerEncoderDecoderConfig) and config.model.places < most:
             raise InvalidSetting(
                 f"places = {config.model.places} is not enough: a target may have {most} tokens. Give at least {most}."
             )
-        sources = len(source_vocabulary(task))
-        return sources, len(target_vocabulary(task)), sources - 1
+        sources = len(vocabularies.source_vocabulary(task))
+        return sources, len(vocabularies.target_vocabulary(task)), sources - 1
 
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config = self.config
-        drawn = stack_replicas(self.task, [self._batch(seed, step) for seed in config.seeds])
-        read = (drawn.source != len(source_vocabulary(self.task)) - 1).sum() + drawn.mask.sum()
+        drawn = stack_replicas([self._batch(seed, step) for seed in config.seeds], *batches.pair_fills(self.task))
+        read = (drawn.source != len(vocabularies.source_vocabulary(self.task)) - 1).sum() + drawn.mask.sum()
         drawn = move_batch(drawn, device_of(self.model))
-        losses = surprisal(self.model(drawn.source, drawn.decoder_input), drawn.targets) * drawn.mask
+        losses = position_losses(self.model(drawn.source, drawn.decoder_input), drawn.targets) * drawn.mask
         return losses.sum(dim=(-2, -1)) / drawn.mask.sum(dim=(-2, -1)), float(read) / config.replicas
 
-    def _batch(self, seed: int, step: int) -> Pairs:
-        return batch(self.task, seed, self.config.order, step, self.config.batch_size)
+    def _batch(self, seed: int, step: int) -> batches.Pairs:
+        return batches.batch(self.task, seed, self.config.order, step, self.config.batch_size)
 
-    def _grade(self, pairs: Pairs) -> tuple[Float[Tensor, "replicas rows"], Float[Tensor, "replicas rows"]]:
+    def _grade(self, pairs: batches.Pairs) -> tuple[Float[Tensor, "replicas rows"], Float[Tensor, "replicas rows"]]:
         """Return for each row whether its target is right and the sum of the losses of its tokens."""
         replicas, device = self.config.replicas, device_of(self.model)
         grades = []
         for first in range(0, len(pairs.source), _ROWS_PER_FORWARD):
-            rows = stack_replicas(self.task, [pairs.slice_rows(first, first + _ROWS_PER_FORWARD)] * replicas)
+            rows = stack_replicas([pairs.slice_rows(first, first + _ROWS_PER_FORWARD)] * replicas)
             grades.append(grade_targets(self.model, move_batch(rows, device)))  # type: ignore[arg-type]  # a Translator
         correct, losses = (torch.cat(each, dim=-1).view(replicas, -1).cpu() for each in zip(*grades, strict=True))
         return correct, losses
@@ -93,11 +80,13 @@ class TranslationObjective(Objective):
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
         task, (name, parts, trained) = self.task, _answer_parts(self.task)
         if isinstance(task, DatesConfig):
-            sources = evaluation_dates(task, PER_WAY if full else FEW_SOURCES)
+            sources = batches.evaluation_dates(task, PER_WAY if full else FEW_SOURCES)
         else:
             assert not isinstance(task, PairsConfig)
             parts = parts if full else trained
-            sources = evaluation_digits(task, evaluation_lengths(task)[:parts], PER_LENGTH if full else FEW_SOURCES)
+            sources = batches.evaluation_digits(
+                task, evaluation_lengths(task)[:parts], PER_LENGTH if full else FEW_SOURCES
+            )
         replicas, (correct, losses) = self.config.replicas, self._grade(sources)
         trained_rows = correct.shape[-1] // parts * trained  # the mean leaves out the other lengths
         exact_by_part = correct.view(replicas, parts, -1).mean(dim=-1)
@@ -113,12 +102,12 @@ class TranslationObjective(Objective):
         return RecordLayout(METRICS, answers={name: parts}, answers_at_end_only=True, signals=("gradient_norm",))
 
 
-def translation_task(config: RunConfig) -> TranslationConfig:
+def translation_task(config: RunConfig) -> vocabularies.TranslationConfig:
     assert isinstance(config.task, ReverseConfig | CopyConfig | DatesConfig | PairsConfig)
     return config.task
 
 
-def _answer_parts(task: TranslationConfig) -> tuple[str, int, int]:
+def _answer_parts(task: vocabularies.TranslationConfig) -> tuple[str, int, int]:
     """Return the name of the last evaluation's exact match by part, the number of parts, and of the trained ones."""
     if isinstance(task, DatesConfig):
         return "by_way", len(DATE_FORMATS), len(DATE_FORMATS)
@@ -141,12 +130,12 @@ class OwnPairsObjective(TranslationObjective):
         self._pairs = config.task_as(PairsConfig)
         self._table = pair_table(self._pairs)
 
-    def _batch(self, seed: int, step: int) -> Pairs:
-        return batch_of_table(self._pairs, self._table, seed, self.config.order, step, self.config.batch_size)
+    def _batch(self, seed: int, step: int) -> batches.Pairs:
+        return batches.batch_of_table(self._pairs, self._table, seed, self.config.order, step, self.config.batch_size)
 
     @torch.inference_mode()
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
-        pairs = encode_pairs(self._pairs, self._table.held_out[: None if full else FEW_PAIRS])
+        pairs = batches.encode_pairs(self._pairs, self._table.held_out[: None if full else FEW_PAIRS])
         correct, losses = self._grade(pairs)
         return {"exact": correct.mean(dim=-1), "loss": losses.sum(dim=-1) / pairs.mask.sum()}
 

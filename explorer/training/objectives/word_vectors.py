@@ -15,8 +15,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from explorer.models.word_vectors import WordVectors, negative_sampling_loss
+from explorer.tasks.replicas import stack_replicas
 from explorer.tasks.word_similarity import analogy_hits, purity, questions_of, unit_vectors
-from explorer.tasks.word_vectors import Batch, WordVectorsConfig, draw_batch, stack_batches, word_data
+from explorer.tasks.word_vectors import Batch, WordVectorsConfig, draw_batch, word_data
 from explorer.tokenization.word_level import WordLevel
 from explorer.training.config import RunConfig
 from explorer.training.device import device_of, move_batch
@@ -37,7 +38,7 @@ class WordVectorsObjective(Objective):
         self._questions = questions_of(task, self.data.index)
         self._predicts_neighbours = self.model.predicts_neighbours
         self._device = device_of(model)
-        evaluated = stack_batches([self._batch(0, "evaluation", EVALUATED_ROWS)] * config.replicas)
+        evaluated = stack_replicas([self._batch(0, "evaluation", EVALUATED_ROWS)] * config.replicas)
         self._evaluated = move_batch(evaluated, self._device)
 
     @staticmethod
@@ -47,7 +48,7 @@ class WordVectorsObjective(Objective):
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         config = self.config
         batches = [self._batch(seed, f"{config.order}/{step}", config.batch_size) for seed in config.seeds]
-        batch = move_batch(stack_batches(batches), self._device)
+        batch = move_batch(stack_replicas(batches), self._device)
         return negative_sampling_loss(self.model(*batch)), float(config.batch_size)
 
     @torch.inference_mode()

@@ -47,21 +47,21 @@ def test_probabilities_and_taps_equal_those_of_the_forward_pass(kind: str) -> No
 
 def test_attention_of_each_kind_of_model() -> None:
     trace = align(model("additive"), CONFIG, SOURCE, (3, 0, 2))
-    assert trace.weights is not None and trace.energies is not None and trace.contexts is not None
-    assert trace.weights.shape == trace.energies.shape == (1, 1, 4, 3)
-    e = np.exp(trace.energies)
+    energies = trace.stack_layers("decoder", "cross.scores", "attention.energies")
+    assert trace.weights is not None and energies is not None
+    assert trace.weights.shape == energies.shape == (1, 1, 4, 3)
+    e = np.exp(energies)
     np.testing.assert_allclose(trace.weights, e / e.sum(axis=-1, keepdims=True), atol=1e-6)
-    np.testing.assert_allclose(trace.contexts, trace.weights[0, 0] @ trace.taps["attention.annotations"], atol=1e-6)
-    assert trace.summary_vector is trace.source_self_attention is trace.target_self_attention is None
+    contexts = trace.taps["attention.context"]
+    np.testing.assert_allclose(contexts, trace.weights[0, 0] @ trace.taps["attention.annotations"], atol=1e-6)
+    assert trace.stack_layers("encoder", "attention.weights") is None
     found = align(model("transformer"), CONFIG, SOURCE, (3, 0))
-    assert found.weights is not None and found.source_self_attention is not None
-    assert found.weights.shape == (2, 2, 3, 3) and found.source_self_attention.shape == (2, 2, 3, 3)
-    assert found.target_self_attention is not None and not np.triu(found.target_self_attention, 1).any()
+    encoder, decoder = (found.stack_layers(half, "attention.weights") for half in ("encoder", "decoder"))
+    assert found.weights is not None and encoder is not None and decoder is not None
+    assert found.weights.shape == encoder.shape == (2, 2, 3, 3) and not np.triu(decoder, 1).any()
     np.testing.assert_array_equal(found.weights[1], found.taps["decoder.1.cross.weights"])
-    assert found.contexts is found.summary_vector is None
     alone = align(model("vector"), CONFIG, SOURCE)
-    assert alone.summary_vector is not None and alone.summary_vector.shape == (5,)
-    assert alone.weights is alone.energies is None
+    assert alone.taps["summary.vector"].shape == (5,) and alone.weights is None
 
 
 def test_summary_sensitivity_by_hand() -> None:

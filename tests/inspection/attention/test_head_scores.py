@@ -240,7 +240,7 @@ def test_head_importance_on_a_text_is_the_increase_of_its_loss() -> None:
 
 @pytest.mark.parametrize(("target", "kind"), [("verb", "misleading"), ("pronoun", "confusing")])
 def test_every_head_of_every_seed_is_measured(target: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agreement_heads, "evaluation_clauses", partial(evaluation_clauses, count=12))
+    monkeypatch.setattr(agreement_heads.agreement, "evaluation_clauses", partial(evaluation_clauses, count=12))
     loaded, clauses = load_model(store.find("agreement-heads")), evaluation_clauses(kind, 12)
     task = loaded.config.task_as(AgreementConfig)
     heads = agreement_heads.measure_agreement_heads(loaded, target)

@@ -94,7 +94,6 @@ def test_heads_that_rest_on_the_first_token_are_counted() -> None:
     assert norm is not None and norm.value == pytest.approx(0.2)
     assert first_token.FirstTokenAttention(shares * 0, np.full(4, 0.2), norms).value_norm() is None
     texts = [(1, 2, 3), (4, 5, 6)]
-    assert first_token.remove_first(texts) == [(2, 3), (5, 6)]
     replaced = first_token.replace_first(texts, pool=(8, 9))
     assert [each[1:] for each in replaced] == [(2, 3), (5, 6)] and {each[0] for each in replaced} <= {8, 9}
 

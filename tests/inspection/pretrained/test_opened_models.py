@@ -81,5 +81,5 @@ def test_the_experiments_of_an_opened_model(tmp_path: Path, home: Path, monkeypa
         np.testing.assert_allclose(preference, expected, atol=1e-6)
     assert meant.query == "it" and coreference(opened.model, opened.tokenizer, [pair]).query == "the deciding word"
     monkeypatch.setenv("LINEAGE_MODELS_MEMORY", "1000")
-    with pytest.raises(InvalidSetting, match="does not fit into the memory for models"):
+    with pytest.raises(InvalidSetting, match="so it is not shown"):
         module.attention_to_first_token.__wrapped__(card, "random network")

@@ -11,8 +11,13 @@ from torch import Tensor, nn
 from explorer.experiments.recall import VARIANTS
 from explorer.inspection.load_model import LoadedModel
 from explorer.inspection.recurrent import input_gradients
-from explorer.inspection.recurrent.exploding_gradients import gradient_norms_by_gain, linear_reference
-from explorer.inspection.recurrent.input_gradients import gradient_norms, input_gradient_norms, spectral_radii
+from explorer.inspection.recurrent.input_gradients import (
+    gradient_norms,
+    gradient_norms_by_gain,
+    input_gradient_norms,
+    linear_reference,
+    spectral_radii,
+)
 from explorer.inspection.recurrent.per_step_gradients import step_gradients
 from explorer.models.taps import Tap
 from explorer.tasks.recall import RecallConfig, evaluation_sequences

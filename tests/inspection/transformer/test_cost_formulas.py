@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
+from explorer.inspection.compare import growth_exponent
 from explorer.inspection.language.context_cost import saved_bytes
 from explorer.inspection.transformer import cost_formulas
-from explorer.inspection.transformer.cost_formulas import LayerSize, crossover, growth_exponent, multiplications
+from explorer.inspection.transformer.cost_formulas import LayerSize, crossover, multiplications
 from explorer.inspection.transformer.cost_measurement import MAX_WEIGHT_BYTES, _LayerStack, _TimingBench, measure_costs
 
 SIZES = (LayerSize(48, 32, 1, 4), LayerSize(64, 48, 2, 2))

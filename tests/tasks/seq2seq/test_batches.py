@@ -5,7 +5,8 @@ import hashlib
 import pytest
 import torch
 
-from explorer.tasks.seq2seq.batches import batch, build_pairs, evaluation_dates, evaluation_digits, stack_replicas
+from explorer.tasks.replicas import stack_replicas
+from explorer.tasks.seq2seq.batches import batch, build_pairs, evaluation_dates, evaluation_digits, pair_fills
 from explorer.tasks.seq2seq.config import TranslationConfig, source_text, target_text
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig, parse_date, split_days
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
@@ -25,12 +26,12 @@ def test_build_pairs_and_stack_replicas_of_worked_examples() -> None:
     assert pairs.mask.tolist() == [[True] * 4, [True, True, False, False]]
     config = ReverseConfig()
     one, other = (evaluation_digits(config, [n], 2) for n in (2, 5))
-    both = stack_replicas(config, [one, other])
+    both = stack_replicas([one, other], *pair_fills(config))
     assert both.source.shape == (2, 2, 5) and both.decoder_input.shape == (2, 2, 6)
     assert both.source[0, :, 2:].unique().tolist() == [10]
     assert torch.equal(both.targets[0, :, :3], one.targets) and torch.equal(both.targets[1], other.targets)
     assert both.mask[0].sum(dim=-1).tolist() == [3, 3]
-    assert stack_replicas(config, [one]) is one
+    assert stack_replicas([one]) is one
     assert torch.equal(both.slice_rows(1, 2).source, both.source[:, 1:2])
     mixed = evaluation_digits(config, [2, 5], 2)
     assert mixed.slice_rows(0, 2).decoder_input.shape == (2, 3) and mixed.slice_rows(1, 3).decoder_input.shape == (2, 6)

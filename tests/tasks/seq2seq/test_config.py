@@ -12,9 +12,18 @@ from explorer.tasks.seq2seq import config as seq2seq
 from explorer.tasks.seq2seq.config import source_ids, source_text, target_ids, target_text
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_lengths
-from explorer.tasks.seq2seq.own_pairs import drop_pairs, known_target, own_pairs_task, pair_table
-from explorer.tasks.seq2seq.pairs import PairsConfig, PairTable, example_pairs, normalize_text, split_pairs
+from explorer.tasks.seq2seq.pairs import (
+    PairsConfig,
+    PairTable,
+    example_pairs,
+    known_target,
+    normalize_text,
+    own_pairs_task,
+    pair_table,
+    split_pairs,
+)
 from explorer.tasks.text import corpora
+from explorer.tasks.text.rows import drop_text_data
 
 
 def test_vocabularies_and_texts_of_ids() -> None:
@@ -125,7 +134,6 @@ def test_texts_of_a_file_become_ids_and_back_for_who_entered_it(own_config: Pair
         with pytest.raises(NeedsText):
             own_pairs_task(own_config.text)
         assert known_target(own_config, "bb") is None
-    drop_pairs(own_config.text)
-    corpora.drop_text(own_config.text)
+    drop_text_data(own_config.text)
     with pytest.raises(NeedsText):
         pair_table(own_config)

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from explorer.models.taps import Tap
+from explorer.tasks.replicas import stack_replicas
 from explorer.tasks.sequence_labelling import (
     agreement,
     delayed_copy,
@@ -41,7 +42,7 @@ from explorer.tasks.sequence_labelling.induction import InductionConfig
 from explorer.tasks.sequence_labelling.masked_word import MaskedWordConfig
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
-from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, position_losses, score, stack_replicas
+from explorer.tasks.sequence_labelling.rows import Rows, masked_mean, position_losses, score
 from explorer.tasks.sequence_labelling.word_sense import SENSE_LABELS, WordSenseConfig, sense_label
 
 DRAWN = {

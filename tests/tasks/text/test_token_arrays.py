@@ -13,6 +13,7 @@ from explorer.errors import TextError
 from explorer.tasks.text import token_arrays
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.corpora import load_text, store_text
+from explorer.tasks.text.rows import drop_text_data
 from explorer.tasks.text.token_arrays import Tokens, load_tokens, sentence_lines
 
 Patch = pytest.MonkeyPatch
@@ -196,7 +197,7 @@ def test_texts_of_visitors_are_not_written_and_can_be_dropped(cache: Path, tmp_p
     config = TextConfig(corpus="own", text=store_text("a letter to nobody, and nobody answers"))
     text = load_text(config)
     assert load_tokens(config, text) is load_tokens(config, text)
-    token_arrays.drop_tokens(config.text)
+    drop_text_data(config.text)
     load_tokens(config, text)
     assert trained == ["char"] * 3
 

@@ -9,8 +9,7 @@ from explorer.catalogue import models_of
 from explorer.errors import NeedsText
 from explorer.inspection.load_model import load_model
 from explorer.inspection.seq2seq.decoding import greedy_outputs
-from explorer.tasks.seq2seq.own_pairs import own_pairs_task, pair_table
-from explorer.tasks.seq2seq.pairs import PairsConfig, plural
+from explorer.tasks.seq2seq.pairs import PairsConfig, own_pairs_task, pair_table, plural
 from explorer.tasks.text import corpora
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.recorder import record_run
