@@ -177,7 +177,7 @@ def stack_gradient(settings: Settings) -> list[float]:
 
 def _cost(part: str, length: int) -> tuple[float, float]:
     """Return the seconds forward and back, and the bytes kept, of one layer of width 64."""
-    from explorer.labs.cost.measurements import read_reference
+    from explorer.labs.cost.sweeps import read_reference
 
     _, seconds, kept = read_reference().costs[part, _size(part, length)]
     return seconds, kept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from explorer.labs.block.formulas import formulas_section
 from explorer.labs.block.inspector import HEIGHT, block_section, controls, select_model
-from explorer.labs.block.real_model import real_model_blocks
+from explorer.labs.block.stack_diagram import real_model_blocks
 from explorer.labs.block.state import KINDS, BlockState
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems

@@ -7,8 +7,7 @@ from functools import partial
 import streamlit as st
 
 from explorer.labs.cost.growth import growth_section
-from explorer.labs.cost.parameter_count import parameters_section
-from explorer.labs.cost.real_model import real_model_costs
+from explorer.labs.cost.parameter_count import parameters_section, real_model_costs
 from explorer.labs.cost.state import CostState
 from explorer.labs.cost.sweeps import controls, sweep_section
 from explorer.ui.code_and_papers import code_and_papers

@@ -5,9 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.labs.induction import findings
-from explorer.labs.induction.ablation import ablation_section
+from explorer.labs.induction.ablation import ablation_section, real_model_section
 from explorer.labs.induction.heads import heads_section
-from explorer.labs.induction.real_model import real_model_section
 from explorer.labs.induction.row_input import controls, row_section
 from explorer.labs.induction.state import InductionState
 from explorer.labs.induction.training import final_losses, moments_view, training_section

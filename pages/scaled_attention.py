@@ -7,12 +7,11 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.labs.scaled_attention import component
+from explorer.labs.scaled_attention import tables
+from explorer.labs.scaled_attention.division import training_section, width_section
 from explorer.labs.scaled_attention.first_token import first_token_section
-from explorer.labs.scaled_attention.softmax_by_width import width_section
 from explorer.labs.scaled_attention.state import MAX_WORDS_CHARACTERS, ScaledAttentionState
-from explorer.labs.scaled_attention.trained_head import select_model, trained_head_section
-from explorer.labs.scaled_attention.training import training_section
+from explorer.labs.scaled_attention.tables import select_model, trained_head_section
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
@@ -82,7 +81,7 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
     if selected:
         trained_head_section(session, selected)
     else:
-        component.draw_component(session.state)
+        tables.draw_component(session.state)
     with page_section("softmax", "Why are the scores divided by √dₖ?"):
         width_section(session)
     folded_section("training", "Does the division matter in training?", lambda: training_section(session))
@@ -92,6 +91,6 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
 
 
 session = comparison_session("scaled", ScaledAttentionState)
-session.state = component.apply_pending_event(session.state)
+session.state = tables.apply_pending_event(session.state)
 page(session)
 write_url(session)

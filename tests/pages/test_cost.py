@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 from explorer.catalogue import MODELS
 from explorer.experiments.growth import SHARES, SIZES, growth_config, included_result
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
-from explorer.labs.cost import measurements
-from explorer.labs.cost.measurements import read_reference
+from explorer.labs.cost import sweeps
 from explorer.labs.cost.state import SWEEPS
+from explorer.labs.cost.sweeps import read_reference
 from explorer.run_store import store
 from explorer.training.recorder import record_run
 from explorer.web import background
@@ -40,8 +40,8 @@ def measurements_without_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         return MeasuredCosts(line, 2 * line, x * 100)
 
     monkeypatch.setattr("explorer.inspection.transformer.cost_measurement.measure_costs", measured)
-    monkeypatch.setattr(measurements, "_measured", {})
-    monkeypatch.setattr(measurements, "_requested", {})
+    monkeypatch.setattr(sweeps, "_measured", {})
+    monkeypatch.setattr(sweeps, "_requested", {})
 
 
 def test_page_shows_results_without_interaction() -> None:

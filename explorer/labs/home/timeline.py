@@ -13,11 +13,13 @@ from numpy import ndarray
 from explorer import ui
 from explorer.errors import LineageError
 from explorer.inspection import load_model
+from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.models.configs import NgramTextConfig
 from explorer.number_format import format_signed, superscript
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import VOCABULARY
+from explorer.ui.state.fields import PageState, setting
 
 SENTENCE = ("human", "not", "preserve", "nature")
 SOURCE = (3, 1, 4, 1, 5, 9, 2, 6, 8)  # digits that the model with attention reverses
@@ -373,3 +375,13 @@ STATIONS: Sequence[Station] = (
         _second_copy,
     ),
 )
+
+
+FIRST_SENTENCE = ENGLISH_EXAMPLES[0]
+
+
+@dataclass(frozen=True)
+class HomeState(PageState):
+    """The sentence, a URL parameter."""
+
+    say: str = setting(FIRST_SENTENCE, "Type any English sentence", longest=300)

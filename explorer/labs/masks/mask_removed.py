@@ -1,4 +1,4 @@
-"""Two models, trained with and without the causal mask, on sentences and on random symbols."""
+"""Two models, trained with and without the causal mask, on sentences and on random symbols, and what they generate."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from numpy import ndarray
 
 from explorer import charts, ui
 from explorer.inspection.compare import last_answers, median_and_range
+from explorer.inspection.transformer import unmasked_generation
 from explorer.labs.masks import findings
 from explorer.labs.masks.findings import FinalLosses
-from explorer.labs.masks.generated_text import generated_text_section
-from explorer.labs.masks.state import MasksState
-from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig, draw_sentence
+from explorer.labs.masks.state import MAX_PROMPT, MasksState
+from explorer.tasks.sequence_labelling.grammar_text import LETTERS, GrammarTextConfig, draw_sentence
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.ui.training import comparison_settings
-from explorer.ui.wording import describe_line, join_words
+from explorer.ui.wording import count_seeds, describe_line, join_words, number_word
 
 AXIS_MIN = 1e-3  # nats; lower values are drawn at the edge
 SIZES: dict[str, Any] = {"height": 260, "narrow_height": 200, "columns": 2}
@@ -170,3 +170,57 @@ def positions_view(
         x = charts.Axis("position", (0.8, last), ticks=marks)
         panels.append(ui.Panel(f"leak-{name}", charts.LineChart(titles[name], each, x, y, rules), title=titles[name]))
     document.figures("masks-places", panels, **SIZES)
+
+
+# ---- generated text
+
+
+LENGTH = 120  # characters of a text, including the prompt
+TEXTS_PER_SEED, SHOWN_SEEDS = 6, 3  # texts of every seed; seeds of which one text is shown
+ROWS_PER_SEED, SHOWN_ROWS, PROMPT_SYMBOLS = 64, 10, 2  # rows of symbols of every seed; rows shown; given symbols
+
+
+def generated_text_section(session: ui.PageSession[MasksState], views: Mapping[str, ui.RunView]) -> None:
+    """Draw the texts that both models generate, once there are trained models."""
+    state, runs = session.state, {name: view.loaded_run for name, view in views.items() if view.loaded_run}
+    if not runs:
+        return
+    if state.reads == "tale":
+        ui.bind_widget(session, "begin", st.text_input, width=400)
+        prompt, problems = state.prompt
+        ui.show_problems(problems)
+        calls = {
+            name: ui.Call(unmasked_generation.continue_text, run, prompt, TEXTS_PER_SEED, LENGTH)
+            for name, run in runs.items()
+        }
+    else:
+        calls = {
+            name: ui.Call(unmasked_generation.continue_symbols, run, ROWS_PER_SEED, PROMPT_SYMBOLS)
+            for name, run in runs.items()
+        }
+    name, waiting = f"masks-written-{state.reads}", "The models generate text …"
+    ui.show_each(name, calls, texts_view, state, waiting=waiting, height=330)
+
+
+def texts_view(
+    document: ui.Document, texts: Mapping[str, unmasked_generation.GeneratedSigns], state: MasksState
+) -> None:
+    """Write what each model generated in a column, and how good it is."""
+    for (name, generated), column in zip(texts.items(), document.columns(len(texts)), strict=True):
+        title, ids, first = state.variants[name].title, generated.ids, generated.prompt_length
+        if state.reads == "tale":
+            column.text(findings.spelling_finding(title, ids, first))
+            few = range(min(SHOWN_SEEDS, len(ids)))
+            column.code("\n\n".join(findings.decode_rows(ids[few, few], LETTERS)))  # each seed its own random numbers
+        else:
+            column.text(findings.repetition_finding(state.symbols, title, ids, first, generated.top_probability))
+            letters = RandomSymbolsConfig(symbols=state.symbols).labels
+            column.code(findings.format_rows(ids[0, :SHOWN_ROWS], first, letters))
+    document.caption(
+        f"Sampled letter by letter from the last {MAX_PROMPT} letters, with the same random numbers for both models. "
+        f"Shown: one text of each of at most {number_word(SHOWN_SEEDS)} seeds. The percentages are over "
+        f"{TEXTS_PER_SEED} texts of each of {count_seeds(state.seeds)}."
+        if state.reads == "tale"
+        else f"Two symbols are given, the others are sampled one by one. Shown: {SHOWN_ROWS} rows of the first seed; "
+        f"the percentages are over {ROWS_PER_SEED} rows of every seed."
+    )

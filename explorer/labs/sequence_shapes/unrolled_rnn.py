@@ -13,7 +13,7 @@ from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.inspection import load_model
 from explorer.inspection.recurrent import unrolled
-from explorer.labs.sequence_shapes import unrolled_findings as findings
+from explorer.labs.sequence_shapes import findings as findings
 from explorer.labs.sequence_shapes.state import MAX_CHARACTERS, SequenceShapesState
 from explorer.run_store import store
 from explorer.tasks import negation

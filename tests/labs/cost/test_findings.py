@@ -13,10 +13,9 @@ from explorer.inspection.transformer.cost_formulas import PARTS, MeasuredCosts
 from explorer.labs.cost import findings, growth_findings
 from explorer.labs.cost.findings import SweepResult
 from explorer.labs.cost.growth_findings import NETWORKS, Results
-from explorer.labs.cost.measurements import Measurement, read_reference
 from explorer.labs.cost.parameter_count import parameter_chart, sized_config
 from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState, Sweep
-from explorer.labs.cost.sweeps import sweep_result, sweep_view
+from explorer.labs.cost.sweeps import Measurement, read_reference, sweep_result, sweep_view
 from explorer.ui.document import Document
 
 

@@ -9,8 +9,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.inspection.steps_to_solve import LossCurves
 from explorer.inspection.transformer.softmax_scaling import WIDTHS, measure_softmax
+from explorer.labs.scaled_attention.division import width_panels
 from explorer.labs.scaled_attention.findings import softmax_at_width, training_text, training_verdict, width_finding
-from explorer.labs.scaled_attention.softmax_by_width import width_panels
 from explorer.labs.scaled_attention.state import ScaledAttentionState, apply_event
 from explorer.ui.state import url_codec
 

@@ -9,9 +9,8 @@ from explorer.experiments.labelling import VARIANTS
 from explorer.inspection.pretrained.senses import SenseNeighbours
 from explorer.inspection.words.sense_vectors import SenseSimilarity
 from explorer.labs.sentence_encoder import findings
-from explorer.labs.sentence_encoder.layer_curves import layers_view
-from explorer.labs.sentence_encoder.real_senses import senses_view
-from explorer.labs.sentence_encoder.real_word import word_chart, word_view
+from explorer.labs.sentence_encoder.encoder import layers_view
+from explorer.labs.sentence_encoder.real_encoder import senses_view, word_chart, word_view
 from explorer.labs.sentence_encoder.state import (
     EXAMPLES,
     MAX_REAL_SENTENCES,

@@ -7,7 +7,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.inspection.recurrent.input_gradients import RecallOutcome
 from explorer.inspection.recurrent.unrolled import UnrolledNetwork, UnrolledStep
-from explorer.labs.sequence_shapes import findings, unrolled_findings
+from explorer.labs.sequence_shapes import findings
 from explorer.labs.sequence_shapes.findings import PositionRuleAccuracy
 from explorer.labs.sequence_shapes.unrolled_rnn import EXAMPLES, component_data
 
@@ -92,22 +92,22 @@ def test_sentences_on_an_unrolled_network(snapshot: SnapshotAssertion) -> None:
     steps = ("<BOS>", "sustain", 0.6), ("human", "collapse", 0.7)
     judged = [make_network(*steps, ("<EOS>", label, 0.9)) for label in ("collapse", "sustain")]
     assert [
-        unrolled_findings.senses_finding(
+        findings.senses_finding(
             make_network(
                 ("water", "water", 1.0), ("bank", "bank (river)", 0.8), ("boat", "boat", 1.0), ("loan", "loan", 1.0)
             )
         ),
-        unrolled_findings.senses_finding(make_network(("the", "the", 1.0))),
-        unrolled_findings.senses_finding(make_network(*[("bank", "bank (river)", 0.8)] * 5))[0],
-        unrolled_findings.senses_caption([0.6, 0.5, 0.7]),
-        unrolled_findings.letters_finding(make_network(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2))),
-        unrolled_findings.letters_finding(make_network(("a", "b", 0.5)))[0],
-        unrolled_findings.one_to_many_finding(make_network(("T", "h", 0.9), ("h", " ", 0.3))),
-        *(unrolled_findings.format_probability(p) for p in (0.9999, 0.5, 0.001)),
-        *(unrolled_findings.unaligned_finding(*row) for row in rows),
-        *(unrolled_findings.many_to_one_finding(each, WORDS) for each in judged),
+        findings.senses_finding(make_network(("the", "the", 1.0))),
+        findings.senses_finding(make_network(*[("bank", "bank (river)", 0.8)] * 5))[0],
+        findings.senses_caption([0.6, 0.5, 0.7]),
+        findings.letters_finding(make_network(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2))),
+        findings.letters_finding(make_network(("a", "b", 0.5)))[0],
+        findings.one_to_many_finding(make_network(("T", "h", 0.9), ("h", " ", 0.3))),
+        *(findings.format_probability(p) for p in (0.9999, 0.5, 0.001)),
+        *(findings.unaligned_finding(*row) for row in rows),
+        *(findings.many_to_one_finding(each, WORDS) for each in judged),
     ] == snapshot
-    assert "which" not in unrolled_findings.many_to_one_finding(make_network(("not", "sustain", 0.9)), ("not",))[0]
+    assert "which" not in findings.many_to_one_finding(make_network(("not", "sustain", 0.9)), ("not",))[0]
 
 
 def test_component_data_is_plain_json() -> None:

@@ -1,4 +1,4 @@
-"""Queries, keys and values of a head of a trained model, for the tables of the page."""
+"""The tables of scaled dot-product attention: those that the visitor edits, and those of a head of a trained model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,42 @@ from explorer import ui
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
 from explorer.inspection.attention import logit_lens
-from explorer.labs.scaled_attention import component
-from explorer.labs.scaled_attention.state import ScaledAttentionState
+from explorer.labs.scaled_attention.state import MAX_SIZE, MIN_SIZE, ScaledAttentionState, apply_event
 from explorer.model.model import Model
+from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.state import url_codec
 from explorer.ui.state.session import write_url
 from explorer.ui.training import stored_models
+
+KEY = "dotproduct"
+EVENTS = ("set", "size")
+_dot_product = register("dot_product")
+
+
+def apply_pending_event(state: ScaledAttentionState) -> ScaledAttentionState:
+    """Return the state after the visitor's last change in the component."""
+    message = pop_event(KEY, "set")
+    state = state if message is None else apply_event(state, message)
+    size = pop_event(KEY, "size")
+    return state.with_token_count(size) if isinstance(size, int) and MIN_SIZE <= size <= MAX_SIZE else state
+
+
+def draw_component(state: ScaledAttentionState) -> None:
+    """Draw the tables that the visitor edits, and every step."""
+    _dot_product(data=component_data(state), key=KEY, **event_callbacks(KEY, *EVENTS))
+
+
+def component_data(state: ScaledAttentionState, model: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Return the data of the component, which `labs/scaled_attention/components/dot_product/view.js` describes.
+
+    model: the trained head that the tables are taken from; None for tables that the visitor edits.
+    """
+    tokens = model["tokens"] if model else state.tokens
+    return {"tokens": tokens, "state": state.component_state, "model": model, "file": "scaled-attention"}
+
+
+# ---- a head of a trained model
+
 
 MAX_TOKENS = 12  # the tables have room for
 HEIGHT = 900
@@ -77,14 +107,14 @@ def trained_head_section(session: ui.PageSession[ScaledAttentionState], selected
         waiting="The model is reading …",
         height=HEIGHT,
         pool="quick",
-        events={component.KEY: component.EVENTS},
+        events={KEY: EVENTS},
         on_event=lambda: _apply_event(session),
     )
 
 
 def _apply_event(session: ui.PageSession[ScaledAttentionState]) -> None:
     before = session.state
-    session.state = component.apply_pending_event(before)
+    session.state = apply_pending_event(before)
     if session.state != before:
         write_url(session)
         st.rerun()
@@ -92,7 +122,7 @@ def _apply_event(session: ui.PageSession[ScaledAttentionState]) -> None:
 
 def head_view(document: ui.Document, head: HeadActivations, state: ScaledAttentionState) -> None:
     """Write the component with the tables of the head, and how much of the text they leave out."""
-    document.component("dot_product", component.component_data(state, head.head), component.KEY)
+    document.component("dot_product", component_data(state, head.head), KEY)
     if head.dropped_tokens:
         document.caption(
             f"The tables hold {MAX_TOKENS} tokens: the model reads these, and {head.dropped_tokens:,} more are left "
