@@ -12,10 +12,10 @@ from explorer.labs.induction.state import InductionState
 from explorer.labs.induction.training import final_losses, moments_view, training_section
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import explanation, headline, lead, page_head, paragraph, show_problems
+from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs
-from explorer.ui.views import draw_now
 from explorer.ui.wording import join_words
 
 FILES = {

@@ -11,7 +11,7 @@ from explorer.labs.masks.state import SENTENCES, MasksState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
-from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.state.session import PageSession, comparison_session, take_component_message, write_url
 from explorer.ui.state.widgets import bind_widget, reset_button
 
 FILES = {
@@ -28,7 +28,7 @@ def batch_row(session: PageSession[MasksState]) -> None:
         with st.popover("Edit the three sentences", icon=":material/edit:"):
             for name in SENTENCES:
                 bind_widget(session, name, st.text_input, width=280)
-        reset_button(session, "fresh", MasksState.with_defaults)
+        reset_button(session, "fresh", lambda state: state.with_defaults(*SENTENCES, *state.COMPONENT_FIELDS))
 
 
 def formulas_section() -> None:
@@ -72,6 +72,6 @@ def page(session: PageSession[MasksState]) -> None:
 
 
 session = comparison_session("masks", MasksState)
-session.state = component.apply_pending_event(session.state)
+take_component_message(session, component.KEY)
 page(session)
 write_url(session)

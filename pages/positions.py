@@ -48,7 +48,7 @@ PAPERS = (
 
 def component_section(session: PageSession[PositionsState]) -> None:
     """Draw the pictures and the button that resets them."""
-    reset_button(session, "fresh", PositionsState.with_defaults)
+    reset_button(session, "fresh", lambda state: state.with_defaults(*state.COMPONENT_FIELDS))
     component.draw_component(session)
     st.caption(
         f"{POSITION_COUNT} positions. The learned vectors are from the first seed of the copying model below. Our "

@@ -39,7 +39,7 @@ def source_controls(session: PageSession[ScaledAttentionState]) -> None:
         bind_widget(session, "source", st.segmented_control, update=lambda s, source: replace(s, source=source, at=""))
         if state.source == "tables":
             bind_widget(session, "words", st.text_input, max_chars=MAX_WORDS_CHARACTERS, width=280)
-        reset_button(session, "fresh", ScaledAttentionState.with_defaults)
+        reset_button(session, "fresh", lambda state: state.with_defaults(*state.TABLE_FIELDS))
 
 
 def formulas_section() -> None:
@@ -91,6 +91,6 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
 
 
 session = comparison_session("scaled", ScaledAttentionState)
-session.state = tables.apply_pending_event(session.state)
+tables.apply_pending_event(session)
 page(session)
 write_url(session)

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from explorer.ui.page_sections import headline as headline
     from explorer.ui.page_sections import paragraph as paragraph
     from explorer.ui.page_sections import show_problems as show_problems
+    from explorer.ui.result_section import draw_now as draw_now
     from explorer.ui.result_section import live_section as live_section
+    from explorer.ui.result_section import show as show
+    from explorer.ui.result_section import show_each as show_each
     from explorer.ui.result_section import show_when_ready as show_when_ready
     from explorer.ui.state.session import PageSession as PageSession
     from explorer.ui.state.session import write_url as write_url
@@ -45,9 +48,6 @@ if TYPE_CHECKING:
     from explorer.ui.training.train_controls import draw_missing_runs as draw_missing_runs
     from explorer.ui.training.train_controls import draw_train_controls as draw_train_controls
     from explorer.ui.training.train_controls import is_finished as is_finished
-    from explorer.ui.views import draw_now as draw_now
-    from explorer.ui.views import show as show
-    from explorer.ui.views import show_each as show_each
     from explorer.web.call import Call as Call
 else:
     __getattr__, __dir__, __all__ = export_lazily(__name__, __file__)

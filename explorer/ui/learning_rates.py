@@ -8,7 +8,7 @@ from explorer.charts import Column, Table
 from explorer.experiments.learning_rates import SEEDS, RateSearch, rates_of, read_searches
 from explorer.number_format import format_number
 from explorer.ui.document import Document
-from explorer.ui.views import draw_now
+from explorer.ui.result_section import draw_now
 from explorer.ui.wording import count_seeds, join_words, number_word
 
 _NEGLIGIBLE = 0.02  # of the accuracy, which varies by chance

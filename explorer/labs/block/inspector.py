@@ -124,7 +124,7 @@ def block_section(session: ui.PageSession[BlockState], stored: RunModel) -> None
         height=HEIGHT,
         pool="quick",
         events={_KEY: ("set",)},
-        on_event=lambda: apply_component_event(session, _KEY, BlockState.apply_event),
+        on_event=lambda: apply_component_event(session, _KEY),
     )
 
 
@@ -273,7 +273,7 @@ def _component_data(reading: BlockReading, stored: RunModel, state: BlockState) 
         "names": dict(reading.token_names),
         "total": opened.total_parameters,
         "address": register_arrays(reading.content, sources=stored.cache_key),
-        "chosen": {name: getattr(state, name) for name in ("open", "token", "unit", "head")},
+        "chosen": state.component_state,
         "usual": next(box.flows[-1] for box in opened.boxes if box.name.endswith("embedding")),
         "title": f"Block {state.layer} of {stored.title}",
         "file": f"block-{stored.name}-{state.layer}",

@@ -69,7 +69,7 @@ def heads_section(session: ui.PageSession[DepthState]) -> None:
             height=760,
             pool="quick",
             events={_KEY: ("set",)},
-            on_event=lambda: apply_component_event(session, _KEY, DepthState.apply_heads_event),
+            on_event=lambda: apply_component_event(session, _KEY),
         )
 
 

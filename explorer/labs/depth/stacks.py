@@ -59,7 +59,7 @@ def stacks_section(session: ui.PageSession[DepthState]) -> None:
         waiting=_WAITING,
         height=900,
         events={_KEY: ("set",)},
-        on_event=lambda: apply_component_event(session, _KEY, DepthState.apply_stacks_event),
+        on_event=lambda: apply_component_event(session, _KEY),
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.popover("Settings", icon=":material/tune:"):

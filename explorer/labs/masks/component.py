@@ -1,19 +1,13 @@
-"""The browser component with the mask matrices of the batch: its data, and the settings that come back from it."""
+"""The browser component with the mask matrices of the batch."""
 
 from __future__ import annotations
 
 from explorer.inspection.transformer.example_attention import layer_matrices, word_vectors
-from explorer.labs.masks.state import MasksState, apply_event
-from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.labs.masks.state import MasksState
+from explorer.ui.components.base import event_callbacks, register
 
-_KEY = "masks"
+KEY = "masks"
 _component = register("masks")
-
-
-def apply_pending_event(state: MasksState) -> MasksState:
-    """Return the state after the visitor's last change in the component."""
-    message = pop_event(_KEY, "set")
-    return state if message is None else apply_event(state, message)
 
 
 def draw_component(state: MasksState) -> None:
@@ -30,7 +24,7 @@ def draw_component(state: MasksState) -> None:
         "state": state.component_state,
         "file": "masks",
     }
-    _component(data=data, key=_KEY, **event_callbacks(_KEY, "set"))
+    _component(data=data, key=KEY, **event_callbacks(KEY, "set"))
 
 
 def _round_values(values: object) -> list[float]:

@@ -9,7 +9,6 @@ from explorer.catalogue import task_row
 from explorer.experiments.labelling import MASK_VARIANTS, VARIANTS
 from explorer.tasks.sequence_labelling.grammar_text import LETTERS
 from explorer.training.config import RunConfig
-from explorer.ui.state import url_codec
 from explorer.ui.state.experiment_state import LabellingComparison
 from explorer.ui.state.fields import setting
 from explorer.ui.wording import number_word, quote_first
@@ -19,7 +18,6 @@ MAX_CHARACTERS = 200  # characters of a sentence
 MAX_PROMPT = 40  # characters of the prompt: as many as the models read
 READS = {"tale": "Sentences, letter by letter", "noise": "Random symbols"}
 SENTENCES = ("first", "second", "third")
-_COMPONENT_FIELDS = ("shown", "padding", "causal", "side", "fill")  # fields that the component sets
 _NAMES = tuple(dict.fromkeys(VARIANTS[name].name for name in MASK_VARIANTS))
 
 
@@ -28,6 +26,7 @@ class MasksState(LabellingComparison):
     """The batch of sentences, the masks on it, and the settings of the training with and without the causal mask."""
 
     TASKS: ClassVar[tuple[str, ...]] = ("tale", "noise")
+    COMPONENT_FIELDS: ClassVar[tuple[str, ...]] = ("shown", "padding", "causal", "side", "fill")
 
     who: tuple[str, ...] = setting(_NAMES)
     reads: Literal["tale", "noise"] = setting("tale", "Training text", options=READS)
@@ -94,18 +93,3 @@ class MasksState(LabellingComparison):
         if not any(self.batch):
             messages.append("The batch is empty: write a word in one of the three sentences.")
         return messages
-
-    @property
-    def component_state(self) -> dict[str, object]:
-        """Return the fields that the component sets."""
-        return {name: getattr(self, name) for name in _COMPONENT_FIELDS}
-
-    def with_defaults(self) -> MasksState:
-        """Return the state with the default batch and masks; the training settings stay."""
-        defaults = MasksState()
-        return replace(self, **{name: getattr(defaults, name) for name in (*SENTENCES, *_COMPONENT_FIELDS)})
-
-
-def apply_event(state: MasksState, message: object) -> MasksState:
-    """Return the state after a JSON message of the component; an invalid message changes nothing."""
-    return url_codec.apply_message(state, message, _COMPONENT_FIELDS)

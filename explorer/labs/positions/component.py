@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import streamlit as st
-
 from explorer import ui
 from explorer.errors import DamagedRun
 from explorer.experiments.labelling import VARIANTS
 from explorer.inspection.transformer import positions
-from explorer.labs.positions.state import POSITION_COUNT, PositionsState, apply_event
+from explorer.labs.positions.state import POSITION_COUNT, PositionsState
 from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
+from explorer.ui.state.session import apply_component_event
 from explorer.ui.training import run_view
 from explorer.web.results import pack, register_arrays
 
@@ -29,12 +28,6 @@ def draw_component(session: ui.PageSession[PositionsState]) -> None:
     if run := view.stored:
         calls["learned"] = ui.Call(_pack_learned_vectors, run)
 
-    def apply_component_event() -> None:
-        message = ui.pop_event(_KEY, "set")
-        if message is not None:
-            session.state = apply_event(session.state, message)
-            st.rerun()  # the formulas below show the same settings
-
     ui.show_each(
         "positions-pictures",
         calls,
@@ -46,7 +39,7 @@ def draw_component(session: ui.PageSession[PositionsState]) -> None:
         pool="quick",
         partly=True,
         events={_KEY: ("set",)},
-        on_event=apply_component_event,
+        on_event=lambda: apply_component_event(session, _KEY),  # the formulas below show the same settings
     )
 
 

@@ -13,11 +13,11 @@ from explorer import ui
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
 from explorer.inspection.attention import logit_lens
-from explorer.labs.scaled_attention.state import MAX_SIZE, MIN_SIZE, ScaledAttentionState, apply_event
+from explorer.labs.scaled_attention.state import MAX_SIZE, MIN_SIZE, ScaledAttentionState
 from explorer.model.model import Model
-from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.ui.components.base import event_callbacks, register
 from explorer.ui.state import url_codec
-from explorer.ui.state.session import write_url
+from explorer.ui.state.session import take_component_message, write_url
 from explorer.ui.training import stored_models
 
 KEY = "dotproduct"
@@ -25,12 +25,12 @@ EVENTS = ("set", "size")
 _dot_product = register("dot_product")
 
 
-def apply_pending_event(state: ScaledAttentionState) -> ScaledAttentionState:
-    """Return the state after the visitor's last change in the component."""
-    message = pop_event(KEY, "set")
-    state = state if message is None else apply_event(state, message)
-    size = pop_event(KEY, "size")
-    return state.with_token_count(size) if isinstance(size, int) and MIN_SIZE <= size <= MAX_SIZE else state
+def apply_pending_event(session: ui.PageSession[ScaledAttentionState]) -> None:
+    """Apply the visitor's last change in the component to the state."""
+    take_component_message(session, KEY)
+    size = ui.pop_event(KEY, "size")
+    if isinstance(size, int) and MIN_SIZE <= size <= MAX_SIZE:
+        session.change(lambda state: state.with_token_count(size))
 
 
 def draw_component(state: ScaledAttentionState) -> None:
@@ -114,7 +114,7 @@ def trained_head_section(session: ui.PageSession[ScaledAttentionState], selected
 
 def _apply_event(session: ui.PageSession[ScaledAttentionState]) -> None:
     before = session.state
-    session.state = apply_pending_event(before)
+    apply_pending_event(session)
     if session.state != before:
         write_url(session)
         st.rerun()

@@ -14,7 +14,7 @@ from explorer.experiments.model_variant import ModelVariant
 from explorer.tasks.sequence_labelling.homographs import HOMOGRAPHS, VOCABULARY
 from explorer.training.config import RunConfig
 from explorer.ui.state.experiment_state import VariantComparison
-from explorer.ui.state.fields import setting
+from explorer.ui.state.fields import one_of, setting
 from explorer.ui.state.run_lookup import find_config
 
 Task = Literal["gloss", "gist"]
@@ -47,11 +47,6 @@ MIN_REAL_SENTENCES, MAX_REAL_SENTENCES = 3, 8
 _ENCODERS = {"trained": "Trained", "untrained": "Untrained", "alone": "No attention"}
 
 
-def _check_word(value: object) -> None:
-    if value not in HOMOGRAPHS:
-        raise InvalidSetting(f"There is no map of “{shorten(value)}”. There is {', '.join(HOMOGRAPHS)}.")
-
-
 def _check_typed_word(value: object) -> None:
     word = str(value)
     if not word.strip() or len(word) > 40 or len(word.split()) > 1:
@@ -74,7 +69,7 @@ class SentenceEncoderState(VariantComparison):
     # Sentences separated by “/”; empty: the examples.
     say: str = setting("", f"Your sentences, one per line, at most {MAX_SENTENCES}", longest=MAX_CHARACTERS)
     chosen: int = setting(0, low=0, high=MAX_SENTENCES - 1)  # the selected sentence
-    word: str = setting("bank", "Word", options=HOMOGRAPHS, check=_check_word)  # whose map is shown
+    word: str = setting("bank", "Word", options=HOMOGRAPHS, check=one_of(HOMOGRAPHS))  # whose map is shown
     replica: int = setting(0, "Seed", low=0, high=15)
     who: Kind = setting("trained", "Encoder", options=_ENCODERS)  # whose map is shown
     layer: int = setting(-1, low=-1, high=2)  # of the map; -1: the last

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -13,10 +11,12 @@ from explorer.lessons.lesson import Lesson, Reason, Task
 from explorer.ui.classroom.lesson_step import leave_lesson, open_step, setup_component
 from explorer.ui.document import Document
 from explorer.ui.page_sections import EXPLANATION
-from explorer.ui.result_section import result_section
+from explorer.ui.result_section import show
 from explorer.ui.state.page_states import state_kind
 from explorer.ui.state.session import page_url_params
 from explorer.web import lesson_results
+from explorer.web.background import Key
+from explorer.web.call import Call
 
 _CHECKED = "lineage.task"  # the lesson whose task this visitor has checked, and the state of the page then
 _NO_SETUP: dict[str, Any] = {"tokens": [], "marked": [], "note": "", "networks": [], "axis": None, "edges": []}
@@ -89,19 +89,22 @@ def _draw_task(name: str, task: Task) -> None:
         return
     if checked != used:
         st.caption("The settings have changed since the last check.")
-    key = lesson_results.task_key(task, name, checked)
-    result_section(
-        f"lesson-task-{name}",
-        {"task": (key, partial(lesson_results.measure_task, name, checked))},
-        partial(_draw_task_result, task.done),
-        "Measuring with your settings …",
-        60,
-        pool=lesson_results.task_pool(task),
-    )
+    call, waiting = _TaskCall(lesson_results.measure_task, name, checked), "Measuring with your settings …"
+    pool = lesson_results.task_pool(task)
+    show(f"lesson-task-{name}", call, task_view, task.done, waiting=waiting, height=60, pool=pool)
 
 
-def _draw_task_result(done: str, document: Document, results: Mapping[str, TaskResult]) -> None:
-    result = results["task"]
+class _TaskCall(Call[TaskResult]):
+    @property
+    def key(self) -> Key:
+        name, settings = self.arguments
+        task = lesson_results.all_lessons()[name].task
+        assert task is not None
+        return lesson_results.task_key(task, name, settings)
+
+
+def task_view(document: Document, result: TaskResult, done: str) -> None:
+    """Write whether the task is done; `done` is what the lesson says then."""
     document.finding("Done." if result.is_done else "Not yet.")
     document.text(f"{result.text} {done}" if result.is_done else result.text)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -15,11 +15,12 @@ from explorer.ui.classroom import classroom_card, closing_card
 from explorer.ui.classroom.lesson_step import draw_step_setup, draw_step_text, leave_lesson, open_step
 from explorer.ui.document import Document
 from explorer.ui.page_sections import EXPLANATION, escape_markdown, explanation, show_problems
-from explorer.ui.result_section import result_section
+from explorer.ui.result_section import show
 from explorer.ui.state.session import shared_url_params
 from explorer.ui.state.visitor import current_visitor
 from explorer.web import lesson_results, predictions
-from explorer.web.background import submit
+from explorer.web.background import Key, submit
+from explorer.web.call import Call
 
 ANSWER_HEIGHT = 250  # pixels reserved for the result while it is measured
 
@@ -137,23 +138,22 @@ def _draw_prediction_form(visitor_id: str, lesson: Lesson, number: int) -> None:
 def _start_measuring(lesson: Lesson, number: int) -> None:
     """Start to measure the result of a step before it is needed."""
     if number <= len(lesson.steps) and not lesson_results.missing_model(lesson.steps[number - 1]):
-        submit(
-            lesson_results.result_key(lesson.name, number),
-            lambda: lesson_results.measure_step(lesson.name, number),
-            lesson_results.result_pool(lesson.name, number),
-        )
+        call = _StepCall(lesson_results.measure_step, lesson.name, number)
+        submit(call.key, call, lesson_results.result_pool(lesson.name, number))
 
 
 def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: object | None) -> None:
     step = lesson.steps[number - 1]
     st.markdown(step.question.text, width=EXPLANATION)
-    request = lesson_results.result_key(lesson.name, number), partial(lesson_results.measure_step, lesson.name, number)
-    result_section(
+    show(
         f"lesson-answer-{lesson.name}-{number}",
-        {"answer": request},
-        partial(_draw_result, lesson, number, prediction, f"lesson.answer.{lesson.name}.{number}"),
-        "Measuring the answer …",
-        ANSWER_HEIGHT,
+        _StepCall(lesson_results.measure_step, lesson.name, number),
+        answer_view,
+        lesson,
+        number,
+        prediction,
+        waiting="Measuring the answer …",
+        height=ANSWER_HEIGHT,
         pool=lesson_results.result_pool(lesson.name, number),  # not behind the slower work of the page below
     )
     _start_measuring(lesson, number + 1)
@@ -178,9 +178,13 @@ def _draw_navigation(lesson: Lesson, number: int, predict_again: Callable[[], No
             st.button("Predict again", icon=":material/undo:", key="lesson.again", on_click=predict_again)
 
 
-def _draw_result(
-    lesson: Lesson, number: int, prediction: object | None, key: str, document: Document, results: Mapping[str, Answer]
-) -> None:
+class _StepCall(Call[Answer]):
+    @property
+    def key(self) -> Key:
+        return lesson_results.result_key(*self.arguments)
+
+
+def answer_view(document: Document, answer: Answer, lesson: Lesson, number: int, prediction: object | None) -> None:
     """Write the measured result next to the prediction; see `static/components/lesson_answer/view.js`."""
     step = lesson.steps[number - 1]
     data = {
@@ -189,6 +193,6 @@ def _draw_result(
         "section": step.section,
         "question": lesson_results.question_data(step.question),
         "said": prediction,
-        **lesson_results.result_data(step, results["answer"], prediction),
+        **lesson_results.result_data(step, answer, prediction),
     }
-    document.component("lesson_answer", data, key)
+    document.component("lesson_answer", data, f"lesson.answer.{lesson.name}.{number}")

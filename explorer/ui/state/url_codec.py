@@ -17,9 +17,11 @@ import pydantic
 
 from explorer.errors import InvalidSetting, LineageError, shorten
 from explorer.training.config import default_config
+from explorer.ui.state.fields import PageState
 from explorer.ui.state.open_experiment import AnyExperiment, OpenExperiment
 
 State = TypeVar("State")
+AnyPage = TypeVar("AnyPage", bound=PageState)
 _MAX_LENGTH = 600  # characters of one parameter
 _BASES = ("run", "setup")  # parameters of `OpenExperiment.of_url`
 
@@ -72,20 +74,19 @@ def read(kind: type[State], params: Mapping[str, str], visitor_id: str = "") -> 
     return state, tuple(problems)
 
 
-def apply_message(state: State, message: object, names: Iterable[str]) -> State:
-    """Return the state with the fields of a JSON message of a component; an invalid message changes nothing.
+def apply_message(state: AnyPage, message: object) -> AnyPage:
+    """Return the state after a message of a component: its `COMPONENT_FIELDS` as a JSON object, or as its text.
 
-    names: the fields that the component sets; an empty text stands for the default
+    An invalid message changes nothing. An empty text stands for the default of a field.
     """
     try:
-        content = json.loads(str(message))
-        values = {name: content[name] for name in names if name in content}
+        content = message if isinstance(message, dict) else json.loads(str(message))
+        values = {name: content[name] for name in state.COMPONENT_FIELDS if name in content}
     except (ValueError, TypeError):
         return state
     fields = {n: ",".join(map(str, v)) if isinstance(v, list) else str(_to_lower(v)) for n, v in values.items()}
     new, problems = read(type(state), {name: text for name, text in fields.items() if values[name] != ""})
-    changes = {name: getattr(new, name) for name in fields}
-    return state if problems else dataclasses.replace(state, **changes)  # type: ignore[type-var]
+    return state if problems else dataclasses.replace(state, **{name: getattr(new, name) for name in fields})
 
 
 def _attempt(params: Mapping[str, str], apply: Callable[[str, str], object]) -> list[str]:

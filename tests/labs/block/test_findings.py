@@ -9,6 +9,7 @@ from explorer.labs.block import findings, formulas
 from explorer.labs.block.findings import Contribution
 from explorer.labs.block.formulas import NormExample
 from explorer.labs.block.state import BlockState
+from explorer.ui.state.url_codec import apply_message
 
 
 def contribution(part: str, stream: int, much: int, half: str = "") -> Contribution:
@@ -43,7 +44,7 @@ def test_component_messages_change_the_state() -> None:
     with pytest.raises(InvalidSetting, match="at most 200"):
         state.with_text("x" * 201, "usual")
     event = {"open": "embedding.out", "token": 1, "unit": 2, "head": 0}
-    assert state.apply_event(event) == BlockState("decoder", layer=3, open="embedding.out", token=1, unit=2)
-    assert state.apply_event(None) is state
-    for wrong in ({"open": 3}, {"token": -1}, {"unit": True}, {"open": "x" * 65}):
-        assert state.apply_event({**event, **wrong}) is state
+    assert apply_message(state, event) == BlockState("decoder", layer=3, open="embedding.out", token=1, unit=2)
+    assert apply_message(state, None) == state
+    for wrong in ({"token": -1}, {"unit": True}, {"head": "x"}):
+        assert apply_message(state, {**event, **wrong}) == state

