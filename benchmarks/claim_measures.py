@@ -179,7 +179,7 @@ def _cost(part: str, length: int) -> tuple[float, float]:
     """Return the seconds forward and back, and the bytes kept, of one layer of width 64."""
     from explorer.labs.cost.sweeps import read_reference
 
-    _, seconds, kept = read_reference().costs[part, _size(part, length)]
+    _, seconds, kept = read_reference()[1][part, _size(part, length)]
     return seconds, kept
 
 

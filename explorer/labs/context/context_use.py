@@ -19,6 +19,7 @@ from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.inspection import load_model
 from explorer.inspection.language import context_use
+from explorer.number_format import format_units
 from explorer.run_store.store import StoredRun
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import carries_state
@@ -47,7 +48,7 @@ def context_section(views: Mapping[str, ui.RunView]) -> None:
         return
     ui.show_each(
         "text-reach",
-        {name: ui.Call(_find_or_measure, run) for name, run in runs.items() if name not in carried},
+        {name: ui.Call(find_or_measure, run) for name, run in runs.items() if name not in carried},
         losses_view,
         without_weights(views),
         carried,
@@ -72,20 +73,18 @@ def formula_section() -> None:
 
 
 def _carried_note(names: Sequence[str]) -> str:
-    """Return why models that were trained with carried state are left out; empty without such models."""
     if not names:
         return ""
-    titles = join_words([MODELS[name].title for name in names])
-    were = "was" if len(names) == 1 else "were"
     return (
-        f"Left out: {titles}, which {were} trained with the state carried from row to row. At the start of a row from "
-        "a zero state, such a network recovers; its loss there does not say how much context it uses."
+        f"Left out: {join_words([MODELS[name].title for name in names])}, trained with the state carried from row to "
+        "row. At the start of a row from a zero state, such a network recovers; its loss there does not say how much "
+        "context it uses."
     )
 
 
-def _find_or_measure(run: StoredRun | Record) -> context_use.ContextUse:
-    stored = stored_context_use(run.key)
-    return stored or context_use.measure_context_use(load_model.load_model(run).stack, run.config)
+def find_or_measure(run: StoredRun | Record) -> context_use.ContextUse:
+    """Return the stored measurement of an included run, or measure another one now."""
+    return stored_context_use(run.key) or context_use.measure_context_use(load_model.load_model(run).stack, run.config)
 
 
 def stored_context_use(run: str) -> context_use.ContextUse | None:
@@ -94,9 +93,7 @@ def stored_context_use(run: str) -> context_use.ContextUse | None:
     if stored is None:
         return None
     arrays = {name: np.array(stored[name]) for name in ("contexts", "losses", "error", "gain", "gain_error")}
-    return context_use.ContextUse(
-        **arrays, targets=stored["targets"], limit=stored["limit"], diverged=stored["diverged"]
-    )
+    return context_use.ContextUse(**{name: stored[name] for name in ("targets", "limit", "diverged")}, **arrays)
 
 
 @cached()
@@ -116,18 +113,19 @@ def losses_view(
     without: titles of the models without weights.
     carried: names of the models that are left out because they were trained with carried state.
     """
-    finite = {name: each for name, each in losses.items() if len(each.losses)}
-    if finite:
+    if finite := {name: each for name, each in losses.items() if len(each.losses)}:
         document.finding(context_finding({MODELS[name].title: each for name, each in finite.items()}))
-        document.figures(
-            "text-reach",
-            [ui.Panel("loss-by-context", context_chart(finite))],
-            columns=1,
-            height=HEIGHT,
-            narrow_height=NARROW,
-        )
-    caption = _method_caption(without, losses)
-    document.caption(" ".join(filter(None, (caption, _carried_note(carried)))))
+        panel = ui.Panel("loss-by-context", context_chart(finite))
+        document.figures("text-reach", [panel], columns=1, height=HEIGHT, narrow_height=NARROW)
+    sentences = [
+        f"Loss on the same {next(iter(losses.values())).targets:,} held-out targets, each predicted after the last 1, "
+        "2, 4, … tokens, from a zero state. A model uses a context if a shorter one has a measurably higher loss than "
+        "the longest: by at least 0.005 nats and 2.5 standard errors.",
+        band_caption([len(each.losses) for each in losses.values()], "one standard error over targets"),
+        *missing_models(without, {name: each.diverged for name, each in losses.items()}),
+        _carried_note(carried),
+    ]
+    document.caption(" ".join(filter(None, sentences)))
 
 
 def context_chart(losses: Mapping[str, context_use.ContextUse]) -> charts.LineChart:
@@ -148,39 +146,20 @@ def context_finding(losses: Mapping[str, context_use.ContextUse]) -> str:
     end = max(int(each.contexts[-1]) for each in losses.values())
     if end == 1:
         return "A row has one token here, so no model has more context."
-    limits: dict[int, list[str]] = {}
-    for title, each in losses.items():
-        if not each.worsens_with_context:
-            limits.setdefault(each.sufficient_context, []).append(title)
-    parts: list[str] = []
-    for tokens in sorted(limits, reverse=True):
-        titles = limits[tokens]
-        verb = ("uses" if len(titles) == 1 else "use") if not parts else ""
-        until = f"all {_tokens(end)}" if tokens == end and not parts else _tokens(tokens) if not parts else f"{tokens}"
-        parts.append(f"the {join_words(titles)} {verb} {until}".replace("  ", " "))
+    titles: dict[int, list[str]] = {}
+    parts = []
     for title, each in losses.items():
         if each.worsens_with_context:
             best = int(each.median.argmin())
             parts.append(
-                f"the loss of the {title} rises after {_tokens(int(each.contexts[best]))}, from "
+                f"the loss of the {title} rises after {format_units(int(each.contexts[best]), 'token')}, from "
                 f"{each.median[best]:.2f} to {each.median[-1]:.2f} nats"
             )
-    return f"{capitalize('; '.join(parts))}."
-
-
-def _tokens(count: int) -> str:
-    return f"{count:,} token{'' if count == 1 else 's'}"
-
-
-def _method_caption(without: Sequence[str], losses: Mapping[str, context_use.ContextUse]) -> str:
-    first = next(iter(losses.values()))
-    sentences = [
-        f"Loss on the same {first.targets:,} held-out targets, each predicted after the last 1, 2, 4, … tokens, from a "
-        "zero state. A model uses a context if a shorter one has a measurably higher loss than the longest: by at "
-        "least 0.005 nats and 2.5 standard errors.",
-        band_caption([len(each.losses) for each in losses.values()], "one standard error over targets"),
-    ]
-    return " ".join([*sentences, *missing_models(without, {name: each.diverged for name, each in losses.items()})])
+        else:
+            titles.setdefault(each.sufficient_context, []).append(title)
+    used = [f"{tokens:,} for the {join_words(titles[tokens])}" for tokens in sorted(titles, reverse=True)]
+    lowers = [f"tokens of context that lower the loss, of {end:,}: {join_words(used)}"] * bool(used)
+    return f"{capitalize('; '.join([*lowers, *parts]))}."
 
 
 # ---- included networks and the best n-gram under the same context
@@ -254,7 +233,10 @@ def same_context_view(document: ui.Document, table: SameContextTable) -> None:
     }
     rows = [
         {"context": context if context == "reading on" else f"blocks of {context}", "ngram": f"{best.loss:.3f}"}
-        | {name: _loss_range(each, context) for name, each in table.networks.items()}
+        | {
+            name: f"{min(losses):.3f}–{max(losses):.3f}" if (losses := each.losses.get(context)) else "–"
+            for name, each in table.networks.items()
+        }
         for context, best in table.ngrams.items()
     ]
     label = "Held-out loss by context, in nats per character"
@@ -271,16 +253,14 @@ def same_context_finding(table: SameContextTable) -> str:
     """Return for each network in which contexts all its seeds have a lower or a higher loss than the best n-gram."""
     sentences = []
     for each in table.networks.values():
-        ngrams = {context: table.ngrams[context].loss for context in each.losses}
-        groups = {
-            "beats the best n-gram": [c for c, losses in each.losses.items() if max(losses) < ngrams[c]],
-            "is worse than the best n-gram": [c for c, losses in each.losses.items() if min(losses) > ngrams[c]],
-        }
-        groups["beats it with some seeds"] = [
-            context for context in each.losses if context not in {c for group in groups.values() for c in group}
-        ]
+        groups: dict[str, list[str]] = {}
+        for context, losses in each.losses.items():
+            ngram = table.ngrams[context].loss
+            below, above = max(losses) < ngram, min(losses) > ngram
+            some = "" if below or above else " with some seeds only"
+            groups.setdefault(f"{'is worse than' if above else 'beats'} the best n-gram{some}", []).append(context)
         seeds = max(map(len, each.losses.values()))
-        parts = [f"{what} {_describe_contexts(group, table)}" for what, group in groups.items() if group]
+        parts = [f"{what} {_describe_contexts(group, table)}" for what, group in groups.items()]
         sentences.append(f"The {each.title} with {each.parameters:,} parameters ({seeds} seeds) {'; '.join(parts)}.")
     return " ".join(sentences)
 
@@ -307,8 +287,3 @@ def _describe_contexts(contexts: list[str], table: SameContextTable) -> str:
     blocks = [context for context in contexts if context != "reading on"]
     parts = [f"in blocks of {join_words(blocks)}"] if blocks else []
     return " and ".join([*parts, *(["reading on"] if "reading on" in contexts else [])])
-
-
-def _loss_range(network: MeasuredNetwork, context: str) -> str:
-    losses = network.losses.get(context)
-    return f"{min(losses):.3f}–{max(losses):.3f}" if losses else "–"

@@ -144,7 +144,13 @@ def dynamic_evaluation_section(views: Mapping[str, ui.RunView]) -> None:
     session: ui.PageSession[DynamicEvaluationState] = st.session_state.setdefault(
         f"lineage.{_PREFIX}", ui.PageSession(DynamicEvaluationState(), _PREFIX)
     )
-    best = min(runs, key=lambda name: _final_bits_per_character(views[name]))
+
+    def final_bits(name: str) -> float:
+        result = views[name].result
+        bits = float(np.mean(result.last("bits_per_char"))) if result and len(result.evaluated) else math.inf
+        return bits if math.isfinite(bits) else math.inf
+
+    best = min(runs, key=final_bits)
     chosen = [name for name in runs if name in session.state.models] or [best]
     every = {
         name: ui.Call(dynamic_evaluation.evaluate_run_dynamically, runs[name], session.state.rate) for name in chosen
@@ -167,14 +173,6 @@ def dynamic_evaluation_section(views: Mapping[str, ui.RunView]) -> None:
         waiting=f"{capitalize(who)} read{'s' * (len(configs) == 1)} on; that takes a few seconds …",
         height=620,
     )
-
-
-def _final_bits_per_character(view: ui.RunView) -> float:
-    """Return the final loss of a training in bits per character; infinity if unknown."""
-    if view.result is None or not len(view.result.evaluated):
-        return math.inf
-    bits = float(np.mean(view.result.last("bits_per_char")))
-    return bits if math.isfinite(bits) else math.inf
 
 
 def _controls(
@@ -313,62 +311,33 @@ def _noun_phrase(title: str) -> str:
 
 
 def dynamic_evaluation_finding(ends: Sequence[FinalBits]) -> str:
-    """Return which models dynamic evaluation helps or harms."""
-    no_numbers = [end for end in ends if end.no_numbers]
-    broken = [end for end in ends if math.isnan(end.dynamic) and not end.no_numbers]
-    finite = [end for end in ends if not end.no_numbers and not math.isnan(end.dynamic)]
-    if len(ends) == 1 and finite:
-        (end,) = finite
-        numbers = f"{end.dynamic:.2f} bits per character instead of {end.static:.2f}"
-        if end.saved >= _NEGLIGIBLE:
-            return f"With dynamic evaluation, {_noun_phrase(end.title)} needs {numbers}."
-        if end.saved <= -_NEGLIGIBLE:
-            return f"Dynamic evaluation harms {_noun_phrase(end.title)}: {numbers}."
-        return (
-            f"Dynamic evaluation hardly changes the loss of {_noun_phrase(end.title)}: {end.static:.2f} bits per "
-            "character."
-        )
-    parts = []
-    if helped := [end for end in finite if end.saved >= _NEGLIGIBLE]:
-        parts.append(f"saves {_amounts(helped)} bits per character.")
-    if harmed := [end for end in finite if end.saved <= -_NEGLIGIBLE]:
-        parts.append(f"costs {_amounts(harmed)}{'' if helped else ' bits per character'}.")
-    if same := [end for end in finite if abs(end.saved) < _NEGLIGIBLE]:
-        parts.append(f"hardly changes the loss of {join_words([_noun_phrase(end.title) for end in same])}.")
-    parts = [f"{'It' if i else 'Dynamic evaluation'} {part}" for i, part in enumerate(parts)]
-    if broken:
-        parts.append(
-            f"At this rate the losses of {join_words([_noun_phrase(end.title) for end in broken])} soon diverge."
-        )
-    if no_numbers:
-        names = join_words([_noun_phrase(end.title) for end in no_numbers])
-        parts.append(f"The losses of {names} are not finite, even with fixed weights.")
-    return " ".join(parts)
+    """Return for which models dynamic evaluation changes the bits per character, and how."""
+    groups = {
+        "fall for": [end for end in ends if end.saved >= _NEGLIGIBLE],
+        "rise for": [end for end in ends if end.saved <= -_NEGLIGIBLE],
+        "hardly change for": [end for end in ends if abs(end.saved) < _NEGLIGIBLE],
+    }
+    parts = [
+        f"{verb} {join_words([f'{_noun_phrase(e.title)} ({e.static:.2f} to {e.dynamic:.2f})' for e in group])}"
+        for verb, group in groups.items()
+        if group
+    ]
+    if broken := [_noun_phrase(end.title) for end in ends if math.isnan(end.dynamic) and not end.no_numbers]:
+        parts.append(f"soon diverge for {join_words(broken)}")
+    sentences = [f"With dynamic evaluation the bits per character {join_words(parts)}."] * bool(parts)
+    if no_numbers := [_noun_phrase(end.title) for end in ends if end.no_numbers]:
+        sentences.append(f"The losses of {join_words(no_numbers)} are not finite, even with fixed weights.")
+    return " ".join(sentences)
 
 
 def ngram_cache_finding(ends: Sequence[FinalBits]) -> str:
-    """Return which models with dynamic evaluation are better or worse than the n-gram with a cache."""
-    finite = [each for each in ends if math.isfinite(each.dynamic) and math.isfinite(each.cached)]
-    differences = {
-        "fewer bits per character than": [each for each in finite if each.dynamic - each.cached >= _NEGLIGIBLE],
-        "more bits per character than": [each for each in finite if each.dynamic - each.cached <= -_NEGLIGIBLE],
-        "about as many bits per character as": [e for e in finite if abs(e.dynamic - e.cached) < _NEGLIGIBLE],
-    }
+    """Return how many bits per character the n-gram with a cache needs beside each model with dynamic evaluation."""
     parts = [
-        f"{comparison} {join_words([_describe_rival(each) for each in group])}"
-        for comparison, group in differences.items()
-        if group
+        f"{each.cached:.2f} beside {each.dynamic:.2f} of {_noun_phrase(each.title)} ({each.context})"
+        for each in ends
+        if math.isfinite(each.dynamic) and math.isfinite(each.cached)
     ]
-    return f"The n-gram with a cache needs {'; '.join(parts)}." if parts else ""
-
-
-def _describe_rival(each: FinalBits) -> str:
-    return f"{_noun_phrase(each.title)} ({each.context}: {each.cached:.2f} against {each.dynamic:.2f})"
-
-
-def _amounts(ends: Sequence[FinalBits]) -> str:
-    ordered = sorted(ends, key=lambda end: -abs(end.saved))
-    return join_words([f"{_noun_phrase(end.title)} {abs(end.saved):.2f}" for end in ordered])
+    return f"The n-gram with a cache needs {join_words(parts)}." if parts else ""
 
 
 def method_caption(
@@ -383,12 +352,7 @@ def method_caption(
     most = "at most " if any(each.tokens < longest.tokens for each in reads.values()) else ""
     piece = f"pieces of {task.context}" if task.rows == "blocks" else "pieces of a few lines"
     carried = [_noun_phrase(title) for title, each in reads.items() if each.carries_state]
-    if not carried:
-        state = "each from a zero state"
-    elif len(carried) == len(reads):
-        state = "the state carried on from piece to piece"
-    else:
-        state = f"by {join_words(carried)} with the state carried on, otherwise each from a zero state"
+    state = f"with the state carried on by {join_words(carried)}" if carried else "each from a zero state"
     parts = [
         f"Mean so far over {most}the first {longest.tokens:,} of {longest.held_out:,} held-out {unit}, read in order "
         f"in {piece}, {state}. Every piece is scored before the step that learns from it. Solid: dynamic evaluation. "
@@ -405,14 +369,7 @@ def _cache_sentence(weights: Mapping[str, float]) -> str:
     """Return how the n-gram reads, and how the weight of its cache was chosen."""
     if not weights:
         return ""
-    distinct = sorted(set(weights.values()))
-    beside = {
-        weight: join_words([_noun_phrase(title) for title, each in weights.items() if each == weight])
-        for weight in distinct
-    }
-    chosen = f"{distinct[0]:g}"
-    if len(distinct) > 1:
-        chosen = join_words([f"{weight:g} beside {beside[weight]}" for weight in distinct])
+    chosen = join_words([f"{weight:g} beside {_noun_phrase(title)}" for title, weight in weights.items()])
     return (
         "The n-gram reads the same text in the same context: solid with a cache of all text read so far, dashed "
         f"without one. Of {number_word(len(dynamic_evaluation.CACHE_WEIGHTS))} weights of the cache, λ = {chosen} has "

@@ -36,15 +36,6 @@ Points: TypeAlias = tuple[str, tuple[LayerSize, ...]]  # a part and the sizes at
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
-    """The measurements of the reference machine."""
-
-    processor: str
-    date: str  # such as 23 November 2026
-    costs: dict[tuple[str, LayerSize], list[float]]  # seconds forward, seconds forward and backward, bytes
-
-
-@dataclass(frozen=True, eq=False)
 class Measurement:
     """Measured costs of one part, and where and when they were measured."""
 
@@ -56,31 +47,10 @@ _measured: dict[Points, Measurement] = {}  # the latest of this process; the pag
 _requested: dict[Points, str] = {}  # a token for each request that has not been measured yet
 
 
-def find_latest(points: Points) -> Measurement:
-    """Return the latest measurement of this server since its start, otherwise that of the reference machine."""
-    return _measured.get(points) or _reference_measurement(points)
-
-
 @cached()
 def _reference_measurement(points: Points) -> Measurement:
-    reference, (part, sizes) = read_reference(), points
-    rows = np.array([reference.costs[part, size] for size in sizes])
-    return Measurement(MeasuredCosts(*rows.T), f"a machine with the processor {reference.processor}, {reference.date}")
-
-
-def request_measurement(points: Points) -> None:
-    """Request a new measurement; it joins one that is requested already."""
-    _requested.setdefault(points, uuid4().hex)
-
-
-def request_token(points: Points) -> str | None:
-    """Return the token of the request for a measurement; None if there is none, or if it has been measured."""
-    return _requested.get(points)
-
-
-def withdraw_request(points: Points) -> None:
-    """Remove the request for a measurement."""
-    _requested.pop(points, None)
+    (source, costs), (part, sizes) = read_reference(), points
+    return Measurement(MeasuredCosts(*np.array([costs[part, size] for size in sizes]).T), source)
 
 
 def measure(points: Points) -> Measurement:
@@ -89,13 +59,13 @@ def measure(points: Points) -> Measurement:
         costs = cost_measurement.measure_costs(*points, SECONDS)
         _measured[points] = Measurement(costs, f"this server, {datetime.now(UTC):%H:%M} UTC")
     finally:
-        withdraw_request(points)
+        _requested.pop(points, None)
     return _measured[points]
 
 
 @cached()
-def read_reference() -> Reference:
-    """Return the included measurements."""
+def read_reference() -> tuple[str, dict[tuple[str, LayerSize], list[float]]]:
+    """Return what the reference machine is, and its seconds forward, seconds forward and backward, and bytes."""
     stored = json.loads(REFERENCE_FILE.read_text("utf-8"))
     date = datetime.fromisoformat(stored["date"])
     costs = {
@@ -103,7 +73,7 @@ def read_reference() -> Reference:
         for part, rows in stored["costs"].items()
         for row in rows
     }
-    return Reference(stored["processor"], f"{date.day} {date:%B %Y}", costs)
+    return f"a machine with the processor {stored['processor']}, {date.day} {date:%B %Y}", costs
 
 
 # ---- the sections
@@ -136,20 +106,20 @@ def controls(session: ui.PageSession[CostState]) -> None:
             help=f"All {len(PARTS)} parts at all sizes of the three sections, one after the other. This takes ten to "
             "forty seconds; a measurement that another visitor has started is shared.",
         )
-        if session.state != session.state.reset():
-            ui.reset_button(session)
+        ui.reset_button(session)
 
 
 def _request_measurements(state: CostState) -> None:
     for sweep in SWEEPS:
         for part in PARTS:
-            request_measurement((part, state.sizes(sweep, part)))
+            _requested.setdefault((part, state.sizes(sweep, part)), uuid4().hex)  # it joins an earlier request
 
 
 def sweep_section(state: CostState, sweep: Sweep) -> None:
     """Draw one sweep: at once with what has been measured before; a requested measurement replaces it part by part."""
     points = {part: (part, state.sizes(sweep, part)) for part in PARTS}
-    latest = ui.Call(_latest_by_part, tuple((part, find_latest(each)) for part, each in points.items()))
+    found = ((part, _measured.get(each) or _reference_measurement(each)) for part, each in points.items())
+    latest = ui.Call(_latest_by_part, tuple(found))
     background.submit(latest.key, latest, "quick")  # it does not wait for what is being timed
     ui.show_each(
         f"cost-{sweep}",
@@ -173,10 +143,10 @@ def _requested_calls(points: Mapping[str, Points]) -> dict[str, ui.Call[Latest]]
     submitted = background.results()
     calls: dict[str, ui.Call[Latest]] = {}
     for part, each in points.items():
-        if token := request_token(each):
+        if token := _requested.get(each):
             call = ui.Call(_measure_requested, each, token)
             if call.key in submitted and submitted[call.key].cancelled():
-                withdraw_request(each)
+                _requested.pop(each)
             else:
                 calls[part] = call
     return calls
@@ -187,17 +157,14 @@ def _measure_requested(points: Points, request: str) -> Latest:
     return {points[0]: measure(points)}
 
 
-def sweep_result(part: str, sweep: Sweep, sizes: tuple[LayerSize, ...], results: MeasuredCosts) -> SweepResult:
+def sweep_result(part: str, sweep: Sweep, sizes: tuple[LayerSize, ...], costs: MeasuredCosts) -> SweepResult:
     """Return the measurements of one part beside its formulas."""
-    return SweepResult(
-        part,
-        np.array(SWEEPS[sweep]),
-        results.forward,
-        results.forward_backward,
-        results.saved_bytes,
-        np.array([formulas.multiplications(part, size) for size in sizes], dtype=float),
-        np.array([formulas.expected_saved_bytes(part, size) for size in sizes], dtype=float),
+    multiplications, saved_bytes = (
+        np.array([formula(part, size) for size in sizes], dtype=float)
+        for formula in (formulas.multiplications, formulas.expected_saved_bytes)
     )
+    measured = costs.forward, costs.forward_backward, costs.saved_bytes
+    return SweepResult(part, np.array(SWEEPS[sweep]), *measured, multiplications, saved_bytes)
 
 
 def sweep_view(document: ui.Document, results: Mapping[str, Latest], state: CostState, sweep: Sweep) -> None:

@@ -122,11 +122,11 @@ def numbers_view(document: ui.Document, result: PackedMeasurements, start: depth
     """Write the numbers of the formulas for a stack of so many blocks, and what was measured of its gradients."""
     measured, top = result.measurements, max(2, layers)
     norms: tuple[depth.Norm, ...] = ("pre", "none", "post")
-    index: dict[str, int] = {}
-    expected: dict[str, tuple[float, float]] = {}
-    for norm in norms:
-        combination = depth.Combination(True, norm)
-        index[norm], line = depth.COMBINATIONS.index(combination), depth.expected_mean_squares(combination, start)
+    combinations = {norm: depth.Combination(True, norm) for norm in norms}
+    index = {norm: depth.COMBINATIONS.index(each) for norm, each in combinations.items()}
+    expected = {}
+    for norm, combination in combinations.items():
+        line = depth.expected_mean_squares(combination, start)
         assert line is not None  # the formula covers all stacks with residuals
         expected[norm] = float(line[0, layers]), float(line[1, layers])
     middle = {norm: float(np.median(measured.size[i, layers])) for norm, i in index.items()}

@@ -40,7 +40,7 @@ def training_section(session: ui.PageSession[DepthState]) -> None:
     ui.draw_missing_runs(request, configs, lambda names: join_words([VARIANTS[name].words for name in names]))
     ui.draw_earlier_note(request)
     ends = finished_loss_curves(request.views(shown.configs))
-    by_stack = {stack_name(name): end for name, end in ends.items()}
+    by_stack = {VARIANTS[name].words.removeprefix("the stack "): end for name, end in ends.items()}
     ui.headline(findings.learning_finding(blocks, by_stack))
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.popover("Settings", icon=":material/tune:"):
@@ -65,8 +65,3 @@ def training_section(session: ui.PageSession[DepthState]) -> None:
         query_params={"experiment": "warmup"},
         icon=":material/stacked_line_chart:",
     )
-
-
-def stack_name(name: str) -> str:
-    """Return what distinguishes a stack, for example "with the norm before each part"."""
-    return VARIANTS[name].words.removeprefix("the stack ")

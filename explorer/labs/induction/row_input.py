@@ -65,8 +65,7 @@ def row_view(
     shown = {variant: results[name] for name, variant in variants.items() if name in results}
     first = next(iter(shown.values()))
     probabilities = {variant.words: reading.next_probability for variant, reading in shown.items()}
-    document.finding(findings.row_headline(first.repeated, probabilities) if typed else "")
-    document.text(findings.row_finding(first.repeated, probabilities))
+    (document.finding if typed else document.text)(findings.row_finding(first.repeated, probabilities))
     add_row_map(document, "induction-row-figure", {variant.label: reading for variant, reading in shown.items()})
     document.caption(
         "Tiles: the symbol that a model predicts. Below: the actual next symbol; the colour is its probability, median "

@@ -111,9 +111,8 @@ def final_losses(views: Mapping[str, ui.RunView]) -> dict[str, FinalLosses]:
     for name, view in views.items():
         curves = view.result
         if ui.is_finished(view) and curves is not None and len(curves.evaluated):
-            results[name] = FinalLosses(
-                curves.last("loss"), curves.last("prefix_loss"), last_answers(curves, "by_place")
-            )
+            by_place = last_answers(curves, "by_place")
+            results[name] = FinalLosses(curves.last("loss"), curves.last("prefix_loss"), by_place)
     return results
 
 

@@ -12,8 +12,7 @@ from numpy import ndarray
 from explorer.inspection.language import tokenizer_losses
 from explorer.inspection.language.tokenizers import Kind
 from explorer.labs.perplexity.state import STRIDES
-from explorer.number_format import format_interval
-from explorer.ui.wording import capitalize, count_seeds, percentage
+from explorer.ui.wording import capitalize, count_seeds, format_median, percentage
 
 NAMES: Mapping[Kind, str] = {"char": "characters", "bytes": "byte-level BPE", "bpe": "BPE", "word": "words"}
 _NEGLIGIBLE = 0.001  # nats per character
@@ -27,25 +26,15 @@ def tokenizers_finding(losses: Mapping[Kind, tokenizer_losses.TokenizerLoss], co
     """
     if not counted:
         return _omitted_finding(losses)
-    ranked = sorted(losses, key=lambda kind: losses[kind].bits_per_byte)
-    best = ranked[0]
-    bits = f"{losses[best].bits_per_byte:.3f}"
-    if len(losses) == 1:
-        return (
-            f"{capitalize(NAMES[best])} have a perplexity of {losses[best].ngram.perplexity:,.1f} per token, "
-            f"{losses[best].ngram.bits_per_character:.3f} bits per character and {bits} bits per byte of the text as "
-            "it is."
-        )
+    best, *others = sorted(losses, key=lambda kind: losses[kind].bits_per_byte)
     per_token = min(losses, key=lambda kind: losses[kind].ngram.loss)
-    per_character = min(losses, key=lambda kind: losses[kind].ngram.bits_per_character)
-    if per_token == per_character == best:
-        return f"Every figure is lowest for {NAMES[best]}: {bits} bits per byte."
-    second = f"{losses[ranked[1]].bits_per_byte:.3f} for {NAMES[ranked[1]]}"
-    if losses[ranked[1]].bits_per_byte - losses[best].bits_per_byte < _PRACTICALLY_EQUAL:
+    bits = {kind: losses[kind].bits_per_byte for kind in losses}
+    second = f", against {bits[others[0]]:.3f} for {NAMES[others[0]]}" if others else ""
+    if others and bits[others[0]] - bits[best] < _PRACTICALLY_EQUAL:
         second += " (practically the same)"
     return (
         f"Perplexity is lowest for {NAMES[per_token]}; bits per byte, the only comparable figure, for {NAMES[best]}: "
-        f"{bits}, against {second}."
+        f"{bits[best]:.3f}{second}."
     )
 
 
@@ -96,7 +85,7 @@ def describe_windows(context: int, divisor: int) -> str:
 def selected_sentence(context: int, divisor: int, losses: Float[ndarray, "strides replicas"]) -> str:
     """State the loss and the perplexity for the selected context and stride."""
     values = losses[STRIDES.index(divisor)]
-    loss = format_interval(float(np.median(values)), float(values.min()), float(values.max()), 3)
+    loss = format_median(values, 3)
     return (
         f"{capitalize(describe_windows(context, divisor))}: {loss} nats per character, a perplexity of "
         f"{math.exp(float(np.median(values))):.2f}, median (lowest to highest) of {count_seeds(len(values))}."

@@ -53,11 +53,6 @@ def width_section(session: ui.PageSession[ScaledAttentionState]) -> None:
     )
 
 
-def nearest_width_index(width: int) -> int:
-    """Return the index of the slider stop nearest to a width (on a logarithmic scale)."""
-    return int(np.abs(np.log(np.array(WIDTHS) / width)).argmin())
-
-
 def _apply_event(session: ui.PageSession[ScaledAttentionState]) -> None:
     """Store the width at which the visitor has released the slider."""
     stop = ui.pop_event(_KEY, "stop")
@@ -83,7 +78,7 @@ def widths_view(document: ui.Document, statistics: SoftmaxStatistics, width: int
         says=tuple(
             findings.softmax_at_width(each, keys, largest[:, i], entropy[:, i]) for i, each in enumerate(WIDTHS)
         ),
-        first=nearest_width_index(width),
+        first=int(np.abs(np.log(np.array(WIDTHS) / width)).argmin()),
         tells=True,
     )
     document.figures(_KEY, width_panels(statistics), height=230, narrow_height=190, columns=3, playback=playback)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -58,27 +57,25 @@ def training_section(training: ClaimTraining) -> None:
     """Draw the button and the training curves."""
     request = ui.TrainRequest.for_section(training.name)
     ui.show_problems(request.problems)
-    ui.draw_train_controls(
-        request, training.configs, keys=(f"shapes.{training.name}.run", f"shapes.{training.name}.stop")
-    )
+    keys = f"shapes.{training.name}.run", f"shapes.{training.name}.stop"
+    ui.draw_train_controls(request, training.configs, keys=keys)
+
+    def make_panels(views: Mapping[str, ui.RunView]) -> list[ui.Panel]:
+        return [
+            _panel(training.name, title, tuple((s, views[s.run].curves) for s in specs), ui.last_step(views))
+            for title, specs in training.panels.items()
+        ]
+
     ui.draw_learning_chart(
         f"shapes-{training.name}-race",
         request,
         training.configs,
-        partial(_panels, training),
+        make_panels,
         training.caption,
         height=220,
         narrow_height=180,
         columns=len(training.panels),
     )
-
-
-def _panels(training: ClaimTraining, views: Mapping[str, ui.RunView]) -> list[ui.Panel]:
-    last = ui.last_step(views)
-    return [
-        _panel(training.name, title, tuple((spec, views[spec.run].curves) for spec in specs), last)
-        for title, specs in training.panels.items()
-    ]
 
 
 @cached()
@@ -127,18 +124,17 @@ def clipping_section() -> None:
 
 
 def _clipping_training() -> ClaimTraining:
-    row = MODELS["rnn"]
+    configs = {name: sequence_shapes.clipping_config(clip) for name, clip in _CLIPS.items()}
     curves = [("clipped", "clipped", "solid"), ("free", "not clipped", "6px,4px")]
     specs = tuple(
-        CurveSpec(name, "accuracy", words, f"the RNN {words}", row.colour, dash) for name, words, dash in curves
+        CurveSpec(name, "accuracy", words, f"the RNN {words}", MODELS["rnn"].colour, dash)
+        for name, words, dash in curves
     )
-    return ClaimTraining(
-        "clipping",
-        {name: sequence_shapes.clipping_config(clip) for name, clip in _CLIPS.items()},
-        {"The first of 50 symbols": specs},
+    caption = (
         "Share of new sequences whose first symbol is named; guessing is right in 50 %. Line: median of eight seeds; "
-        "band: lowest to highest.",
+        "band: lowest to highest."
     )
+    return ClaimTraining("clipping", configs, {"The first of 50 symbols": specs}, caption)
 
 
 def clipping_view(document: ui.Document, results: Mapping[str, input_gradients.RecallOutcome]) -> None:
@@ -189,24 +185,18 @@ def position_section() -> None:
 
 
 def _position_training() -> ClaimTraining:
-    rows = [MODELS[model] for model in RULE_MODELS]
-    return ClaimTraining(
-        "place",
-        {
-            f"{rule.name}-{model}": sequence_shapes.position_rule_config(rule, model)
-            for rule in RULES
-            for model in RULE_MODELS
-        },
-        {
-            rule.title: tuple(
-                CurveSpec(f"{rule.name}-{row.name}", "accuracy", row.title, f"the {row.title}", row.colour, row.dash)
-                for row in rows
-            )
-            for rule in RULES
-        },
-        "Share of right answers on new rows of the trained length. Line: median of five seeds; band: lowest to "
-        "highest.",
+    configs, panels = {}, {}
+    for rule in RULES:
+        names = {model: f"{rule.name}-{model}" for model in RULE_MODELS}
+        configs |= {name: sequence_shapes.position_rule_config(rule, model) for model, name in names.items()}
+        rows = [(name, MODELS[model]) for model, name in names.items()]
+        panels[rule.title] = tuple(
+            CurveSpec(name, "accuracy", row.title, f"the {row.title}", row.colour, row.dash) for name, row in rows
+        )
+    caption = (
+        "Share of right answers on new rows of the trained length. Line: median of five seeds; band: lowest to highest."
     )
+    return ClaimTraining("place", configs, panels, caption)
 
 
 def _draw_position_results(
@@ -228,7 +218,6 @@ def position_view(
 ) -> None:
     """Write which networks learn the rules, and their accuracy by position."""
     document.finding(findings.position_verdict(results))
-    document.text(findings.position_caption(results))
     document.figures("shapes-place", panels, height=HEIGHT, narrow_height=220, columns=2)
 
 

@@ -67,17 +67,18 @@ def rows_view(
     document.component("batch_rows", data, "tokens-rows")
     document.text(findings.epoch_finding(previews[order], rows))
     document.finding("Start of each row in training steps 1, 2 and 3")
-    panels = [_origins_panel(findings.ORDERS[name], preview) for name, preview in previews.items()]
+    panels = []
+    for name, preview in previews.items():
+        shortest, title, caption = (
+            min(map(len, preview.batches)),
+            findings.ORDERS[name],
+            findings.origin_finding(preview),
+        )
+        positions = np.array([[row.position for row in batch[:shortest]] for batch in preview.batches])
+        words = f"{title}: where in the text each row of the first three batches begins. {caption}"
+        chart = origins_chart(positions, preview.tokens, words)
+        panels.append(ui.Panel(title, chart, title=title, caption=caption))
     document.figures("tokens-origins", panels, height=280, columns=2)
-
-
-def _origins_panel(name: str, preview: BatchPreview) -> ui.Panel:
-    """Return where in the text the rows of the first batches begin, with one order of the batches."""
-    shortest = min(map(len, preview.batches))
-    positions = np.array([[row.position for row in batch[:shortest]] for batch in preview.batches])
-    caption = findings.origin_finding(preview)
-    words = f"{name}: where in the text each row of the first three batches begins. {caption}"
-    return ui.Panel(name, origins_chart(positions, preview.tokens, words), title=name, caption=caption)
 
 
 _APART = 0.03  # of the axis: dots that are nearer overlap

@@ -39,7 +39,7 @@ def real_tokenizer_section(session: ui.PageSession[TokensState], config: TextCon
         text, _ = truncate_typed(state.typed_text(corpora.load_text(config)))
         calls: dict[str, ui.Call[object]] = {
             "tokenizers": ui.Call(train_tokenizers, config),
-            "real": ui.Call(split_with, model, text),
+            "real": ui.Call(split_text, model, text),
         }
         context = state.tokenizer, state.vocabulary, text
         ui.show_each("tokens-real", calls, tokens_view, *context, waiting="The text is being split …", height=300)
@@ -47,7 +47,7 @@ def real_tokenizer_section(session: ui.PageSession[TokensState], config: TextCon
     fragment(session, "tokens-real", draw)
 
 
-def split_with(model: RealModel, text: str) -> Split:
+def split_text(model: RealModel, text: str) -> Split:
     """Split a text with the tokenizer of a real model. Raises LineageError."""
     return _split(model.title, COLOUR, model.tokenizer, text)
 

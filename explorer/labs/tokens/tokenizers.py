@@ -245,17 +245,11 @@ def sizes_view(document: ui.Document, tokenizers: Tokenizers, vocabulary: int) -
     unknown: dict[Kind, ndarray] = {"word": 100 * tokenizers["word"].unknown_rates}
     per_token, share = charts.Axis("characters per token"), charts.Axis("unknown", unit=" %")
     subjects = "Characters per token by vocabulary size", "Words outside the vocabulary, in percent, by its size"
+    left = sizes_chart(subjects[0], characters, tokenizers, vocabulary, per_token)
+    right = sizes_chart(subjects[1], unknown, tokenizers, vocabulary, share)
     panels = [
-        ui.Panel(
-            "characters-per-token",
-            sizes_chart(subjects[0], characters, tokenizers, vocabulary, per_token),
-            title="Characters per token",
-        ),
-        ui.Panel(
-            "unknown-words",
-            sizes_chart(subjects[1], unknown, tokenizers, vocabulary, share),
-            title="Out-of-vocabulary words",
-        ),
+        ui.Panel("characters-per-token", left, title="Characters per token"),
+        ui.Panel("unknown-words", right, title="Out-of-vocabulary words"),
     ]
     document.figures("tokens-sizes", panels, height=280, columns=2)
 

@@ -106,7 +106,7 @@ def test_context_use_is_drawn_for_every_model_with_weights() -> None:
     (panel,) = component_data(at, "plot_frame")[0]["figures"]
     assert [track["title"] for track in panel["tracks"]] == ["n-gram", "Feedforward", "Transformer"]
     assert panel["plot"]["data"][2]["x"] == [1, 2, 4, 8, 16]
-    assert_mentions(page_prose(at), "Left out: GRU, which was trained with the state carried")
+    assert_mentions(page_prose(at), "Left out: GRU, trained with the state carried")
     assert "Without a finished run: RNN" in page_prose(at)
     at = open_section(USE, small_views("gru", train=False))
     assert not has_figures(at) and "trained" in page_prose(at)

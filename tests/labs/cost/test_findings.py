@@ -108,7 +108,7 @@ def test_parameters_are_bars_from_the_largest_on_with_their_formulas() -> None:
 
 
 def test_the_reference_has_every_size_that_the_page_offers() -> None:
-    costs = read_reference().costs
+    _, costs = read_reference()
     for width, length, heads, sweep, part in product(WIDTHS, LENGTHS, HEADS, SWEEPS, PARTS):
         sizes = CostState(width=width, length=length, heads=heads).sizes(sweep, part)
         assert all((part, size) in costs for size in sizes), "run python -m benchmarks.reference_costs"

@@ -63,11 +63,10 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.clipping_verdict(outcome(1.0, 0.2, 8), outcome(0.5, 0.2, 8)),
         findings.clipping_verdict(lost, lost),
         findings.position_verdict(two_rules),
-        findings.position_caption(two_rules),
         findings.position_verdict(unsolved),
     ] == snapshot
     for unfinished in ({}, {"one rule": []}, {"one rule": [rule_accuracy("the Transformer", False, 1.0, 0.1)]}):
-        assert findings.position_verdict(unfinished) == findings.position_caption(unfinished) == ""
+        assert findings.position_verdict(unfinished) == ""
 
 
 def rule_accuracy(words: str, shares: bool, right: float, beyond: float) -> PositionRuleAccuracy:
@@ -113,7 +112,7 @@ def test_sentences_on_an_unrolled_network(snapshot: SnapshotAssertion) -> None:
 def test_component_data_is_plain_json() -> None:
     data = component_data(make_network((" ", "\n", 0.123456)), "RNN, seed 0", "--m-rnn", "file")
     assert data["steps"] == [
-        {"input": "␣", "used": True, "top": [["⏎", 0.12346]], "state": [0.5, -0.25], "fed_back": False}
+        {"input": "␣", "used": True, "top": [["↵", 0.12346]], "state": [0.5, -0.25], "fed_back": False}
     ]
 
 
