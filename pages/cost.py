@@ -14,7 +14,7 @@ from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
-from explorer.ui.training.real_model_section import real_model_section
+from explorer.ui.training.real_models import real_model_section
 
 FILES = {
     "Formulas and fits": "inspection/transformer/cost_formulas.py",

@@ -76,10 +76,11 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
         "says how much weight the value gets. Change any number of Q, K or V: all steps are recomputed."
     )
     source_controls(session)
-    selected = select_model(session) if session.state.source == "model" else None
-    show_problems((*session.problems, *(session.state.input_problems if session.state.source == "tables" else ())))
-    if selected:
-        trained_head_section(session, selected)
+    is_model = session.state.source == "model"
+    stored = select_model(session) if is_model else None
+    show_problems((*session.problems, *(() if is_model else session.state.input_problems)))
+    if is_model:
+        trained_head_section(session, stored)
     else:
         tables.draw_component(session.state)
     with page_section("softmax", "Why are the scores divided by √dₖ?"):

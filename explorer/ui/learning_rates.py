@@ -48,7 +48,6 @@ def search_finding(searches: Mapping[str, RateSearch]) -> str:
 
 
 def _mean(search: RateSearch, rate: float) -> str:
-    """Return the mean accuracy at a rate, or the mean loss for a task without an accuracy."""
     result = search.results[rate]
     return format_number(result.mean_accuracy if result.accuracy else result.mean_loss, 3)
 
@@ -104,6 +103,5 @@ def _search_view(document: Document, comparison: str, searches: Mapping[str, Rat
 
 
 def _row(title: str, search: RateSearch) -> dict[str, str]:
-    """Return the texts of a row of the table by column."""
     values = {f"{rate:g}": _mean(search, rate) for rate in search.results}
     return {"name": title, "used": f"{search.used:g}", "best": f"{search.best:g}", **values}

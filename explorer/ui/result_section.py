@@ -91,11 +91,11 @@ def show_each(
         on_event()
         current = dict(calls() if callable(calls) else calls)
 
-        def submit_all() -> dict[Name, Future[Result]]:
+        def submit_all() -> dict[str, Future[Result]]:
             return {each: submit(call.key, call, pool) for each, call in current.items()}
 
-        def draw_content(futures: Mapping[Name, Future[Result]]) -> Content:
-            document, results, problems = Document(), {}, list[str]()
+        def draw_content(futures: Mapping[str, Future[Result]]) -> Content:
+            document, results, problems = Document(), dict[Any, Result](), list[str]()
             for each, future in futures.items():
                 try:
                     results[each] = future.result()

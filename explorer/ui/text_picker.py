@@ -112,7 +112,6 @@ def draw_paste_or_upload(
 
 
 def _describe_size(size: int) -> str:
-    """Return a number of bytes in readable form, rounded down."""
     return f"{size // 100_000 / 10:g} MB" if size >= 1_000_000 else f"{size:,} bytes"
 
 

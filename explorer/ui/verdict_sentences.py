@@ -141,6 +141,5 @@ def _size(judgement: Judgement, digits: int, unit: str) -> str:
 
 
 def _solved_words(difference: SolvedDifference) -> str:
-    """Return with how many seeds each of two models solves the task."""
     first, second = difference.totals
     return f"{difference.first} of {first} against {difference.second} of {second} seeds"

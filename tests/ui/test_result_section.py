@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.ui.document import Document
 from explorer.web import background, results
-from explorer.web.call import Call
 from tests.pages.screen import (
     assert_no_errors,
     blocks,
@@ -25,18 +24,6 @@ from tests.pages.screen import (
 )
 
 TIMEOUT = 20  # seconds after which a waiting test fails
-
-
-class Keyed(Call[Any]):
-    """A call with a key of its own, because the functions of a script are new ones in every run."""
-
-    def __init__(self, key: str, make: Callable[[], Any]) -> None:
-        super().__init__(make)
-        self._key = key
-
-    @property
-    def key(self) -> background.Key:
-        return (self._key,)
 
 
 @pytest.fixture(autouse=True)
@@ -63,10 +50,10 @@ def test_a_page_run_does_not_wait_for_a_result() -> None:
         import streamlit as st
 
         from explorer.ui.result_section import show
-        from tests.ui.test_result_section import Keyed
+        from explorer.web.call import KeyedCall
 
         release = st.session_state["release"]
-        call = Keyed("slow", lambda: release.wait(20))
+        call = KeyedCall(("slow",), lambda: release.wait(20))
         show("slow", call, lambda document, _: document.finding("done"), waiting="Computing …", height=300)
 
     release = threading.Event()
@@ -84,18 +71,22 @@ def test_results_are_drawn_and_errors_are_shown_as_warnings() -> None:
     def page() -> None:
         from explorer.errors import DamagedRun
         from explorer.ui.result_section import show, show_each
-        from tests.ui.test_result_section import Keyed
+        from explorer.web.call import KeyedCall
 
         def fail() -> int:
             raise DamagedRun("The run is gone. Choose another.")
 
-        calls = {"one": Keyed("one", lambda: 1), "two": Keyed("two", fail), "three": Keyed("three", fail)}
+        calls = {
+            "one": KeyedCall(("one",), lambda: 1),
+            "two": KeyedCall(("two",), fail),
+            "three": KeyedCall(("three",), fail),
+        }
         show_each("parts", calls, lambda document, found: document.text(str(dict(found))), waiting="…", height=100)
 
         def draw(document: object, found: object) -> None:
             raise DamagedRun("Its weights cannot be read.")
 
-        show("broken", Keyed("broken", lambda: 1), draw, waiting="…", height=100)
+        show("broken", KeyedCall(("broken",), lambda: 1), draw, waiting="…", height=100)
 
     at = run_script(page)
     assert warnings_of(at) == ["The run is gone. Choose another.", "Its weights cannot be read."]
@@ -107,14 +98,14 @@ def test_the_browser_asks_again_only_if_what_is_drawn_has_changed() -> None:
         import streamlit as st
 
         from explorer.ui.result_section import show
-        from tests.ui.test_result_section import Keyed
+        from explorer.web.call import KeyedCall
 
         def draw(document: object, found: object, state: str) -> None: ...
 
         st.session_state.setdefault("draw", draw)  # a function of a script is a new one in every run
         state = st.session_state.get("state", "a")
-        show("same", Keyed("same", lambda: 1), st.session_state["draw"], state, waiting="…", height=100)
-        show("other", Keyed("other", lambda: 1), lambda document, found: None, waiting="…", height=100)
+        show("same", KeyedCall(("same",), lambda: 1), st.session_state["draw"], state, waiting="…", height=100)
+        show("other", KeyedCall(("other",), lambda: 1), lambda document, found: None, waiting="…", height=100)
 
     at = run_script(page)
     first, address = [data["version"] for data in sections(at)], sections(at)[0]["address"]
@@ -131,10 +122,10 @@ def test_a_request_that_the_tab_no_longer_needs_is_cancelled_if_it_has_not_begun
         import streamlit as st
 
         from explorer.ui.result_section import show
-        from tests.ui.test_result_section import Keyed
+        from explorer.web.call import KeyedCall
 
         release, wanted = st.session_state["release"], st.session_state.get("wanted", "first")
-        call = Keyed(wanted, lambda: release.wait(20))
+        call = KeyedCall((wanted,), lambda: release.wait(20))
         show("one", call, lambda document, found: None, waiting="…", height=9, pool="timing")
 
     release = threading.Event()

@@ -9,8 +9,8 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer import ui
 from explorer.number_format import format_number
-from explorer.ui.page_sections import explanation
 
 _NORM_FORMULAS = {
     "layer": (r"\frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + 10^{-5}}} \cdot g", r" + b"),
@@ -24,18 +24,18 @@ def formulas_section(model: object, cross: bool) -> None:
     model: the configuration of a Transformer. Where it names no norm, the model has the LayerNorm after each part.
     """
     norm, norm_first = getattr(model, "norm", "layer"), getattr(model, "norm_place", "post") == "pre"
-    explanation(
+    ui.explanation(
         "Each part of a block reads the residual stream and adds its output to it; nothing is overwritten. So there is "
         "a direct path from the tokens to the prediction, and one for the gradient in the backward pass."
     )
     st.latex(block_formula(norm_first, norm != "none"))
-    explanation(norm_placement_text(norm_first, norm != "none"))
+    ui.explanation(norm_placement_text(norm_first, norm != "none"))
     if cross:
         st.latex(
             r"\begin{aligned} \mathrm{Cross}(y, x) &= \mathrm{Attention}(Q, K, V) \\"
             r" Q &= y W_Q, \quad K = x W_K, \quad V = x W_V \end{aligned}"
         )
-        explanation(
+        ui.explanation(
             "In the cross-attention the queries come from the generated text (y). Keys and values come from the output "
             "of the encoder for the source (x), which is computed only once."
         )

@@ -22,7 +22,6 @@ from explorer.model.run_model import RunModel
 from explorer.number_format import format_units
 from explorer.tasks.negation import CLASSES
 from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
-from explorer.ui.state.session import apply_component_event
 from explorer.ui.training import model_input, stored_models
 from explorer.ui.wording import visible_whitespace
 from explorer.web.results import pack, register_arrays
@@ -119,7 +118,7 @@ def block_section(session: ui.PageSession[BlockState], stored: RunModel) -> None
         height=HEIGHT,
         pool="quick",
         events={_KEY: ("set",)},
-        on_event=lambda: apply_component_event(session, _KEY),
+        on_event=lambda: ui.apply_component_event(session, _KEY),
     )
 
 
@@ -172,7 +171,6 @@ def _vector_norms(flow: block.Flow) -> ndarray:
 
 
 def _contributions(opened: block.BlockDiagram) -> list[Contribution]:
-    """Return what each part of the opened blocks adds."""
     parts = []
     for box in opened.boxes:
         if box.kind != "sum":
@@ -201,7 +199,6 @@ def _norm_sentences(opened: block.BlockDiagram, tokens: Mapping[str, list[str]])
 
 
 def _parameter_counts(opened: block.BlockDiagram) -> dict[str, int]:
-    """Return the number of parameters of all blocks, by attention and feedforward."""
     kinds = {"feedforward layers": (".expand.", ".contract."), "attention": (".attention.", ".cross.")}
     return {
         kind: sum(v.size for name, v in opened.parameters.items() if any(mark in name for mark in marks))

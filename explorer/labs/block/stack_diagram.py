@@ -12,15 +12,16 @@ from explorer.labs.block import findings
 from explorer.model.real_model import COLOUR, RealModel
 from explorer.models.structure import ModelStructure, StackStructure
 from explorer.number_format import format_count
-from explorer.ui.training.compared_structures import ComparedStructures, structures_call
 
 
 def real_model_blocks(model: RealModel) -> None:
     """Draw the diagrams of both models and the finding above them."""
-    ui.show("block-real", structures_call(model), blocks_view, waiting=f"{model.title} is being loaded …", height=900)
+    ui.show(
+        "block-real", ui.structures_call(model), blocks_view, waiting=f"{model.title} is being loaded …", height=900
+    )
 
 
-def blocks_view(document: ui.Document, compared: ComparedStructures) -> None:
+def blocks_view(document: ui.Document, compared: ui.ComparedStructures) -> None:
     """Write how the real model differs in size and design, and the diagrams of its stacks and of ours."""
     real, own = compared.real, compared.own
     document.finding(findings.size_finding(compared.title, real, own))
@@ -168,7 +169,6 @@ def _draw_branches(
 
 
 def _rows(model: ModelStructure, stack: StackStructure) -> list[_Row]:
-    """Return the boxes of a diagram from the bottom to the top."""
     rows = [_Row("part", "Embedding", _embedding_detail(model), inside=False)]
     before, after = stack.norm_place in ("before", "before and after"), stack.norm_place == "before and after"
     parts = [("Self-attention", _attention_detail(model, stack))]
@@ -194,7 +194,6 @@ def _rows(model: ModelStructure, stack: StackStructure) -> list[_Row]:
 
 
 def _attention_detail(model: ModelStructure, stack: StackStructure) -> str:
-    """Return the heads of a stack in a few words."""
     one_head = stack.heads == 1
     text = f"one head of {stack.head_width}" if one_head else f"{stack.heads} heads of {stack.head_width}"
     if stack.key_heads < stack.heads:
@@ -203,7 +202,6 @@ def _attention_detail(model: ModelStructure, stack: StackStructure) -> str:
 
 
 def _feedforward_detail(model: ModelStructure, stack: StackStructure) -> str:
-    """Return the sizes and the activation of the feedforward part in a few words."""
     gate = ", gated" if stack.gated else ""
     width = format_count(model.width)
     return f"{width} → {format_count(stack.hidden)} → {width}, {stack.activation}{gate}"

@@ -16,7 +16,6 @@ from explorer.models.configs import TransformerTextConfig
 from explorer.number_format import format_duration, format_number
 from explorer.training.config import RunConfig
 from explorer.ui.language_lines import HEIGHT, NARROW, model_line
-from explorer.ui.wording import join_words
 
 _REQUEST_KEY = "text.prices"  # what this visitor last asked to be measured, and a token of that press
 _SIMILAR = 1.25  # times as much, which may be the other work on the server
@@ -36,7 +35,7 @@ def context_cost_section(views: Mapping[str, ui.RunView]) -> None:
     label = "Measure again" if requested == configs else "Measure on this server"
     st.button(label, icon=":material/timer:", on_click=request_measurement, key="text-prices-measure")
     if requested != configs:
-        what = join_words([MODELS[config.model_name].title for config in configs])
+        what = ui.join_words([MODELS[config.model_name].title for config in configs])
         ui.empty_panel(
             f"Training steps of {what} with rows of seven lengths and the same number of tokens: about ten seconds.",
             120,
@@ -49,7 +48,7 @@ def context_cost_section(views: Mapping[str, ui.RunView]) -> None:
             "text-prices-formulas",
             call.key,
             call,
-            lambda costs: [(ui.paragraph(sentence), st.latex(tex)) for sentence, tex in cost_formulas(configs, costs)],
+            lambda costs: _draw_formulas(configs, costs),
             "The formulas follow with the measured numbers …",
             60,
             on_error=lambda _: None,  # the section above shows it
@@ -89,7 +88,7 @@ def costs_view(document: ui.Document, costs: context_cost.ContextCosts) -> None:
         "and other work on it slows it. Megabytes are what autograd saves, parameters aside.",
         "Explicit, hollow: attention that stores every weight, as when somebody looks at it; otherwise a fused kernel "
         "never does." * explicit,
-        f"Time grows as n to the power, fitted from 128 tokens on: {join_words(powers)}." * bool(powers),
+        f"Time grows as n to the power, fitted from 128 tokens on: {ui.join_words(powers)}." * bool(powers),
         "What is missing would have taken too long, or too much memory." * missing,
     ]
     document.caption(" ".join(filter(None, sentences)))
@@ -110,6 +109,12 @@ def cost_chart(
     )
 
 
+def _draw_formulas(configs: Sequence[RunConfig], costs: context_cost.ContextCosts) -> None:
+    for sentence, formula in cost_formulas(configs, costs):
+        ui.paragraph(sentence)
+        st.latex(formula)
+
+
 def context_cost_finding(costs: context_cost.ContextCosts) -> str:
     """Return how many times as much time and memory the same tokens take in long rows."""
     time, memory = cost_growths(costs, "seconds"), cost_growths(costs, "saved_bytes")
@@ -117,7 +122,7 @@ def context_cost_finding(costs: context_cost.ContextCosts) -> str:
         return "These models are too large to be measured here in a few seconds. Choose smaller sizes."
     longest = max(each.longest for each in time.values())
     seconds, kept = (
-        join_words([f"{each.factor:.1f} for {name}" for name, each in growths.items()]) for growths in (time, memory)
+        ui.join_words([f"{each.factor:.1f} for {name}" for name, each in growths.items()]) for growths in (time, memory)
     )
     return (
         f"From rows of {context_cost.FIT_FROM} to rows of {longest:,} tokens, with equally many tokens in a batch, "

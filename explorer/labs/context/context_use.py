@@ -33,7 +33,6 @@ from explorer.ui.language_lines import (
     seed_values,
     without_weights,
 )
-from explorer.ui.wording import capitalize, join_words
 
 FILE: Final = Path(__file__).with_name("context_use.json")
 
@@ -76,9 +75,9 @@ def _carried_note(names: Sequence[str]) -> str:
     if not names:
         return ""
     return (
-        f"Left out: {join_words([MODELS[name].title for name in names])}, trained with the state carried from row to "
-        "row. At the start of a row from a zero state, such a network recovers; its loss there does not say how much "
-        "context it uses."
+        f"Left out: {ui.join_words([MODELS[name].title for name in names])}, trained with the state carried from "
+        "row to row. At the start of a row from a zero state, such a network recovers; its loss there does not say "
+        "how much context it uses."
     )
 
 
@@ -93,7 +92,8 @@ def stored_context_use(run: str) -> context_use.ContextUse | None:
     if stored is None:
         return None
     arrays = {name: np.array(stored[name]) for name in ("contexts", "losses", "error", "gain", "gain_error")}
-    return context_use.ContextUse(**{name: stored[name] for name in ("targets", "limit", "diverged")}, **arrays)
+    numbers: dict[str, Any] = {name: stored[name] for name in ("targets", "limit", "diverged")}
+    return context_use.ContextUse(**numbers, **arrays)
 
 
 @cached()
@@ -157,9 +157,9 @@ def context_finding(losses: Mapping[str, context_use.ContextUse]) -> str:
             )
         else:
             titles.setdefault(each.sufficient_context, []).append(title)
-    used = [f"{tokens:,} for the {join_words(titles[tokens])}" for tokens in sorted(titles, reverse=True)]
-    lowers = [f"tokens of context that lower the loss, of {end:,}: {join_words(used)}"] * bool(used)
-    return f"{capitalize('; '.join([*lowers, *parts]))}."
+    used = [f"{tokens:,} for the {ui.join_words(titles[tokens])}" for tokens in sorted(titles, reverse=True)]
+    lowers = [f"tokens of context that lower the loss, of {end:,}: {ui.join_words(used)}"] * bool(used)
+    return f"{ui.capitalize('; '.join([*lowers, *parts]))}."
 
 
 # ---- included networks and the best n-gram under the same context
@@ -270,7 +270,7 @@ def same_context_caption(table: SameContextTable) -> str:
     kinds: dict[str, list[str]] = {}
     for context, best in table.ngrams.items():
         kinds.setdefault(f"{_SMOOTHINGS[best.smoothing]} of order {best.n}", []).append(context)
-    described = join_words([f"{kind} ({_describe_contexts(contexts, table)})" for kind, contexts in kinds.items()])
+    described = ui.join_words([f"{kind} ({_describe_contexts(contexts, table)})" for kind, contexts in kinds.items()])
     return (
         "Nats per character on the held-out tenth of Tiny Shakespeare, from the lowest to the highest seed; M: million "
         f"parameters. Best n-gram: {described}. It is the best of three smoothings and orders 1 to 8 on the held-out "
@@ -285,5 +285,5 @@ def _describe_contexts(contexts: list[str], table: SameContextTable) -> str:
     if len(contexts) == len(table.ngrams):
         return "in every context"
     blocks = [context for context in contexts if context != "reading on"]
-    parts = [f"in blocks of {join_words(blocks)}"] if blocks else []
+    parts = [f"in blocks of {ui.join_words(blocks)}"] if blocks else []
     return " and ".join([*parts, *(["reading on"] if "reading on" in contexts else [])])

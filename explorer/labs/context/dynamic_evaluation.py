@@ -23,7 +23,6 @@ from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
 from explorer.training.config import RunConfig
 from explorer.ui.state.fields import PageState, setting
-from explorer.ui.wording import capitalize, join_words, number_word
 from explorer.web.background import Key
 
 LEARNING_RATES: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
@@ -159,7 +158,7 @@ def dynamic_evaluation_section(views: Mapping[str, ui.RunView]) -> None:
     calls: dict[str, ui.Call[Any]] = {name: call for name, call in every.items() if call.key in session.state.requested}
     if not calls:
         return
-    who = join_words([_noun_phrase(MODELS[name].title) for name in calls])
+    who = ui.join_words([_noun_phrase(MODELS[name].title) for name in calls])
     configs = tuple((name, runs[name].config) for name in calls)
     for name, config in configs:
         task = config.task_as(TextConfig)
@@ -170,7 +169,7 @@ def dynamic_evaluation_section(views: Mapping[str, ui.RunView]) -> None:
         calls,
         readings_view,
         configs,
-        waiting=f"{capitalize(who)} read{'s' * (len(configs) == 1)} on; that takes a few seconds …",
+        waiting=f"{ui.capitalize(who)} read{'s' * (len(configs) == 1)} on; that takes a few seconds …",
         height=620,
     )
 
@@ -203,7 +202,7 @@ def _controls(
             disabled=not missing,
         )
         if missing:
-            who = capitalize(join_words([_noun_phrase(MODELS[name].title) for name in missing]))
+            who = ui.capitalize(ui.join_words([_noun_phrase(MODELS[name].title) for name in missing]))
             st.caption(f"{who} read{'s' * (len(missing) == 1)} the held-out text twice, which takes a few seconds.")
 
 
@@ -306,7 +305,6 @@ def reading_chart(reading: Reading, shared: tuple[float, float], unit: str) -> c
 
 
 def _noun_phrase(title: str) -> str:
-    """Return the title of a model with an article."""
     return "the feedforward network" if title == "Feedforward" else f"the {title}"
 
 
@@ -318,15 +316,15 @@ def dynamic_evaluation_finding(ends: Sequence[FinalBits]) -> str:
         "hardly change for": [end for end in ends if abs(end.saved) < _NEGLIGIBLE],
     }
     parts = [
-        f"{verb} {join_words([f'{_noun_phrase(e.title)} ({e.static:.2f} to {e.dynamic:.2f})' for e in group])}"
+        f"{verb} {ui.join_words([f'{_noun_phrase(e.title)} ({e.static:.2f} to {e.dynamic:.2f})' for e in group])}"
         for verb, group in groups.items()
         if group
     ]
     if broken := [_noun_phrase(end.title) for end in ends if math.isnan(end.dynamic) and not end.no_numbers]:
-        parts.append(f"soon diverge for {join_words(broken)}")
-    sentences = [f"With dynamic evaluation the bits per character {join_words(parts)}."] * bool(parts)
+        parts.append(f"soon diverge for {ui.join_words(broken)}")
+    sentences = [f"With dynamic evaluation the bits per character {ui.join_words(parts)}."] * bool(parts)
     if no_numbers := [_noun_phrase(end.title) for end in ends if end.no_numbers]:
-        sentences.append(f"The losses of {join_words(no_numbers)} are not finite, even with fixed weights.")
+        sentences.append(f"The losses of {ui.join_words(no_numbers)} are not finite, even with fixed weights.")
     return " ".join(sentences)
 
 
@@ -337,7 +335,7 @@ def ngram_cache_finding(ends: Sequence[FinalBits]) -> str:
         for each in ends
         if math.isfinite(each.dynamic) and math.isfinite(each.cached)
     ]
-    return f"The n-gram with a cache needs {join_words(parts)}." if parts else ""
+    return f"The n-gram with a cache needs {ui.join_words(parts)}." if parts else ""
 
 
 def method_caption(
@@ -352,7 +350,7 @@ def method_caption(
     most = "at most " if any(each.tokens < longest.tokens for each in reads.values()) else ""
     piece = f"pieces of {task.context}" if task.rows == "blocks" else "pieces of a few lines"
     carried = [_noun_phrase(title) for title, each in reads.items() if each.carries_state]
-    state = f"with the state carried on by {join_words(carried)}" if carried else "each from a zero state"
+    state = f"with the state carried on by {ui.join_words(carried)}" if carried else "each from a zero state"
     parts = [
         f"Mean so far over {most}the first {longest.tokens:,} of {longest.held_out:,} held-out {unit}, read in order "
         f"in {piece}, {state}. Every piece is scored before the step that learns from it. Solid: dynamic evaluation. "
@@ -369,12 +367,12 @@ def _cache_sentence(weights: Mapping[str, float]) -> str:
     """Return how the n-gram reads, and how the weight of its cache was chosen."""
     if not weights:
         return ""
-    chosen = join_words([f"{weight:g} beside {_noun_phrase(title)}" for title, weight in weights.items()])
+    chosen = ui.join_words([f"{weight:g} beside {_noun_phrase(title)}" for title, weight in weights.items()])
     return (
         "The n-gram reads the same text in the same context: solid with a cache of all text read so far, dashed "
-        f"without one. Of {number_word(len(dynamic_evaluation.CACHE_WEIGHTS))} weights of the cache, λ = {chosen} has "
-        "the lowest loss on text from the last tenth of the training text, with an n-gram of the other nine tenths. "
-        "The cache counts each token at once; a network takes a step after each piece."
+        f"without one. Of {ui.number_word(len(dynamic_evaluation.CACHE_WEIGHTS))} weights of the cache, λ = {chosen} "
+        "has the lowest loss on text from the last tenth of the training text, with an n-gram of the other nine "
+        "tenths. The cache counts each token at once; a network takes a step after each piece."
     )
 
 
@@ -384,7 +382,7 @@ def steps_sentence(title: str, read: dynamic_evaluation.DynamicEvaluation, unit:
     length = f"{np.median(read.gradient_norms):.2f}" if len(read.gradient_norms) else "–"
     moved = f"{read.relative_change:.1%}" if math.isfinite(read.relative_change) else "more than can be said"
     return (
-        f"{capitalize(_noun_phrase(title))} took {len(read.gradient_norms):,} steps of η = {read.rate:g}, each on "
+        f"{ui.capitalize(_noun_phrase(title))} took {len(read.gradient_norms):,} steps of η = {read.rate:g}, each on "
         f"n = {read.tokens / max(1, len(read.static.tokens)):.0f} {unit}; the gradient was longer than 1, and cut, "
         f"before {cut:,} of them (median length {length}). All steps together moved its {read.parameters:,} weights "
         f"by {moved} of their length."

@@ -9,15 +9,7 @@ import streamlit as st
 
 from explorer import charts, ui
 from explorer.catalogue import MODELS
-from explorer.experiments.growth import (
-    SEEDS,
-    SHARES,
-    SIZES,
-    Cell,
-    GrowthResult,
-    growth_configs,
-    included_result,
-)
+from explorer.experiments.growth import SEEDS, SHARES, SIZES, Cell, GrowthResult, growth_configs, included_result
 from explorer.labs.cost import growth_findings as findings
 from explorer.labs.cost.growth_findings import Results
 from explorer.labs.cost.state import ALL_MODELS, CostState
@@ -27,7 +19,6 @@ from explorer.training.config import RunConfig
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.text_picker import draw_missing_corpus
 from explorer.ui.training.learning_chart import describe_state, live_training_section, seconds_to_next
-from explorer.ui.wording import count_seeds
 
 HEIGHT, NARROW = 380, 320  # of a figure, in pixels
 _WIDE_RANGE = 100  # ratio of two numbers from which an axis of a phone has no space for more than powers of ten
@@ -134,7 +125,7 @@ def _caption(state: CostState, views: Mapping[str, ui.RunView]) -> str:
     live = f" {describe_state(views).capitalize()}." if any(view.live for view in views.values()) else ""
     return (
         "Loss on the held-out last tenth of the text after the last step, in nats per character; lower is better. "
-        f"Dots: means over {count_seeds(SEEDS)}. Bands: lowest to highest seed. All axes are logarithmic. "
+        f"Dots: means over {ui.count_seeds(SEEDS)}. Bands: lowest to highest seed. All axes are logarithmic. "
         "The learning rate of each size is the best of three on the whole text, searched with other seeds. "
         f"{findings.progress_note(trained, len(views))}{live}"
     ).strip()

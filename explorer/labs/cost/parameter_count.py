@@ -22,8 +22,6 @@ from explorer.models.structure import PARTS, ModelStructure, Part
 from explorer.number_format import format_count, format_percent
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
-from explorer.ui.state.session import fragment
-from explorer.ui.training.compared_structures import ComparedStructures, structures_call
 
 _CONFIG_FIELDS = {"d": "width", "m": "hidden", "layers": "layers"}  # field of the state: field of the configuration
 _LABELS = {"d": "Width, d", "m": "Hidden units, m", "layers": "Layers"}
@@ -57,7 +55,7 @@ def sized_config(state: CostState) -> RunConfig:
 
 def parameters_section(session: ui.PageSession[CostState]) -> None:
     """Draw the controls and the parameters of each part."""
-    fragment(session, _PART, lambda: _draw_fragment(session))
+    ui.fragment(session, _PART, lambda: _draw_fragment(session))
 
 
 def _draw_fragment(session: ui.PageSession[CostState]) -> None:
@@ -153,10 +151,10 @@ _OWN_COLOUR = "--m-transformer"
 
 def real_model_costs(model: RealModel) -> None:
     """Draw where the parameters of both models are, and what a token costs."""
-    ui.show("cost-real", structures_call(model), costs_view, waiting=f"{model.title} is being loaded …", height=640)
+    ui.show("cost-real", ui.structures_call(model), costs_view, waiting=f"{model.title} is being loaded …", height=640)
 
 
-def costs_view(document: ui.Document, compared: ComparedStructures) -> None:
+def costs_view(document: ui.Document, compared: ui.ComparedStructures) -> None:
     """Write where the parameters of both models are, what a token costs, and what the real one saves."""
     real, own = compared.real, compared.own
     document.finding(findings.real_parameters_finding(compared.title, real, own))
@@ -168,7 +166,6 @@ def costs_view(document: ui.Document, compared: ComparedStructures) -> None:
 
 
 def _panel(title: str, colour: str, model: ModelStructure, parts: Sequence[Part]) -> ui.Panel:
-    """Return the parameters of parts of a model, a bar for each."""
     rows = []
     for part in parts:
         count = model.parameters.get(part, 0)
@@ -179,7 +176,7 @@ def _panel(title: str, colour: str, model: ModelStructure, parts: Sequence[Part]
     return ui.Panel(f"cost-real-{title}", chart, title=title, colour=colour, value=format_count(model.total))
 
 
-def cost_table(compared: ComparedStructures) -> charts.Table:
+def cost_table(compared: ui.ComparedStructures) -> charts.Table:
     """Return what one token costs in contexts of several lengths, a row for each."""
     columns = {
         "tokens": charts.Column("context"),

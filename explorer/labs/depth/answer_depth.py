@@ -10,7 +10,6 @@ from explorer import charts, ui
 from explorer.inspection.pretrained import answer_depth, opened_model
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import DepthState
-from explorer.ui.training.real_model_choice import choose_real_model
 
 
 def answer_depth_section(session: ui.PageSession[DepthState]) -> None:
@@ -20,7 +19,7 @@ def answer_depth_section(session: ui.PageSession[DepthState]) -> None:
         "after each layer, as if the model ended there. Only prompts that the model answers are counted; the control "
         "is the answer to another prompt of the same kind, such as another capital."
     )
-    if card := choose_real_model(session, "language model"):
+    if card := ui.choose_real_model(session, "language model"):
         call = ui.Call(opened_model.depth_of_answers, card)
         waiting = "The answers to many prompts are read off at every depth …"
         ui.show("answer-depth", call, answers_view, waiting=waiting, height=420, pool="patient")

@@ -23,9 +23,8 @@ from explorer.model.run_model import RunModel
 from explorer.models.configs import TransformerTextConfig
 from explorer.training import model_factory
 from explorer.training.config import RunConfig
-from explorer.ui.state.session import apply_component_event
 from explorer.ui.training import stored_models
-from explorer.ui.wording import count_seeds, quote_first
+from explorer.ui.wording import quote_first
 from explorer.web.results import pack, register_arrays
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def heads_section(session: ui.PageSession[DepthState]) -> None:
             height=760,
             pool="quick",
             events={_KEY: ("set",)},
-            on_event=lambda: apply_component_event(session, _KEY),
+            on_event=lambda: ui.apply_component_event(session, _KEY),
         )
 
 
@@ -196,9 +195,9 @@ def measures_view(document: ui.Document, reading: AttentionReading, stored: RunM
     document.caption(
         "Left: Jensen–Shannon divergence between the attention weights of two heads in bits (0: equal, 1: disjoint), "
         "mean over all pairs of heads and all tokens. Right: entropy of the attention weights relative to uniform "
-        f"attention. Lines: median of {count_seeds(UNTRAINED_SEEDS)} before training and of "
-        f"{count_seeds(len(reading.splits['trained']))} after training; bands: lowest to highest. The layer is part of "
-        f"our language model, which was trained with {_model_config(stored).heads} heads."
+        f"attention. Lines: median of {ui.count_seeds(UNTRAINED_SEEDS)} before training and of "
+        f"{ui.count_seeds(len(reading.splits['trained']))} after training; bands: lowest to highest. The layer is part "
+        f"of our language model, which was trained with {_model_config(stored).heads} heads."
     )
 
 

@@ -14,9 +14,7 @@ from explorer import ui
 from explorer.inspection.transformer import depth
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import LAYERS, DepthState
-from explorer.ui.state.session import apply_component_event
 from explorer.web.background import submit
-from explorer.web.call import Call
 from explorer.web.results import pack, register_arrays
 
 
@@ -28,9 +26,9 @@ class PackedMeasurements:
     content: bytes
 
 
-def measurement_call(state: DepthState) -> Call[PackedMeasurements]:
+def measurement_call(state: DepthState) -> ui.Call[PackedMeasurements]:
     """Return the measurement of all stacks with the settings of the page."""
-    return Call(_measure, state.start, state.heads)
+    return ui.Call(_measure, state.start, state.heads)
 
 
 def prefetch_default_stacks() -> None:
@@ -59,7 +57,7 @@ def stacks_section(session: ui.PageSession[DepthState]) -> None:
         waiting=_WAITING,
         height=900,
         events={_KEY: ("set",)},
-        on_event=lambda: apply_component_event(session, _KEY),
+        on_event=lambda: ui.apply_component_event(session, _KEY),
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.popover("Settings", icon=":material/tune:"):
@@ -129,7 +127,7 @@ def numbers_view(document: ui.Document, result: PackedMeasurements, start: depth
         line = depth.expected_mean_squares(combination, start)
         assert line is not None  # the formula covers all stacks with residuals
         expected[norm] = float(line[0, layers]), float(line[1, layers])
-    middle = {norm: float(np.median(measured.size[i, layers])) for norm, i in index.items()}
+    middle: dict[str, float] = {norm: float(np.median(measured.size[i, layers])) for norm, i in index.items()}
     gain = depth.MEAN_SQUARE_GAIN[start]
     document.text(findings.formula_text(gain, layers, expected["pre"], expected["none"], middle))
     rms = depth.COMBINATIONS.index(depth.Combination(True, "pre", "rms"))

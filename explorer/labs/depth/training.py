@@ -13,8 +13,6 @@ from explorer.labs.depth import findings
 from explorer.labs.depth.state import DepthState
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
-from explorer.ui.training.steps_to_solve import finished_loss_curves
-from explorer.ui.wording import count_seeds, join_words
 
 _LOSS = charts.Axis(span=(1e-3, 10.0), log=True)
 _LEARNED = charts.level(LEARNED_LOSS, f"learned: {LEARNED_LOSS}")
@@ -37,9 +35,9 @@ def training_section(session: ui.PageSession[DepthState]) -> None:
         f"at a learning rate of {first.optimiser.learning_rate:g} and without a warm-up (one stack at a quarter of it)."
     )
     ui.show_problems(request.problems)
-    ui.draw_missing_runs(request, configs, lambda names: join_words([VARIANTS[name].words for name in names]))
+    ui.draw_missing_runs(request, configs, lambda names: ui.join_words([VARIANTS[name].words for name in names]))
     ui.draw_earlier_note(request)
-    ends = finished_loss_curves(request.views(shown.configs))
+    ends = ui.finished_loss_curves(request.views(shown.configs))
     by_stack = {VARIANTS[name].words.removeprefix("the stack "): end for name, end in ends.items()}
     ui.headline(findings.learning_finding(blocks, by_stack))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -51,7 +49,7 @@ def training_section(session: ui.PageSession[DepthState]) -> None:
         request,
         configs,
         ui.curve_panels(_METRICS, VARIANTS),
-        f"Line: median of {count_seeds(first.replicas)}. Band: lowest to highest. “Learned”: loss below "
+        f"Line: median of {ui.count_seeds(first.replicas)}. Band: lowest to highest. “Learned”: loss below "
         f"{LEARNED_LOSS} nats; a uniform guess has ln {task.symbols} = {math.log(task.symbols):.2f}.",
         height=320,
         narrow_height=240,

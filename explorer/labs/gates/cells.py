@@ -7,18 +7,17 @@ from dataclasses import asdict, replace
 
 import streamlit as st
 
+from explorer import ui
 from explorer.labs.gates.findings import number_latex, product_latex
 from explorer.labs.gates.state import PRESETS, GatesState, apply_event
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.page_sections import explanation
 
 _KEY = "cell"
-_component = register("gates_by_hand")
+_component = ui.register("gates_by_hand")
 
 
 def apply_pending_event(state: GatesState) -> GatesState:
     """Return the state after the visitor's last change in the component."""
-    message = pop_event(_KEY, "set")
+    message = ui.pop_event(_KEY, "set")
     return state if message is None else apply_event(state, message)
 
 
@@ -36,12 +35,12 @@ def draw_component(state: GatesState) -> None:
         "presets": [{"name": each.name, "lanes": dict(each.traces), "at": each.at} for each in PRESETS],
         "file": "gates-by-hand",
     }
-    _component(data=data, key=_KEY, **event_callbacks(_KEY, "set"))
+    _component(data=data, key=_KEY, **ui.event_callbacks(_KEY, "set"))
 
 
 def formulas_section(state: GatesState) -> None:
     """Draw the gradient along the cell state as a product of the gate values."""
-    explanation(
+    ui.explanation(
         "The cell state of an LSTM is only multiplied by f from step to step. So the derivative of the last cell state "
         "with respect to an earlier one is the product of all values of f between them. In a GRU it is that of z:"
     )
@@ -56,7 +55,7 @@ def formulas_section(state: GatesState) -> None:
         )
         numbers = f"{product_latex(values)} = {number_latex(math.prod(values))}"
         st.latex(rf"\begin{{gathered}} {step} \\ \Rightarrow\quad {derivative} \\ = {numbers} \end{{gathered}}")
-    explanation(
+    ui.explanation(
         "A plain RNN multiplies by its weight and by the slope of tanh at every step, and that slope is below 1 where "
         "its state is not 0:"
     )
@@ -64,7 +63,7 @@ def formulas_section(state: GatesState) -> None:
         r"\begin{gathered} h_t = \tanh(w\, h_{t-1} + x_t) \\ \Rightarrow\quad "
         r"\frac{\partial h_{50}}{\partial h_s} = \prod_{t=s+1}^{50} w\,(1 - h_t^2) \end{gathered}"
     )
-    explanation(
+    ui.explanation(
         "These are the direct paths. In a trained cell the gates and the candidate also depend on the state, so "
         "gradient flows through them too. The gates that you set here do not depend on the state; u is the one weight "
         "from the state to the candidate:"

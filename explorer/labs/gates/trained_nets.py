@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
+from jaxtyping import Bool
+from numpy import ndarray
 
 from explorer import charts, ui
 from explorer.catalogue import MODELS
 from explorer.experiments.recall import SOLVED, VARIANTS
-from explorer.labs.gates.findings import (
-    GateInitOutcome,
-    gate_init_comparison,
-    gate_init_finding,
-    initial_gate,
-)
+from explorer.labs.gates.findings import Outcomes, gate_init_comparison, gate_init_finding, initial_gate
 from explorer.labs.gates.state import STEPS
-from explorer.ui.training.run_view import run_views
 
 
-def gate_init_outcomes(model: str) -> dict[float, GateInitOutcome]:
-    """Return the outcomes of the stored runs of one architecture, by initial gate bias; the default is around 0."""
+def gate_init_outcomes(model: str) -> dict[float, Bool[ndarray, " seeds"]]:
+    """Return which seeds of the stored runs of one architecture solve the task, by bias; the default is around 0."""
     initializations = {0.0: "usual", 1.0: "forget-1", 3.0: "forget-3"}
     configs = {f"{bias}": VARIANTS[f"{model}-{name}"].config(length=STEPS) for bias, name in initializations.items()}
-    outcomes = {}
-    for bias, view in run_views(configs, set()).items():
-        result = view.result if ui.is_finished(view) else None
-        if result and "accuracy" in result.metrics:
-            accuracy = result.last("accuracy")
-            outcomes[float(bias)] = GateInitOutcome(float(bias), int((accuracy >= SOLVED).sum()), len(accuracy))
-    return outcomes
+    results = {bias: view.result for bias, view in ui.run_views(configs, set()).items() if ui.is_finished(view)}
+    return {
+        float(bias): result.last("accuracy") >= SOLVED
+        for bias, result in results.items()
+        if result and "accuracy" in result.metrics
+    }
 
 
 def trained_nets_section() -> None:
@@ -38,7 +31,7 @@ def trained_nets_section() -> None:
     st.page_link("memory.py", label="How long does a network remember?", icon=":material/arrow_forward:")
 
 
-def trained_nets_view(document: ui.Document, outcomes: Mapping[str, Mapping[float, GateInitOutcome]]) -> None:
+def trained_nets_view(document: ui.Document, outcomes: Outcomes) -> None:
     """Write the finding, the table of the seeds that remember, and a comparison of the biases of each network."""
     document.finding(gate_init_finding(outcomes, STEPS))
     document.text("In a trained network the gates are computed from the input. Their bias decides how open they begin.")
@@ -48,7 +41,7 @@ def trained_nets_view(document: ui.Document, outcomes: Mapping[str, Mapping[floa
     }
     rows = [
         {"name": charts.Cell(title, f"--m-{title.lower()}")}
-        | {f"{bias:g}": f"{each.solved} of {each.seeds}" for bias, each in by_bias.items()}
+        | {f"{bias:g}": f"{each.sum()} of {len(each)}" for bias, each in by_bias.items()}
         for title, by_bias in outcomes.items()
         if biases
     ]

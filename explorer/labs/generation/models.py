@@ -113,12 +113,11 @@ def prompt_row(session: ui.PageSession[GenerationState]) -> None:
         ui.bind_widget(session, "prompt", st.text_input, placeholder="Empty: the start of a line", width=330)
         model_picker(session)
     examples = {prompt: prompt.strip() or "empty prompt" for prompt in PROMPTS}
+
+    def with_prompt(state: GenerationState, prompt: str) -> GenerationState:
+        return state.with_settings(prompt=prompt)
+
     draw_examples(session, "pick", "Example prompts", state.prompt, examples, with_prompt, width="content")
-
-
-def with_prompt(state: GenerationState, prompt: str) -> GenerationState:
-    """Return the state with one of the example prompts."""
-    return state.with_settings(prompt=prompt)
 
 
 def model_picker(session: ui.PageSession[GenerationState]) -> None:

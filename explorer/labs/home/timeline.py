@@ -90,13 +90,17 @@ def _ngram_loss(run: StoredRun) -> Figure:
     """Return the loss of an n-gram of characters, and of a uniform guess among them."""
     from explorer.tokenization.text import from_json
 
-    size = len(from_json(run.tokenizer).tokens)
     assert isinstance(run.config.model, NgramTextConfig)
-    order = run.config.model.n
-    losses = {"uniform guess": math.log(size), f"{order}-gram": float(np.median(run.curves.last("val_loss")))}
+    uniform = math.log(len(from_json(run.tokenizer).tokens))
+    losses = {"uniform guess": uniform, f"{run.config.model.n}-gram": _median(run, "val_loss")}
+    measure = "loss on new text"
     return _amounts(
-        losses, "Loss on new text, in nats per character", "loss on new text, nats per character: lower is better"
+        losses, f"{ui.capitalize(measure)}, in nats per character", f"{measure}, nats per character: lower is better"
     )
+
+
+def _median(run: StoredRun, metric: str) -> float:
+    return float(np.median(run.curves.last(metric)))
 
 
 def _word_weights(run: StoredRun) -> Figure:
@@ -128,8 +132,9 @@ def _gradients_reaching_back(*runs: StoredRun) -> Figure:
             gradient_norms(load_model.load_model(run, run.snapshot_steps()[0]).stack, ids, run.config.replicas)
         )
         powers = _relative_powers(norms)
-        lines.append({"label": _short_title(run), "colour": f"--m-{run.config.model_name}", "values": powers.tolist()})
-        parts.append(f"{_short_title(run)} 10 to the power {powers[0]:.0f}")
+        name = run.config.model_name
+        lines.append({"label": name.upper(), "colour": f"--m-{name}", "values": powers.tolist()})
+        parts.append(f"{name.upper()} 10 to the power {powers[0]:.0f}")
     length, exponent = len(powers), superscript(round(float(powers[0])))
     return {
         "kind": "reach",
@@ -149,10 +154,6 @@ def _relative_powers(norms: Float[ndarray, "seeds time"]) -> Float[ndarray, " ti
     powers: ndarray = np.log10(np.maximum(norms / norms[:, -1:], 10.0 ** (2 * LOWEST)))
     median: ndarray = np.maximum(np.median(powers, axis=0), LOWEST).round(2)
     return median
-
-
-def _short_title(run: StoredRun) -> str:
-    return {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}[run.config.model_name]
 
 
 def _letter_map(run: StoredRun) -> Figure:
@@ -195,13 +196,10 @@ def _nearest_words(run: StoredRun) -> Figure:
 
 def _gates_compared(lstm: StoredRun, gru: StoredRun) -> Figure:
     """Return how often an LSTM and a GRU name the first of 50 symbols, and their sizes."""
-    runs = {"LSTM": lstm, "GRU": gru}
-    return _amounts(
-        {title: float(np.median(run.curves.last("accuracy"))) for title, run in runs.items()},
-        "Share of correct answers when asked for the first of 50 symbols",
-        f"share of correct answers when asked for the first of 50 symbols; {lstm.card.parameters:,} and "
-        f"{gru.card.parameters:,} parameters",
-    )
+    measure = "share of correct answers when asked for the first of 50 symbols"
+    sizes = f"{lstm.card.parameters:,} and {gru.card.parameters:,} parameters"
+    values = {title: _median(run, "accuracy") for title, run in (("LSTM", lstm), ("GRU", gru))}
+    return _amounts(values, ui.capitalize(measure), f"{measure}; {sizes}")
 
 
 def _alignment(run: StoredRun) -> Figure | None:
@@ -251,11 +249,10 @@ def _attention_to_not(run: StoredRun) -> Figure | None:
 
 def _second_copy(one: StoredRun, two: StoredRun) -> Figure:
     """Return the loss of one and of two layers on the second copy of a random sequence."""
-    runs = {"one layer": one, "two layers": two}
+    values = {title: _median(run, "second_copy_loss") for title, run in (("one layer", one), ("two layers", two))}
+    measure = "loss on the second copy of a random sequence"
     return _amounts(
-        {title: float(np.median(run.curves.last("second_copy_loss"))) for title, run in runs.items()},
-        "Loss on the second copy of a random sequence, in nats per symbol",
-        "loss on the second copy of a random sequence, nats per symbol: lower is better",
+        values, f"{ui.capitalize(measure)}, in nats per symbol", f"{measure}, nats per symbol: lower is better"
     )
 
 

@@ -17,8 +17,6 @@ from explorer.inspection.transformer import induction
 from explorer.labs.induction import findings
 from explorer.labs.induction.row_input import add_row_map, finished_runs
 from explorer.labs.induction.state import ROLE_TITLES, InductionState
-from explorer.ui.training.real_model_choice import choose_real_model
-from explorer.ui.wording import capitalize, count_seeds
 
 _ROW_LABELS = {"": "no head", "previous": "previous-token head", "induction": "induction head"}
 Result: TypeAlias = Union["induction.AblationLosses", "tuple[induction.RowReading, induction.RowReading]", None]
@@ -80,8 +78,8 @@ def ablation_view(
         document.text(findings.control_text(title, losses, ROLE_TITLES[other], found.without[other]))
     document.table("induction-ablation-table", losses_table(found, role, colour))
     document.caption(
-        f"{capitalize(words)}: loss on the second copy in nats per symbol, median and a dot for each of "
-        f"{count_seeds(len(found.base))}, with the output of the head replaced by "
+        f"{ui.capitalize(words)}: loss on the second copy in nats per symbol, median and a dot for each of "
+        f"{ui.count_seeds(len(found.base))}, with the output of the head replaced by "
         f"{'zero' if by == 'zero' else 'its mean over all positions'}."
     )
     if isinstance(rows, tuple):  # otherwise the section of the row shows why it cannot be read
@@ -129,7 +127,7 @@ def real_model_section(session: ui.PageSession[InductionState]) -> None:
         "are chosen by their scores on some sequences and removed on others (their output is set to zero). As a "
         "control, random heads of the same layers are removed instead."
     )
-    if card := choose_real_model(session, "language model"):
+    if card := ui.choose_real_model(session, "language model"):
         calls: dict[str, ui.Call[RealResult]] = {"scores": ui.Call(opened_model.induction_scores, card)}
         calls |= {group: ui.Call(opened_model.loss_without_group, card, group) for group in _TITLES}
         ui.show_each(

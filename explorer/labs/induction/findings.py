@@ -132,7 +132,6 @@ def real_heads_finding(induction: tuple[Head, Estimate], previous: tuple[Head, E
 
 
 def _name_head(head: Head) -> str:
-    """Return a head counted from 1, as the page shows it."""
     return f"layer {head[0] + 1}, head {head[1] + 1}"
 
 

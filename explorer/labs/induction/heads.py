@@ -22,8 +22,6 @@ from explorer.labs.induction.state import MAX_CHARACTERS, InductionState
 from explorer.model.run_model import RunModel
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.tasks.sequence_labelling.induction import LETTERS, InductionConfig
-from explorer.ui.result_section import tab_token
-from explorer.ui.state.session import write_url
 from explorer.ui.training.model_input import clamp_heads, parse_head_event, parse_heads, parse_heads_event
 from explorer.web.background import submit
 from explorer.web.results import Content, Section, pack, register, register_arrays
@@ -81,7 +79,7 @@ def heads_section(session: ui.PageSession[InductionState], views: Mapping[str, u
         heads_view,
         shown,
         stored_model,
-        tab_token("induction-snapshots"),
+        ui.tab_token("induction-snapshots"),
         waiting="The model reads the row …",
         height=640,
         events={_KEY: _EVENTS},
@@ -173,7 +171,6 @@ def heads_view(
 
 
 def _only(scores: Float[ndarray, "layers heads"], head: attend.Head) -> Float[ndarray, "layers heads"]:
-    """Return the scores with those of all other heads set to 0."""
     kept = np.zeros_like(scores)
     kept[head] = scores[head]
     return kept
@@ -273,5 +270,5 @@ def _apply_events(session: ui.PageSession[InductionState], stored_model: RunMode
         state = replace(state, off=off, flat=flat, unplaced=value.get("unplaced") is True)
     if state != before:
         session.state = state
-        write_url(session)
+        ui.write_url(session)
         st.rerun()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from explorer import ui
 from explorer.inspection.transformer.example_attention import layer_matrices, word_vectors
 from explorer.labs.masks.state import MasksState
-from explorer.ui.components.base import event_callbacks, register
 
 KEY = "masks"
-_component = register("masks")
+_component = ui.register("masks")
 
 
 def draw_component(state: MasksState) -> None:
@@ -24,7 +24,7 @@ def draw_component(state: MasksState) -> None:
         "state": state.component_state,
         "file": "masks",
     }
-    _component(data=data, key=KEY, **event_callbacks(KEY, "set"))
+    _component(data=data, key=KEY, **ui.event_callbacks(KEY, "set"))
 
 
 def _round_values(values: object) -> list[float]:

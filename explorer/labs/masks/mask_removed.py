@@ -22,8 +22,6 @@ from explorer.labs.masks.findings import FinalLosses
 from explorer.labs.masks.state import MAX_PROMPT, MasksState
 from explorer.tasks.sequence_labelling.grammar_text import LETTERS, GrammarTextConfig, draw_sentence
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
-from explorer.ui.training import comparison_settings
-from explorer.ui.wording import count_seeds, describe_line, join_words, number_word
 
 AXIS_MIN = 1e-3  # nats; lower values are drawn at the edge
 SIZES: dict[str, Any] = {"height": 260, "narrow_height": 200, "columns": 2}
@@ -37,7 +35,7 @@ def mask_removed_section(session: ui.PageSession[MasksState]) -> None:
     ui.bind_widget(session, "reads", st.segmented_control, update=lambda s, reads: s.with_settings(reads=reads))
     ui.show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
-    ui.draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
+    ui.draw_missing_runs(request, state.configs, lambda names: ui.join_words([words[name] for name in names]))
     ui.draw_earlier_note(request)
     losses, baseline = final_losses(views), findings.loss_baseline(task)
     causal, unmasked = losses.get("causal"), losses.get("open")
@@ -45,8 +43,13 @@ def mask_removed_section(session: ui.PageSession[MasksState]) -> None:
     generated_text_section(shown, views)
     if unmasked is not None:
         ui.paragraph(findings.generation_finding(baseline, causal, unmasked))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        _settings(session)
+    with (
+        st.container(horizontal=True, vertical_alignment="center"),
+        st.popover("Settings", icon=":material/tune:"),
+    ):
+        if state.reads == "noise":
+            ui.bind_widget(session, "symbols", st.number_input, width=150)
+        ui.draw_training_settings(session)
     st.caption(ui.escape_markdown(_task_description(task_config(state))))
 
 
@@ -64,7 +67,7 @@ def training_section(session: ui.PageSession[MasksState]) -> None:
         ui.curve_panels(_metrics(task_config(state)), state.variants),
         f"Loss in nats per {unit} on new rows of {task_config(state).max_length} {unit}s, logarithmic axis. Left: the "
         f"model reads the whole row. Right: it reads only the {unit}s before the one it predicts. "
-        f"{describe_line(state.seeds)} Dashed line: the lowest possible loss.",
+        f"{ui.describe_line(state.seeds)} Dashed line: the lowest possible loss.",
         run=state.reads,
         **SIZES,
     )
@@ -96,13 +99,6 @@ def _task_description(task: GrammarTextConfig | RandomSymbolsConfig) -> str:
         f"{both} letter, at all positions at once. The rows come from a small random grammar, for example “{example}” "
         f"A model that sees only earlier letters cannot have a loss below {task.loss_floor:.2f} nats per letter."
     )
-
-
-def _settings(session: ui.PageSession[MasksState]) -> None:
-    with st.popover("Settings", icon=":material/tune:"):
-        if session.state.reads == "noise":
-            ui.bind_widget(session, "symbols", st.number_input, width=150)
-        comparison_settings.draw_training_settings(session)
 
 
 def final_losses(views: Mapping[str, ui.RunView]) -> dict[str, FinalLosses]:
@@ -217,8 +213,8 @@ def texts_view(
             column.code(findings.format_rows(ids[0, :SHOWN_ROWS], first, letters))
     document.caption(
         f"Sampled letter by letter from the last {MAX_PROMPT} letters, with the same random numbers for both models. "
-        f"Shown: one text of each of at most {number_word(SHOWN_SEEDS)} seeds. The percentages are over "
-        f"{TEXTS_PER_SEED} texts of each of {count_seeds(state.seeds)}."
+        f"Shown: one text of each of at most {ui.number_word(SHOWN_SEEDS)} seeds. The percentages are over "
+        f"{TEXTS_PER_SEED} texts of each of {ui.count_seeds(state.seeds)}."
         if state.reads == "tale"
         else f"Two symbols are given, the others are sampled one by one. Shown: {SHOWN_ROWS} rows of the first seed; "
         f"the percentages are over {ROWS_PER_SEED} rows of every seed."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
@@ -12,7 +12,8 @@ from numpy import ndarray
 from explorer.inspection.language import tokenizer_losses
 from explorer.inspection.language.tokenizers import Kind
 from explorer.labs.perplexity.state import STRIDES
-from explorer.ui.wording import capitalize, count_seeds, format_median, percentage
+from explorer.number_format import format_interval
+from explorer.ui.wording import capitalize, count_seeds, format_median, join_words, percentage
 
 NAMES: Mapping[Kind, str] = {"char": "characters", "bytes": "byte-level BPE", "bpe": "BPE", "word": "words"}
 _NEGLIGIBLE = 0.001  # nats per character
@@ -93,22 +94,10 @@ def selected_sentence(context: int, divisor: int, losses: Float[ndarray, "stride
 
 
 def stride_sentence(context: int, losses: Float[ndarray, "strides replicas"]) -> str:
-    """Say what each smaller stride changes for one context, in all seeds."""
-    strides = [context // divisor for divisor in STRIDES]
+    """Say by how much each smaller stride lowers the loss for one context, as the mean and range of the seeds."""
+    strides, gains = [context // divisor for divisor in STRIDES], losses[:-1] - losses[1:]
     parts = [
-        f"stride {strides[i + 1]} instead of {strides[i]} {_describe_gain(losses[i] - losses[i + 1])}"
-        for i in range(len(strides) - 1)
+        f"stride {strides[i + 1]} instead of {strides[i]} by {format_interval(gain.mean(), gain.min(), gain.max(), 3)}"
+        for i, gain in enumerate(gains)
     ]
-    return f"With a context of {context}, {'; '.join(parts)}."
-
-
-def _describe_gain(gains: Sequence[float] | Float[ndarray, " replicas"]) -> str:
-    """Return what a change does to the loss, which it lowers by `gains` (nats per character, one for each seed)."""
-    mean, low, high = sum(gains) / len(gains), min(gains), max(gains)
-    if max(abs(low), abs(high)) < _NEGLIGIBLE:
-        return f"changes the loss of no seed by {_NEGLIGIBLE} nats or more"
-    if low > 0:
-        return f"lowers the loss of every seed, by {mean:.3f} nats on average"
-    if high < 0:
-        return f"raises the loss of every seed, by {-mean:.3f} nats on average"
-    return f"lowers the loss of some seeds and raises that of others, by {mean:+.4f} nats on average".replace("-", "−")
+    return f"With a context of {context}, a smaller stride lowers the loss in nats: {join_words(parts)}."

@@ -23,7 +23,6 @@ from explorer.models.configs import NgramTextConfig
 from explorer.run_store import store
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.ui.wording import count_seeds
 
 _SHORT: Mapping[Kind, str] = {"char": "characters", "bytes": "bytes", "bpe": "BPE", "word": "words"}
 
@@ -163,7 +162,7 @@ def windows_view(
     seeds = next(iter(losses.values())).shape[1]
     document.caption(
         "The larger Transformer of Language models, trained on blocks of 128 characters: median, lowest and highest of "
-        f"{count_seeds(seeds)}. All figures are of the same {TARGETS:,} characters, the first of the "
+        f"{ui.count_seeds(seeds)}. All figures are of the same {TARGETS:,} characters, the first of the "
         "held-out end. In blocks the first character of a window has one character before it. With a smaller stride "
         "only the characters after the end of the window before count, so each has more context and the text is read "
         "several times."

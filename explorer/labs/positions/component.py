@@ -11,7 +11,6 @@ from explorer.inspection.transformer import positions
 from explorer.labs.positions.state import POSITION_COUNT, PositionsState
 from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
-from explorer.ui.state.session import apply_component_event
 from explorer.ui.training import run_view
 from explorer.web.results import pack, register_arrays
 
@@ -39,7 +38,7 @@ def draw_component(session: ui.PageSession[PositionsState]) -> None:
         pool="quick",
         partly=True,
         events={_KEY: ("set",)},
-        on_event=lambda: apply_component_event(session, _KEY),  # the formulas below show the same settings
+        on_event=lambda: ui.apply_component_event(session, _KEY),  # the formulas below show the same settings
     )
 
 

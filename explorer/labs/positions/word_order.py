@@ -12,7 +12,6 @@ from explorer.catalogue import MODELS
 from explorer.inspection.transformer import positions
 from explorer.labs.positions import findings
 from explorer.labs.positions.state import PositionsState
-from explorer.ui.wording import count_seeds
 
 _ZERO = 1e-9  # where a distance of zero is drawn
 _DISTANCE = charts.Axis(
@@ -50,7 +49,7 @@ def order_view(
     document.figures("positions-order-figure", [ui.Panel("order", order_chart(models))], height=330, columns=1)
     document.caption(
         "Distance of the two sentence vectors relative to their length, a dot for each of "
-        f"{count_seeds(len(models[0].sentence_distance))}. The models are untrained Transformers with two layers; a "
+        f"{ui.count_seeds(len(models[0].sentence_distance))}. The models are untrained Transformers with two layers; a "
         "sentence vector is the mean of the outputs. Circles: encoders, where every word attends to every other. "
         "Hollow: causal decoders."
     )

@@ -19,10 +19,6 @@ from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
 from explorer.training.config import RunConfig
-from explorer.ui.state.session import write_url
-from explorer.ui.training import comparison_settings
-from explorer.ui.training.steps_to_solve import finished_loss_curves
-from explorer.ui.wording import describe_line, join_words
 
 _KEY = "scaled-width"
 _WIDTH_AXIS = charts.Axis(
@@ -58,7 +54,7 @@ def _apply_event(session: ui.PageSession[ScaledAttentionState]) -> None:
     stop = ui.pop_event(_KEY, "stop")
     if isinstance(stop, int) and 0 <= stop < len(WIDTHS):
         session.change(lambda state: replace(state, wide=WIDTHS[stop]))
-        write_url(session)
+        ui.write_url(session)
 
 
 def widths_view(document: ui.Document, statistics: SoftmaxStatistics, width: int) -> None:
@@ -174,20 +170,20 @@ def training_section(session: ui.PageSession[ScaledAttentionState]) -> None:
     shown = request.session_with_results(session).state
     ui.show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
-    ui.draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
-    ends = finished_loss_curves(request.views(shown.configs))
+    ui.draw_missing_runs(request, state.configs, lambda names: ui.join_words([words[name] for name in names]))
+    ends = ui.finished_loss_curves(request.views(shown.configs))
     ui.draw_earlier_note(request)
     ui.headline(findings.training_verdict(width, ends.get("scaled"), ends.get("raw")))
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.popover("Settings", icon=":material/tune:"):
-            comparison_settings.draw_training_settings(session)
+            ui.draw_training_settings(session)
         ui.draw_train_controls(request, state.configs)
     ui.draw_learning_chart(
         "scaled-race",
         request,
         state.configs,
         ui.curve_panels(_METRICS, state.variants),
-        f"{describe_line(state.seeds)} “Learned”: loss below {LEARNED_LOSS} nats.",
+        f"{ui.describe_line(state.seeds)} “Learned”: loss below {LEARNED_LOSS} nats.",
         height=300,
         narrow_height=220,
         columns=2,

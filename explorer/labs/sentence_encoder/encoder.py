@@ -12,9 +12,6 @@ from explorer.inspection.compare import median_and_range
 from explorer.inspection.words import sense_vectors
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.state import SentenceEncoderState
-from explorer.ui.page_sections import escape_markdown, explanation
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget, reset_button
 
 TASK_DESCRIPTIONS = {
     "gloss": "The encoder is trained to name the sense of every word: for “bank”, money or river.",
@@ -22,26 +19,25 @@ TASK_DESCRIPTIONS = {
 }
 
 
-def controls(session: PageSession[SentenceEncoderState]) -> None:
+def controls(session: ui.PageSession[SentenceEncoderState]) -> None:
     """Draw the choice of the task and, folded, the settings."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "task", st.segmented_control, update=lambda s, task: s.with_settings(task=task))
+        ui.bind_widget(session, "task", st.segmented_control, update=lambda s, task: s.with_settings(task=task))
         with st.popover("Settings", icon=":material/tune:"):
             _training_settings(session)
-    st.caption(escape_markdown(TASK_DESCRIPTIONS[state.task]))
+    st.caption(ui.escape_markdown(TASK_DESCRIPTIONS[state.task]))
 
 
-def _training_settings(session: PageSession[SentenceEncoderState]) -> None:
-    """Draw the number of layers and the settings of both trainings."""
-    bind_widget(
+def _training_settings(session: ui.PageSession[SentenceEncoderState]) -> None:
+    ui.bind_widget(
         session, "layers", st.segmented_control, update=lambda s, layers: s.with_settings(layers=layers, layer=-1)
     )
-    bind_widget(session, "seeds", st.number_input)
-    bind_widget(session, "steps", st.number_input)
-    bind_widget(session, "rate", st.number_input, format="%.4f")
-    bind_widget(session, "seed", st.number_input)
-    reset_button(session)
+    ui.bind_widget(session, "seeds", st.number_input)
+    ui.bind_widget(session, "steps", st.number_input)
+    ui.bind_widget(session, "rate", st.number_input, format="%.4f")
+    ui.bind_widget(session, "seed", st.number_input)
+    ui.reset_button(session)
 
 
 _ACCURACY = {"gloss": ui.Metric("sense", "Senses told apart"), "gist": ui.Metric("synonym", "Senses told apart")}
@@ -160,7 +156,7 @@ def training_section(state: SentenceEncoderState, request: ui.TrainRequest) -> N
 
 def formulas_section(state: SentenceEncoderState) -> None:
     """Draw what a block does to the vector of a word."""
-    explanation(
+    ui.explanation(
         "At layer 0 a word is its embedding plus a vector for its position. Each block adds a weighted sum of the "
         "value vectors of all words (attention), and then transforms every word by itself (feedforward):"
     )
@@ -170,7 +166,7 @@ def formulas_section(state: SentenceEncoderState) -> None:
     )
     config = state.configs[state.variant_names[0]].model
     width, heads, hidden = (getattr(config, name) for name in ("width", "heads", "hidden"))
-    explanation(
+    ui.explanation(
         f"Here x has {width} numbers, with {heads} heads of dₖ = {width // heads} and {hidden} hidden units; position "
         "vectors are sines. The feedforward part sees one word at a time, so only attention can bring “river” into the "
         "vector of “bank”. All topics share the same sentence patterns, so neither the position of a word nor the "

@@ -16,7 +16,6 @@ from explorer.inspection.compare import median_and_range
 from explorer.inspection.pretrained import coreference, opened_model, senses
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.state import MAX_REAL_SENTENCES, MIN_REAL_SENTENCES, SentenceEncoderState
-from explorer.ui.training.real_model_choice import choose_real_model
 
 Result: TypeAlias = Union["senses.SenseNeighbours", "coreference.Coreference"]
 _RANDOM = 4  # networks
@@ -29,7 +28,7 @@ def real_senses_section(session: ui.PageSession[SentenceEncoderState]) -> None:
         "of a word, the most similar other occurrence is found (cosine similarity), after each layer. The control are "
         "networks with the same layers and random weights."
     )
-    card = choose_real_model(session, "encoder")
+    card = ui.choose_real_model(session, "encoder")
     if card is None:
         return
     calls: dict[str, ui.Call[Result]] = {

@@ -19,11 +19,7 @@ from explorer.ui.state.run_lookup import find_config
 
 Task = Literal["gloss", "gist"]
 Kind = Literal["trained", "untrained", "alone"]
-DEFAULT_SEEDS, MAX_SENTENCES, MAX_CHARACTERS = (
-    5,
-    10,
-    900,
-)  # seeds; typed sentences, and characters in all of them
+DEFAULT_SEEDS, MAX_SENTENCES, MAX_CHARACTERS = 5, 10, 900  # typed sentences, and characters in all of them
 EXAMPLES = (
     "the bank is near the loan and the cash",
     "the bank is near the boat and the reed",
@@ -109,18 +105,13 @@ class SentenceEncoderState(VariantComparison):
     @property
     def lines(self) -> tuple[str, ...]:
         """Return the typed sentences, or the examples."""
-        return tuple(line.strip() for line in self.say.split("/") if line.strip()) if self.say else EXAMPLES
-
-    @property
-    def text(self) -> str:
-        """Return the sentences, one per line."""
-        return "\n".join(self.lines)
+        return _split_lines(self.say.split("/")) if self.say else EXAMPLES
 
     def with_sentences(self, text: str) -> SentenceEncoderState:
         """Return the state with other sentences, one per line. Sentences beyond the limit are stored but not read."""
-        lines = tuple(line.strip() for line in text.replace("/", " ").splitlines() if line.strip())
-        is_default = lines in ((), EXAMPLES)
-        return replace(self, say="" if is_default else "/".join(lines), chosen=min(self.chosen, max(len(lines) - 1, 0)))
+        lines = _split_lines(text.replace("/", " ").splitlines())
+        say = "" if lines in ((), EXAMPLES) else "/".join(lines)
+        return replace(self, say=say, chosen=min(self.chosen, max(len(lines) - 1, 0)))
 
     @property
     def real_lines(self) -> tuple[str, ...]:
@@ -139,12 +130,8 @@ class SentenceEncoderState(VariantComparison):
     def with_run(self, visitor_id: str = "") -> SentenceEncoderState:
         """Return the state with the settings of the requested run, which becomes the encoder. Raises LineageError."""
         config = self.requested_run(self.run, visitor_id)
-        layers = getattr(config.model, "layers", 0)
-        if (
-            not getattr(config.model, "attention", False)
-            or layers not in (1, 2)
-            or getattr(config.model, "causal", True)
-        ):
+        layers, attends, causal = (getattr(config.model, name, None) for name in ("layers", "attention", "causal"))
+        if not attends or layers not in (1, 2) or causal is not False:
             raise InvalidSetting(
                 f"Run {shorten(self.run)} is no encoder of one or two layers with attention: it can be compared, at "
                 f"/compare?run={self.run}."

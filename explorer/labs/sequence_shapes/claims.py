@@ -24,7 +24,6 @@ from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.budgets import budget_sentence, learning_rates_sentence
-from explorer.ui.training.run_view import untrained_panel
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ def clipping_section() -> None:
             height=HEIGHT,
         )
     else:
-        untrained_panel(views, "A run is not finished yet: train it below.", HEIGHT)
+        ui.untrained_panel(views, "A run is not finished yet: train it below.", HEIGHT)
     training_section(training)
 
 
@@ -180,12 +179,13 @@ def position_section() -> None:
     if any(results.values()):
         _draw_position_results(results, views)
     else:
-        untrained_panel(views, "No finished run yet: train the models below.", HEIGHT)
+        ui.untrained_panel(views, "No finished run yet: train the models below.", HEIGHT)
     training_section(training)
 
 
 def _position_training() -> ClaimTraining:
-    configs, panels = {}, {}
+    configs: dict[str, RunConfig] = {}
+    panels: dict[str, tuple[CurveSpec, ...]] = {}
     for rule in RULES:
         names = {model: f"{rule.name}-{model}" for model in RULE_MODELS}
         configs |= {name: sequence_shapes.position_rule_config(rule, model) for model, name in names.items()}
@@ -269,7 +269,7 @@ def heads_section(session: ui.PageSession[SequenceShapesState]) -> None:
     views = training.run_views()
     run = views["heads"].loaded_run
     if run is None:
-        untrained_panel(views, "No finished run yet: train the model below.", 420)
+        ui.untrained_panel(views, "No finished run yet: train the model below.", 420)
     else:
         ui.show(
             "shapes-heads",

@@ -24,7 +24,6 @@ from explorer.tasks.sequence_labelling.word_sense import SENSE_LABELS, WordSense
 from explorer.tokenization.text import Tokenizer, from_json
 from explorer.tokenization.words import Reading, read_characters
 from explorer.training.config import RunConfig
-from explorer.ui.state.session import fragment
 from explorer.ui.wording import visible_whitespace
 
 GENERATED_CHARACTERS = 20
@@ -47,7 +46,7 @@ class Example:
 
 def unrolled_section(session: ui.PageSession[SequenceShapesState]) -> None:
     """Draw the controls and the unrolled network."""
-    fragment(session, _PART, lambda: _draw_fragment(session))
+    ui.fragment(session, _PART, lambda: _draw_fragment(session))
 
 
 def _draw_fragment(session: ui.PageSession[SequenceShapesState]) -> None:

@@ -30,7 +30,6 @@ from explorer.labs.tokens.findings import TITLES, ratio
 from explorer.labs.tokens.state import TokensState, truncate_typed
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import CORPUS_NAMES, TextConfig
-from explorer.ui.state.session import fragment
 from explorer.ui.wording import percentage
 
 # The fragments that depend on the typed text: only these are redrawn when it changes.
@@ -45,7 +44,7 @@ Tokenizers: TypeAlias = Mapping[Kind, TrainedTokenizer]
 
 def tokenizer_section(session: ui.PageSession[TokensState], config: TextConfig) -> None:
     """Draw the typed text in tokens, with a slider for the size of the vocabulary."""
-    fragment(session, _REDRAW[0], lambda: _draw_typed_text(session, config))
+    ui.fragment(session, _REDRAW[0], lambda: _draw_typed_text(session, config))
 
 
 def _draw_typed_text(session: ui.PageSession[TokensState], config: TextConfig) -> None:
@@ -94,7 +93,7 @@ def comparison_section(session: ui.PageSession[TokensState], config: TextConfig)
         call, context = ui.Call(train_tokenizers, config), (state.vocabulary, _corpus_name(config), text, shown)
         ui.show("tokens-table", call, comparison_view, *context, waiting=_TRAINING, height=260)
 
-    fragment(session, _REDRAW[1], draw_table)
+    ui.fragment(session, _REDRAW[1], draw_table)
 
 
 def merges_section(session: ui.PageSession[TokensState], config: TextConfig) -> None:
@@ -163,7 +162,6 @@ def tokens_view(
 
 
 def _slider_marks(trained: TrainedTokenizer) -> list[list[object]]:
-    """Return the labelled vocabulary sizes of the slider."""
     if trained.min_vocabulary == trained.max_vocabulary:
         return []
     special = sum(id is not None for id in (trained.tokenizer.unknown, trained.tokenizer.padding))

@@ -12,13 +12,10 @@ from explorer.labs.word_vectors.state import CORPUS_DESCRIPTIONS, CORPUS_NAMES, 
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.ui import visitor_text
-from explorer.ui.page_sections import escape_markdown, show_problems
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.text_picker import draw_missing_corpus, draw_own_text_form
 
 
-def controls(session: PageSession[WordVectorsState]) -> None:
+def controls(session: ui.PageSession[WordVectorsState]) -> None:
     """Draw the choice of the text, the models and, folded, their settings."""
 
     def with_other_corpus(state: WordVectorsState, corpus: str) -> WordVectorsState:
@@ -27,15 +24,15 @@ def controls(session: PageSession[WordVectorsState]) -> None:
         return state.with_corpus(corpus, visitor_text.own_text() if corpus == "own" else "")  # type: ignore[arg-type]
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "corpus", st.segmented_control, update=with_other_corpus, options=CORPUS_NAMES)
-        bind_widget(session, "who", st.pills, selection_mode="multi")
+        ui.bind_widget(session, "corpus", st.segmented_control, update=with_other_corpus, options=CORPUS_NAMES)
+        ui.bind_widget(session, "who", st.pills, selection_mode="multi")
         with st.popover("Settings", icon=":material/tune:"):
             for name in ("seeds", "steps", "seed", "width", "window", "negatives", "min_count"):
-                bind_widget(session, name, st.number_input)
-            bind_widget(session, "rate", st.number_input, format="%.4f")
-            bind_widget(session, "subsampling", st.number_input, format="%.5f")
-            reset_button(session)
-    st.caption(escape_markdown(CORPUS_DESCRIPTIONS[session.state.corpus]))
+                ui.bind_widget(session, name, st.number_input)
+            ui.bind_widget(session, "rate", st.number_input, format="%.4f")
+            ui.bind_widget(session, "subsampling", st.number_input, format="%.5f")
+            ui.reset_button(session)
+    st.caption(ui.escape_markdown(CORPUS_DESCRIPTIONS[session.state.corpus]))
     if session.state.corpus == "own":
         draw_own_text_form(session)
         if not session.state.text:
@@ -43,7 +40,7 @@ def controls(session: PageSession[WordVectorsState]) -> None:
     _check_text(session)
 
 
-def _check_text(session: PageSession[WordVectorsState]) -> None:
+def _check_text(session: ui.PageSession[WordVectorsState]) -> None:
     """Say so if the text cannot be read; stored vectors can be looked at all the same."""
     state = session.state
     if not corpora.is_corpus_available(state.corpus):
@@ -52,7 +49,7 @@ def _check_text(session: PageSession[WordVectorsState]) -> None:
         try:
             corpora.load_text(TextConfig(corpus="own", text=state.text))
         except (NeedsText, CorpusMissing) as error:
-            show_problems([f"{error} The results of the grammar are shown."])
+            ui.show_problems([f"{error} The results of the grammar are shown."])
             session.state = replace(state, text="")
 
 

@@ -23,7 +23,6 @@ from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.state import WordVectorsState
 from explorer.run_store.store import StoredRun
 from explorer.training.record import Record
-from explorer.ui.wording import count_seeds
 
 Variants: TypeAlias = Mapping[str, ModelVariant]
 HEIGHT = 400
@@ -52,13 +51,14 @@ def neighbours_view(document: ui.Document, results: Mapping[str, Neighbours], va
     document.finding(findings.neighbours_finding(first.word, first.candidates))
     _add_candidates(document, "words-near", variants, {name: each.candidates for name, each in results.items()})
     seeds = len(first.candidates[0].cosines)
-    document.caption(f"Cosine similarity of the two vectors: median of {count_seeds(seeds)}, and a dot for each seed.")
+    document.caption(
+        f"Cosine similarity of the two vectors: median of {ui.count_seeds(seeds)}, and a dot for each seed."
+    )
 
 
 def _add_candidates(
     document: ui.Document, key: str, variants: Variants, results: Mapping[str, Sequence[Candidate]]
 ) -> None:
-    """Add a column with a table for each model."""
     for part, (name, candidates) in zip(document.columns(len(results)), results.items(), strict=True):
         variant = variants[name]
         rows = [

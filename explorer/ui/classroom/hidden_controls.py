@@ -32,26 +32,14 @@ def hide_controls(names: Iterable[str]) -> None:
         st.html(f"<style>{rules} {{ display: none !important; }}</style>")
 
 
-def inner_control_names(names: Iterable[str]) -> list[str]:
-    """Return the names of controls inside components and popovers, which the browser has to mark first.
-
-    See `static/components/share_button/controls.js`.
-    """
-    return [name for name in names if "--in--" in name]
-
-
-def control_key(key: str) -> str:
-    """Return a widget's key as Streamlit writes it in CSS classes, without its version."""
-    return re.sub(r"[^A-Za-z0-9_-]", "-", original_key(key))
-
-
 def show_unknown_controls(names: Iterable[str]) -> None:
     """Show a message for each name in the URL that is not a control of the page just drawn.
 
     The components inside a section are known to the browser only, where a style hides the message about them. The
     controls in a folded section are not known before it is unfolded, so a page with one shows no such message.
     """
-    keys = {control_key(str(key)) for key in st.session_state}
+    # The keys as Streamlit writes them in CSS classes, without their versions.
+    keys = {re.sub(r"[^A-Za-z0-9_-]", "-", original_key(str(key))) for key in st.session_state}
     requested = [name for name in shared_url_params().get("lock", "").split(",") if name]
     show_problems(map(_unknown_message, (name for name in requested if name not in names)))
     for name in names:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from explorer.lessons.lesson import Lesson
-from explorer.ui.classroom import closing_card
+from explorer.ui.classroom import lesson_card
 from explorer.ui.classroom.lesson_step import open_step
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import escape_markdown
@@ -40,7 +40,7 @@ def _draw_lesson(number: int, lesson: Lesson) -> None:
     with st.container(border=True, height="stretch", gap="small"):
         goals = "; ".join(f"{goal[0].lower()}{goal[1:].removesuffix('.')}" for goal in lesson.goals)
         st.markdown(f"#### {number}. {lesson.title}\n\n{lesson.about}")
-        st.caption(f"Goals: {goals}. {_describe_extent(lesson)} {closing_card.sheet_links(lesson)}")
+        st.caption(f"Goals: {goals}. {_describe_extent(lesson)} {lesson_card.sheet_links(lesson)}")
         with st.container(horizontal=True, vertical_alignment="center"):
             is_usable = not all(map(lesson_results.missing_model, lesson.steps))
             key_of_start = f"lessons.start.{lesson.name}"
@@ -59,7 +59,6 @@ def _draw_lesson(number: int, lesson: Lesson) -> None:
 
 
 def _describe_extent(lesson: Lesson) -> str:
-    """Return how long a lesson takes, and which lesson to do before."""
     needs = " and ".join(f"“{lesson_results.all_lessons()[name].title}”" for name in lesson.after)
     before = f"First do {needs}. " if needs else ""
     task = " and a task" * bool(lesson.task)

@@ -14,7 +14,7 @@ from explorer.catalogue import PAGES, page_title
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.lessons.lesson import Choice, Question, Scale
 from explorer.ui.classroom import classroom_card
-from explorer.ui.classroom.hidden_controls import MAX_NAMES, inner_control_names
+from explorer.ui.classroom.hidden_controls import MAX_NAMES
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.state import page_states
@@ -61,7 +61,9 @@ def draw_share_button(page: str, hidden: Iterable[str] = ()) -> None:
     if isinstance(controls, list):
         st.session_state[_CONTROLS] = _read_controls(controls)
         open_page("lessons", {"give": f"{page}?{urlencode(page_url_params())}"})
-    _share(data={"mark": inner_control_names(hidden)}, key="share", **event_callbacks("share", "controls"))
+    # Controls inside components and popovers, which the browser has to mark first (`share_button/controls.js`).
+    inner = [name for name in hidden if "--in--" in name]
+    _share(data={"mark": inner}, key="share", **event_callbacks("share", "controls"))
 
 
 def _read_controls(entries: list[Any]) -> Controls:
@@ -124,7 +126,6 @@ def draw_share_form(session: PageSession[ShareForm]) -> None:
 
 
 def _current_class() -> Classroom | None:
-    """Return this visitor's class, or None."""
     try:
         return store.classroom_of_teacher(current_visitor().id)
     except StoreError as error:

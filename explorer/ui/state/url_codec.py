@@ -54,7 +54,6 @@ def _write_page_state(state: object) -> dict[str, str]:
 
 
 def _url_base(kind: type[State]) -> State:
-    """Return the state that URL parameters change, see `PageState.url_base`."""
     base: State = getattr(kind, "url_base", kind)()
     return base
 
@@ -101,7 +100,6 @@ def _attempt(params: Mapping[str, str], apply: Callable[[str, str], object]) -> 
 
 
 def _parameters(kind: type[Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the metadata of each field that is a URL parameter, by name."""
     return {f.name: f.metadata for f in dataclasses.fields(kind) if f.metadata.get("in_url", True)}
 
 
@@ -223,21 +221,11 @@ def _apply_view(state: AnyExperiment, name: str, text: str) -> AnyExperiment:
         return state.with_models(chosen)
     about = _parameters(type(state)).get(name, {})
     if callable(high := about.get("high")):
-        return state.with_field(name, _parse_index(name, text, high(state)))
+        if text.isascii() and text.isdigit() and len(text) < 9 and int(text) <= high(state):
+            return state.with_field(name, int(text))
+        raise InvalidSetting(f"{name} = {shorten(text)} is not possible. Give a whole number from 0 to {high(state)}.")
     if options := about.get("options"):
-        return state.with_field(name, _parse_choice(name, text, options))
+        if text in options:
+            return state.with_field(name, text)
+        raise InvalidSetting(f"{name} = {shorten(text)} is not possible. Give {' or '.join(options)}.")
     return state.with_field(name, _parse_field(type(state), name, text))
-
-
-def _parse_index(name: str, text: str, most: int) -> int:
-    """Return a whole number up to `most`. Raises InvalidSetting."""
-    if text.isascii() and text.isdigit() and len(text) < 9 and int(text) <= most:
-        return int(text)
-    raise InvalidSetting(f"{name} = {shorten(text)} is not possible. Give a whole number from 0 to {most}.")
-
-
-def _parse_choice(name: str, text: str, options: Iterable[str]) -> str:
-    """Return a text that is one of the options. Raises InvalidSetting."""
-    if text in options:
-        return text
-    raise InvalidSetting(f"{name} = {shorten(text)} is not possible. Give {' or '.join(options)}.")

@@ -52,7 +52,7 @@ def test_typed_sentences_are_never_lost() -> None:
     many = "\n".join(["the bank"] * 12)
     state = SentenceEncoderState(chosen=9).with_sentences(many)
     found = parse_sentences(state.lines)
-    assert state.text == many and len(found.words) == MAX_SENTENCES
+    assert "\n".join(state.lines) == many and len(found.words) == MAX_SENTENCES
     assert_states(found.problems[0], "12 sentences … first 10 …")
     assert SentenceEncoderState().with_sentences("") == SentenceEncoderState()
     assert SentenceEncoderState().with_sentences("\n".join(EXAMPLES)).say == ""
