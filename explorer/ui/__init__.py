@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from explorer.ui.components.base import event_callbacks as event_callbacks
     from explorer.ui.components.base import pop_event as pop_event
     from explorer.ui.components.base import register as register
-    from explorer.ui.components.plot_frame import pop_pick as pop_pick
-    from explorer.ui.components.plot_frame import pop_target as pop_target
+    from explorer.ui.components.charts import pop_pick as pop_pick
+    from explorer.ui.components.charts import pop_target as pop_target
     from explorer.ui.document import Document as Document
     from explorer.ui.frame import Panel as Panel
     from explorer.ui.frame import Playback as Playback

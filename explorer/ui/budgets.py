@@ -45,7 +45,7 @@ def _names_by(configs: Mapping[str, RunConfig], value_of: Callable[[RunConfig], 
     for name, config in configs.items():
         if not isinstance(config.model, NgramTextConfig):
             names.setdefault(value_of(config), []).append(name)
-    return dict(sorted(names.items()))  # type: ignore[type-var]  # numbers, or tuples of them
+    return dict(sorted(names.items()))
 
 
 def learning_rates_sentence(configs: Mapping[str, RunConfig]) -> str:

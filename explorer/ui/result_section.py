@@ -18,8 +18,7 @@ import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.components.plot_frame import mount_frame
-from explorer.ui.components.table import mount_table
+from explorer.ui.components.charts import mount_frame, mount_table
 from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, headline, paragraph, show_problems
 from explorer.ui.state.fragments import PAGE_RUNS, draw_fragment

@@ -91,7 +91,9 @@ def stored_context_use(run: str) -> context_use.ContextUse | None:
     stored = _read_stored().get(run)
     if stored is None:
         return None
-    arrays = {name: np.array(stored[name]) for name in ("contexts", "losses", "error", "gain", "gain_error")}
+    arrays: dict[str, Any] = {
+        name: np.array(stored[name]) for name in ("contexts", "losses", "error", "gain", "gain_error")
+    }
     numbers: dict[str, Any] = {name: stored[name] for name in ("targets", "limit", "diverged")}
     return context_use.ContextUse(**numbers, **arrays)
 
@@ -208,9 +210,7 @@ def read_table() -> SameContextTable:
     """Return the stored losses."""
     stored = json.loads(SAME_CONTEXT_FILE.read_text("utf-8"))
     networks = {
-        name: MeasuredNetwork(
-            each["model"], each["parameters"], {label: tuple(losses) for label, losses in each["losses"].items()}
-        )
+        name: MeasuredNetwork(each["model"], each["parameters"], {c: tuple(v) for c, v in each["losses"].items()})
         for name, each in stored["networks"].items()
     }
     return SameContextTable({context: BestNgram(**best) for context, best in stored["ngram"].items()}, networks)
@@ -227,18 +227,16 @@ def same_context_view(document: ui.Document, table: SameContextTable) -> None:
     columns = {
         "context": charts.Column("context", wrap=True),
         "ngram": charts.Column("best n-gram", "number", wrap=True),
-    } | {
-        name: charts.Column(f"{each.title} {each.parameters / 1e6:.1f} M", "number", wrap=True)
-        for name, each in table.networks.items()
     }
-    rows = [
-        {"context": context if context == "reading on" else f"blocks of {context}", "ngram": f"{best.loss:.3f}"}
-        | {
-            name: f"{min(losses):.3f}–{max(losses):.3f}" if (losses := each.losses.get(context)) else "–"
-            for name, each in table.networks.items()
-        }
-        for context, best in table.ngrams.items()
-    ]
+    for name, each in table.networks.items():
+        columns[name] = charts.Column(f"{each.title} {each.parameters / 1e6:.1f} M", "number", wrap=True)
+    rows = []
+    for context, best in table.ngrams.items():
+        row = {"context": context if context == "reading on" else f"blocks of {context}", "ngram": f"{best.loss:.3f}"}
+        for name, each in table.networks.items():
+            losses = each.losses.get(context)
+            row[name] = f"{min(losses):.3f}–{max(losses):.3f}" if losses else "–"
+        rows.append(row)
     label = "Held-out loss by context, in nats per character"
     document.table("text-same-context", charts.Table(columns, rows, label, same_context_caption(table)))
 

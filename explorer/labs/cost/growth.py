@@ -94,7 +94,11 @@ def growth_view(document: ui.Document, state: CostState, views: Mapping[str, ui.
     y = charts.Axis("nats per character", (0.95 * low, 1.05 * high), log=True)
     parameters = [result.parameters for result in results.values()]
     characters = [share * _CHARACTERS[state.corpus] for share in SHARES]
-    left, right = _panel_titles(state)
+    size = ("smallest", "second", "third", "largest")[state.size]
+    left, right = f"On {findings.share_words(state.share)}", f"The {size} size of each architecture"
+    if is_one:
+        title = MODELS[model].title
+        left, right = f"{title}: loss against parameters", f"{title}: loss against text"
     sizes = growth_chart("parameters", by_size, parameters, _ticks(parameters), y)
     shares = growth_chart("characters of training text", by_share, characters, characters, y)
     panels = [ui.Panel("growth-parameters", sizes, title=left), ui.Panel("growth-text", shares, title=right)]
@@ -110,14 +114,6 @@ def growth_chart(
     labels = {tick: _short_number(tick) for tick in ticks}
     x = charts.Axis(x_title, (0.85 * min(values), 1.15 * max(values)), log=True, ticks=labels, upright=True)
     return charts.LineChart(f"Loss in nats per character by {x_title}", lines, x, y, margin=112)
-
-
-def _panel_titles(state: CostState) -> tuple[str, str]:
-    if state.architecture != ALL_MODELS:
-        title = MODELS[state.architecture].title
-        return f"{title}: loss against parameters", f"{title}: loss against text"
-    size = ("smallest", "second", "third", "largest")[state.size]
-    return f"On {findings.share_words(state.share)}", f"The {size} size of each architecture"
 
 
 def _caption(state: CostState, views: Mapping[str, ui.RunView]) -> str:

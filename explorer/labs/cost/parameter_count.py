@@ -55,15 +55,15 @@ def sized_config(state: CostState) -> RunConfig:
 
 def parameters_section(session: ui.PageSession[CostState]) -> None:
     """Draw the controls and the parameters of each part."""
-    ui.fragment(session, _PART, lambda: _draw_fragment(session))
 
+    def draw() -> None:
+        _controls(session)
+        state = session.state
+        counted = CostState(who=state.who, d=state.d, m=state.m, layers=state.layers, vocabulary=state.vocabulary)
+        waiting = "The model is being built and counted …"
+        ui.show("cost-parameters", ui.Call(_count, counted), counts_view, counted, waiting=waiting, height=400)
 
-def _draw_fragment(session: ui.PageSession[CostState]) -> None:
-    _controls(session)
-    state = session.state
-    counted = CostState(who=state.who, d=state.d, m=state.m, layers=state.layers, vocabulary=state.vocabulary)
-    waiting = "The model is being built and counted …"
-    ui.show("cost-parameters", ui.Call(_count, counted), counts_view, counted, waiting=waiting, height=400)
+    ui.fragment(session, _PART, draw)
 
 
 def _count(state: CostState) -> parameter_count.ParameterCount:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
-from numpy import ndarray
 
 from explorer import ui
 from explorer.errors import LineageError
@@ -62,18 +60,10 @@ def _make_figure(station: Station) -> Figure | None:
 
 def timeline_view(document: ui.Document, figures: Mapping[str, Figure | None]) -> None:
     """Write all stations with the figures that have been computed; the event "open" is the page of a clicked link."""
+    shown = ("year", "source", "colour", "question", "page", "link")
     data = [
-        {
-            "year": station.year,
-            "name": station.title,
-            "source": station.source,
-            "colour": station.colour,
-            "question": station.question,
-            "href": station.page,
-            "page": station.page,
-            "link": station.link,
-            "figure": figures.get(station.title),
-        }
+        {name: getattr(station, name) for name in shown}
+        | {"name": station.title, "href": station.page, "figure": figures.get(station.title)}
         for station in STATIONS
     ]
     document.component("home_timeline", {"stations": data}, "lineage")
@@ -131,7 +121,8 @@ def _gradients_reaching_back(*runs: StoredRun) -> Figure:
         norms = load_model.to_array(
             gradient_norms(load_model.load_model(run, run.snapshot_steps()[0]).stack, ids, run.config.replicas)
         )
-        powers = _relative_powers(norms)
+        relative = np.log10(np.maximum(norms / norms[:, -1:], 10.0 ** (2 * LOWEST)))
+        powers = np.maximum(np.median(relative, axis=0), LOWEST).round(2)
         name = run.config.model_name
         lines.append({"label": name.upper(), "colour": f"--m-{name}", "values": powers.tolist()})
         parts.append(f"{name.upper()} 10 to the power {powers[0]:.0f}")
@@ -147,13 +138,6 @@ def _gradients_reaching_back(*runs: StoredRun) -> Figure:
         "caption": f"10{exponent} of the gradient reaches the first symbol before training (log scale, median of "
         f"{len(norms)} seeds)",
     }
-
-
-def _relative_powers(norms: Float[ndarray, "seeds time"]) -> Float[ndarray, " time"]:
-    """Return the median over the seeds of the gradient at each symbol, as a power of ten relative to the last one."""
-    powers: ndarray = np.log10(np.maximum(norms / norms[:, -1:], 10.0 ** (2 * LOWEST)))
-    median: ndarray = np.maximum(np.median(powers, axis=0), LOWEST).round(2)
-    return median
 
 
 def _letter_map(run: StoredRun) -> Figure:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from explorer import ui
 from explorer.inspection.transformer.example_attention import layer_matrices, word_vectors
 from explorer.labs.masks.state import MasksState
@@ -16,16 +18,9 @@ def draw_component(state: MasksState) -> None:
     vectors_by_word = word_vectors(word for words in batch for word in words)
     data = {
         "batch": batch,
-        "vectors": {word: _round_values(vector) for word, vector in sorted(vectors_by_word.items())},
-        "layers": [
-            {name: [_round_values(row) for row in matrix] for name, matrix in layer.items()}
-            for layer in layer_matrices()
-        ],
+        "vectors": {word: np.round(vector, 4).tolist() for word, vector in sorted(vectors_by_word.items())},
+        "layers": [{name: np.round(each, 4).tolist() for name, each in layer.items()} for layer in layer_matrices()],
         "state": state.component_state,
         "file": "masks",
     }
     _component(data=data, key=KEY, **ui.event_callbacks(KEY, "set"))
-
-
-def _round_values(values: object) -> list[float]:
-    return [round(float(value), 4) for value in values]  # type: ignore[attr-defined]

@@ -58,21 +58,17 @@ class MasksState(LabellingComparison):
     def prompt(self) -> tuple[str, list[str]]:
         """Return the characters of the prompt that the models know, and messages about what was left out."""
         typed = self.begin.lower()
-        unknown = list(dict.fromkeys(character for character in typed if character not in LETTERS))
-        usable = "".join(character for character in typed if character in LETTERS)
-        messages = []
-        if unknown:
-            messages.append(
-                f"The models know the letters a to z, the space and the full stop; left out: {quote_first(unknown)}."
-            )
-        if len(usable) > MAX_PROMPT:
-            messages.append(
-                f"The models read {MAX_PROMPT} letters; only the first {MAX_PROMPT} letters of the prompt are used."
-            )
-            usable = usable[:MAX_PROMPT]
-        if not usable.strip():
-            messages.append(f"Write a prompt of at least one letter; until then it is “{MasksState().begin}”.")
-        return (usable if usable.strip() else MasksState().begin), messages
+        odd = list(dict.fromkeys(character for character in typed if character not in LETTERS))
+        known = "".join(character for character in typed if character in LETTERS)
+        usable, example = known[:MAX_PROMPT], MasksState().begin
+        messages = {
+            f"The models know the letters a to z, the space and the full stop; left out: {quote_first(odd)}.": odd,
+            f"The models read {MAX_PROMPT} letters; only the first {MAX_PROMPT} letters of the prompt are used.": (
+                known != usable
+            ),
+            f"Write a prompt of at least one letter; until then it is “{example}”.": not usable.strip(),
+        }
+        return usable if usable.strip() else example, [message for message, applies in messages.items() if applies]
 
     @property
     def batch(self) -> list[list[str]]:
@@ -82,14 +78,11 @@ class MasksState(LabellingComparison):
     @property
     def input_problems(self) -> list[str]:
         """Return a message for each sentence that was cut, and one if the whole batch is empty."""
-        messages = []
-        for name in SENTENCES:
-            words = len(getattr(self, name).split())
-            if words > MAX_WORDS:
-                messages.append(
-                    f"The {name} sentence has {words} words. The matrices have room for {number_word(MAX_WORDS)}, so "
-                    f"the first {number_word(MAX_WORDS)} are shown."
-                )
-        if not any(self.batch):
-            messages.append("The batch is empty: write a word in one of the three sentences.")
-        return messages
+        counts, room = {name: len(getattr(self, name).split()) for name in SENTENCES}, number_word(MAX_WORDS)
+        messages = [
+            f"The {name} sentence has {words} words. The matrices have room for {room}, so the first {room} are shown."
+            for name, words in counts.items()
+            if words > MAX_WORDS
+        ]
+        empty = "The batch is empty: write a word in one of the three sentences."
+        return messages if any(self.batch) else [*messages, empty]

@@ -67,13 +67,12 @@ def _open_form(session: ui.PageSession[RunsState]) -> None:
 
 
 def _start(session: ui.PageSession[RunsState]) -> None:
-    given = str(st.session_state.get("runs.open", "")).strip()
 
     def start() -> None:
         opening.start_opening(given)
         st.session_state["runs.open"] = ""
 
-    if given:
+    if given := str(st.session_state.get("runs.open", "")).strip():
         _act_as_operator(session, start)
 
 

@@ -27,7 +27,7 @@ from explorer.run_store import index
 from explorer.run_store.index import Entry
 from explorer.sweeps import stored
 from explorer.sweeps.findings import describe_sweep
-from explorer.ui.components.table import draw_rows
+from explorer.ui.components.charts import draw_rows
 from explorer.web.visitors import Visitor
 
 _OTHERS = "others"  # the row of the table of tasks that opens the runs of other visitors

@@ -87,16 +87,11 @@ class ScaledAttentionState(LabellingComparison):
     def input_problems(self) -> list[str]:
         """Return messages about words and tables that could not be used."""
         count, messages = len(self.words.split()), []
-        if count > MAX_SIZE:
-            messages.append(
-                f"The sentence has {count} words; the tables hold {MAX_SIZE}, and the first {MAX_SIZE} are shown."
-            )
-        elif count < MIN_SIZE:
-            messages.append(
-                f"The sentence has {count or 'no'} word{'s' * (count != 1)}; the tables need {MIN_SIZE} to {MAX_SIZE}."
-            )
-        broken = [name.upper() for name in "qkv" if len(getattr(self, name)) % self.width]
-        if broken:
+        if not MIN_SIZE <= count <= MAX_SIZE:
+            first = f"; the first {MAX_SIZE} are shown" * (count > MAX_SIZE)
+            words = f"{count or 'no'} word{'s' * (count != 1)}"
+            messages.append(f"The sentence has {words}; the tables hold {MIN_SIZE} to {MAX_SIZE}{first}.")
+        if broken := [name.upper() for name in "qkv" if len(getattr(self, name)) % self.width]:
             messages.append(
                 f"The numbers of {' and '.join(broken)} do not fill rows of {self.width}; the default numbers are "
                 f"shown. Give a multiple of {self.width} numbers, or another width."

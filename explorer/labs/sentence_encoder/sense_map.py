@@ -109,16 +109,14 @@ def map_view(
 
 def _map_data(found: sense_vectors.SenseReading, state: SentenceEncoderState, typed: TypedSentences) -> dict[str, Any]:
     """Return the points and the typed sentences as `static/components/sense_map/view.js` takes them."""
-    word, drawn = state.word, found.map
-    rows = [
-        {
-            "words": list(typed.words.get(i, line.split())),
-            "place": found.positions.get(i, -1),
-            "readable": i in typed.words,
-            "says": _describe_answer(state, found.readings[i]) if i in typed.words else "left out",
-        }
-        for i, line in enumerate(state.lines[:MAX_SENTENCES])
-    ]
+    word, drawn, rows = state.word, found.map, []
+    for i, line in enumerate(state.lines[:MAX_SENTENCES]):
+        says = "" if i in typed.words else "left out"
+        if i in typed.words and (answers := found.readings[i].answers):
+            topic, amount = answers[0]
+            says = findings.format_sense(state.task == "gloss", topic, SYNONYMS[topic], amount)
+        words, place = typed.words.get(i, line.split()), found.positions.get(i, -1)
+        rows.append({"words": list(words), "place": place, "readable": i in typed.words, "says": says})
     return {
         "word": word,
         "topics": list(SENSES[word]),
@@ -136,13 +134,6 @@ def _map_data(found: sense_vectors.SenseReading, state: SentenceEncoderState, ty
         "at": list(found.homographs),
         "sentences": rows,
     }
-
-
-def _describe_answer(state: SentenceEncoderState, reading: sense_vectors.SentenceReading) -> str:
-    if not reading.answers:
-        return ""
-    topic, amount = reading.answers[0]
-    return findings.format_sense(state.task == "gloss", topic, SYNONYMS[topic], amount)
 
 
 def _write_sentence(document: ui.Document, found: sense_vectors.SenseReading, state: SentenceEncoderState) -> None:

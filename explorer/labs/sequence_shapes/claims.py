@@ -225,11 +225,10 @@ def _position_accuracies(rule: PositionRule, views: Mapping[str, ui.RunView]) ->
     results = []
     for model in RULE_MODELS:
         view = views[f"{rule.name}-{model}"]
-        if view.result is None or not ui.is_finished(view):
-            continue
-        by_place, length = view.result.answers["by_place"][-1], view.config.task_as(PositionRuleConfig).length
-        right, beyond = by_place[:, :length].mean(axis=1), by_place[:, length:].mean(axis=1)
-        results.append(PositionRuleAccuracy(f"the {MODELS[model].title}", model != "transformer", right, beyond))
+        if view.result is not None and ui.is_finished(view):
+            by_place, length = view.result.answers["by_place"][-1], view.config.task_as(PositionRuleConfig).length
+            right, beyond = by_place[:, :length].mean(axis=1), by_place[:, length:].mean(axis=1)
+            results.append(PositionRuleAccuracy(f"the {MODELS[model].title}", model != "transformer", right, beyond))
     return results
 
 
