@@ -8,9 +8,8 @@ import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.labs.gates import cells
-from explorer.labs.gates.cells import formulas_section
+from explorer.labs.gates.cells import formulas_section, trained_nets_section
 from explorer.labs.gates.state import GatesState
-from explorer.labs.gates.trained_nets import trained_nets_section
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section

@@ -1,4 +1,4 @@
-"""Two models, trained with and without the causal mask, on sentences and on random symbols, and what they generate."""
+"""The masks of a batch, and two models trained with and without the causal mask: losses and generated texts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from numpy import ndarray
 from explorer import charts, ui
 from explorer.inspection.compare import last_answers, median_and_range
 from explorer.inspection.transformer import unmasked_generation
+from explorer.inspection.transformer.example_attention import layer_matrices, word_vectors
 from explorer.labs.masks import findings
-from explorer.labs.masks.findings import FinalLosses
 from explorer.labs.masks.state import MAX_PROMPT, MasksState
 from explorer.tasks.sequence_labelling.grammar_text import LETTERS, GrammarTextConfig, draw_sentence
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 
 AXIS_MIN = 1e-3  # nats; lower values are drawn at the edge
+KEY = "masks"  # of the component
+_component = ui.register("masks")
 SIZES: dict[str, Any] = {"height": 260, "narrow_height": 200, "columns": 2}
 
 
@@ -101,14 +103,14 @@ def _task_description(task: GrammarTextConfig | RandomSymbolsConfig) -> str:
     )
 
 
-def final_losses(views: Mapping[str, ui.RunView]) -> dict[str, FinalLosses]:
+def final_losses(views: Mapping[str, ui.RunView]) -> dict[str, findings.FinalLosses]:
     """Return the final losses of the runs that were trained to the end."""
     results = {}
     for name, view in views.items():
         curves = view.result
         if ui.is_finished(view) and curves is not None and len(curves.evaluated):
             by_place = last_answers(curves, "by_place")
-            results[name] = FinalLosses(curves.last("loss"), curves.last("prefix_loss"), by_place)
+            results[name] = findings.FinalLosses(curves.last("loss"), curves.last("prefix_loss"), by_place)
     return results
 
 
@@ -219,3 +221,17 @@ def texts_view(
         else f"Two symbols are given, the others are sampled one by one. Shown: {SHOWN_ROWS} rows of the first seed; "
         f"the percentages are over {ROWS_PER_SEED} rows of every seed."
     )
+
+
+def draw_component(state: MasksState) -> None:
+    """Draw the matrices of the batch; the data is described in `labs/masks/components/masks/view.js`."""
+    batch = state.batch
+    vectors_by_word = word_vectors(word for words in batch for word in words)
+    data = {
+        "batch": batch,
+        "vectors": {word: np.round(vector, 4).tolist() for word, vector in sorted(vectors_by_word.items())},
+        "layers": [{name: np.round(each, 4).tolist() for name, each in layer.items()} for layer in layer_matrices()],
+        "state": state.component_state,
+        "file": "masks",
+    }
+    _component(data=data, key=KEY, **ui.event_callbacks(KEY, "set"))

@@ -193,15 +193,14 @@ def sort_entries(entries: Sequence[Entry], sort: str, visitor: Visitor) -> list[
 
 
 def _sort_value(entry: Entry, key: str, visitor: Visitor) -> object:
-    values: dict[str, object] = {
+    return {
         "title": tuple(_natural(entry)),
         "accuracy": find_score(entry).median,
         "seconds": entry.seconds,
         "when": entry.created.timestamp(),
         "bytes": entry.bytes,
         "owner": _owner(entry, visitor),
-    }
-    return values.get(key)
+    }.get(key)
 
 
 def _natural(entry: Entry) -> list[tuple[int, float, str]]:
