@@ -47,17 +47,10 @@ def _measure(start: depth.Initialization, heads: int) -> PackedMeasurements:
 
 _WAITING = "Eighty untrained stacks of 24 blocks are measured, with their gradients …"
 _KEY = "stacks"
+_LOSS = charts.Axis(span=(1e-3, 10.0), log=True)
 _LEARNED = charts.level(LEARNED_LOSS, f"learned: {LEARNED_LOSS}")
 _METRICS = [
-    ui.Metric(
-        "loss",
-        "Loss on new rows, nats",
-        charts.Axis(span=(1e-3, 10.0), log=True),
-        [_LEARNED],
-        headroom=1.5,
-        margin=108,
-        digits=3,
-    ),
+    ui.Metric("loss", "Loss on new rows, nats", _LOSS, [_LEARNED], headroom=1.5, margin=108, digits=3),
     ui.Metric("exact", "Share of rows reversed correctly", charts.Axis(span=(0.0, 1.02)), margin=108),
 ]
 
