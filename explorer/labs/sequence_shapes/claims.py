@@ -217,7 +217,9 @@ def position_view(
     document: ui.Document, results: Mapping[str, Sequence[PositionRuleAccuracy]], panels: Sequence[ui.Panel]
 ) -> None:
     """Write which networks learn the rules, and their accuracy by position."""
-    document.finding(findings.position_verdict(results))
+    verdict, counts = findings.position_verdict(results)
+    document.finding(verdict)
+    document.text(counts)
     document.figures("shapes-place", panels, height=HEIGHT, narrow_height=220, columns=2)
 
 

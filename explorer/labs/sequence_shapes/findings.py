@@ -97,18 +97,19 @@ class PositionRuleAccuracy:
     beyond: Float[ndarray, " replicas"]  # accuracy at later positions
 
 
-def position_verdict(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> str:
-    """Say whether shared weights learn rules that depend on the position; keyed by the rule."""
-    shared = [(rule, each) for rule, models in results.items() for each in models if each.shares_weights]
-    if not shared:
-        return ""
-    counts = [int((each.trained >= LEARNED).sum()) for _, each in shared]
-    parts = [
-        f"{count} of {len(each.trained)} {each.words.removeprefix('the ')}s learn {rule}"
-        for count, (rule, each) in zip(counts, shared, strict=True)
+def position_verdict(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> tuple[str, str]:
+    """Say whether shared weights learn rules that depend on the position, and with how many seeds; keyed by rule."""
+    shared = [
+        (int((each.trained >= LEARNED).sum()), len(each.trained), f"{each.words.removeprefix('the ')}s learn {rule}")
+        for rule, models in results.items()
+        for each in models
+        if each.shares_weights
     ]
-    verdict = any(count == len(each.trained) for count, (_, each) in zip(counts, shared, strict=True))
-    return f"{'Yes' if verdict else 'Not with every seed'}: {join_words(parts)}."
+    if not shared:
+        return "", ""
+    always = join_words([words for count, seeds, words in shared if count == seeds])
+    verdict = f"Yes: with every seed {always}." if always else "Not with every seed."
+    return verdict, f"{join_words([f'{count} of {seeds} {words}' for count, seeds, words in shared])}."
 
 
 def extrapolation_finding(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> str:

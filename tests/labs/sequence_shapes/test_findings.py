@@ -66,7 +66,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.position_verdict(unsolved),
     ] == snapshot
     for unfinished in ({}, {"one rule": []}, {"one rule": [rule_accuracy("the Transformer", False, 1.0, 0.1)]}):
-        assert findings.position_verdict(unfinished) == ""
+        assert findings.position_verdict(unfinished) == ("", "")
 
 
 def rule_accuracy(words: str, shares: bool, right: float, beyond: float) -> PositionRuleAccuracy:
