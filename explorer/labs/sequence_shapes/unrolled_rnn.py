@@ -106,7 +106,9 @@ def component_data(net: unrolled.UnrolledNetwork, title: str, colour: str, file:
         {
             "input": visible_whitespace(step.reads),
             "used": step.used,
-            "top": [[visible_whitespace(label), round(p, 5)] for label, p in step.top_answers],
+            "top": [  # characters, or labels of several words
+                [label if len(label) > 1 else visible_whitespace(label), round(p, 5)] for label, p in step.top_answers
+            ],
             "state": [round(float(value), 3) for value in step.state],
             "fed_back": step.fed_back,
         }
