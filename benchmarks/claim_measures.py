@@ -14,7 +14,9 @@ import torch
 
 from explorer.experiments.growth import growth_configs, included_result
 from explorer.experiments.recall import SOLVED, SWEEP_LENGTHS
+from explorer.generation.sampling import Sampling, choose
 from explorer.inspection.language import tokenizers
+from explorer.inspection.language.split_leakage import measure_split_leakage
 from explorer.inspection.language.tokenizers import TrainedTokenizer
 from explorer.inspection.load_model import load_model
 from explorer.inspection.steps_to_solve import LossCurves
@@ -23,21 +25,23 @@ from explorer.inspection.transformer.cost_formulas import LayerSize
 from explorer.inspection.words import negation_sentences
 from explorer.labs.cost import growth_findings
 from explorer.lessons.measures import accuracy_at_length, order_distance, softmax_statistics
+from explorer.models.configs import NgramTextConfig
+from explorer.models.kneser_ney import Ngram
 from explorer.run_store import store
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.rows import text_data
+from explorer.training.scoring import mean_loss
 
 Settings = Mapping[str, str]
-MEASURES: dict[str, Callable[[Settings], list[float]]] = {}
+Measure = Callable[[Settings], list[float]]
+MEASURES: dict[str, Measure] = {}
 _LENGTHS = (128, 256, 512, 1_024, 2_048)  # of the measured costs, from where the overhead of a call is small
 
 
-def _measures(name: str) -> Callable[[Callable[[Settings], list[float]]], Callable[[Settings], list[float]]]:
+def _measures(name: str) -> Callable[[Measure], Measure]:
     """Register a function under the name that stands in the table."""
-
-    def register(function: Callable[[Settings], list[float]]) -> Callable[[Settings], list[float]]:
-        MEASURES[name] = function
-        return function
-
-    return register
+    return lambda function: MEASURES.setdefault(name, function)
 
 
 def _values(run: str, metric: str) -> list[float]:
@@ -106,8 +110,6 @@ def excess_over_floor(settings: Settings) -> list[float]:
 @_measures("parameters in feedforward layers")
 def feedforward_share(settings: Settings) -> list[float]:
     """Return the share of a Transformer's parameters that its feedforward layers have."""
-    from explorer.inspection.load_model import load_model
-
     model = load_model(store.find(settings["run"])).single_replica(0)
     counts = {name: values.numel() for name, values in model.named_parameters()}
     return [sum(n for name, n in counts.items() if "expand" in name or "contract" in name) / sum(counts.values())]
@@ -214,8 +216,6 @@ def seconds_ratio(settings: Settings) -> list[float]:
 @_measures("largest error of a frequency")
 def sampling_error(settings: Settings) -> list[float]:
     """Return the largest difference between the frequency of a token in 100,000 draws and its probability."""
-    from explorer.generation.sampling import Sampling, choose
-
     logits = torch.tensor([2.0, 1.0, 0.5, 0.0, -1.0])
     temperature = float(settings["temperature"])
     uniform = torch.rand((100_000, len(logits)), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -230,16 +230,9 @@ def sampling_error(settings: Settings) -> list[float]:
 @lru_cache
 def _ngram_loss(context: int) -> float:
     """Return the loss of modified Kneser-Ney of order 7 in blocks without earlier context."""
-    from torch import Generator
-
-    from explorer.models.configs import NgramTextConfig
-    from explorer.models.kneser_ney import Ngram
-    from explorer.tasks.text.config import TextConfig
-    from explorer.tasks.text.rows import text_data
-    from explorer.training.scoring import mean_loss
 
     data = text_data(TextConfig(context=context))
-    ngram = Ngram(NgramTextConfig(7, "modified_kneser_ney"), data.vocabulary, context, Generator())
+    ngram = Ngram(NgramTextConfig(7, "modified_kneser_ney"), data.vocabulary, context, torch.Generator())
     ngram.fit(*data.full_training_batch())
     return float(mean_loss(ngram, data.held_out_batches()))
 
@@ -254,18 +247,12 @@ def excess_over_ngram(settings: Settings) -> list[float]:
 @_measures("held-out gain of a leaky split")
 def leak(settings: Settings) -> list[float]:
     """Return by which share a split with leakage lowers the loss of an n-gram."""
-    from explorer.inspection.language.split_leakage import measure_split_leakage
-    from explorer.tasks.text.config import TextConfig
-
-    gaps = {gap.rows: gap for gap in measure_split_leakage(TextConfig())}
-    gap = gaps[settings["rows"]]
+    gap = next(gap for gap in measure_split_leakage(TextConfig()) if gap.rows == settings["rows"])
     return [(gap.clean_bits - gap.leaky_bits) / gap.clean_bits]
 
 
 @lru_cache
 def _tokenizers() -> Mapping[tokenizers.Kind, TrainedTokenizer]:
-    from explorer.tasks.text.config import TextConfig
-
     return tokenizers.train_tokenizers(TextConfig())
 
 
@@ -284,9 +271,6 @@ def characters_per_token(settings: Settings) -> list[float]:
 @_measures("text comes back")
 def round_trip(settings: Settings) -> list[float]:
     """Return 1 if decoding the tokens of the beginning of the text gives it back, else 0."""
-    from explorer.tasks.text import corpora
-    from explorer.tasks.text.config import TextConfig
-
     excerpt = corpora.load_text(TextConfig())[: tokenizers.EXCERPT_LENGTH]
     size = _tokenizer(settings).nearest_vocabulary(int(settings["vocabulary"]))
     tokenizer = tokenizers.truncate_tokenizer(_tokenizer(settings).tokenizer, size)

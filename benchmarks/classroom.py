@@ -13,7 +13,6 @@ import asyncio
 import json
 import math
 import os
-import platform
 import random
 import statistics
 import subprocess
@@ -29,6 +28,7 @@ import typer
 
 from benchmarks.load.load_generator import Visitor, open_negation_page
 from benchmarks.load.server_state import fresh_server
+from benchmarks.machine import describe_machine
 from tests.serving import ROOT, Server
 
 SENTENCES = (
@@ -245,7 +245,7 @@ def main(
     kills: Annotated[int, typer.Option(help="How often a process is killed.")] = 200,
 ) -> None:
     """Measure a class at one server."""
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
+    print(describe_machine())
     for each in (part,) if part else Part:
         print(flush=True)
         if each is Part.kills:

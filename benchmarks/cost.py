@@ -2,7 +2,7 @@
 
     python -m benchmarks.cost [--only TEXT] [--seconds 600]
 
-For each model of each kind of task at three sizes: the peak memory of a process that takes a few steps, evaluates and
+For each model of each kind of task in three sizes: the peak memory of a process that takes a few steps, evaluates and
 keeps its checkpoints, and the processor time of a step. Every training runs in a process that is forked from this one,
 which has imported everything and has computed nothing on two threads.
 """
@@ -20,66 +20,38 @@ import typer
 from explorer.catalogue import MODELS
 from explorer.jobs import worker_training
 from explorer.jobs.cost import estimate_cost
-from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.config import RunConfig, default_config, setting_declaration, with_settings
 
 _fork = multiprocessing.get_context("fork")
 
-# Three sizes of each model: a small one, one of the size of the defaults with several seeds, and a large one.
-_NEGATION = {"epochs": 2, "train_size": 500, "test_size": 200}
-_TEXT = {"corpus": "repeats", "size": 60_000, "iterations": 20, "evaluate_every": 10, "snapshots": 3}
-_RECALL = {"iterations": 20, "evaluate_every": 10, "snapshots": 3}
-_ROWS = {"iterations": 20, "evaluate_every": 10, "snapshots": 3}
-CASES: dict[tuple[str, str], list[dict[str, object]]] = {
-    ("negation", "bag_of_words"): [{}, {"replicas": 32}],
-    ("negation", "bag_of_words_hidden"): [{}, {"replicas": 8}, {"hidden": 512, "replicas": 32}],
-    ("negation", "bag_of_bigrams"): [{}, {"replicas": 8}, {"replicas": 32}],
-    ("negation", "feedforward"): [{}, {"replicas": 8}, {"width": 128, "hidden": 512, "window": 64, "replicas": 8}],
-    ("negation", "rnn"): [{}, {"replicas": 8}, {"width": 128, "hidden": 256, "replicas": 32}],
-    ("negation", "lstm"): [{}, {"replicas": 8}, {"width": 128, "hidden": 256, "replicas": 16}],
-    ("negation", "gru"): [{}, {"replicas": 8}, {"width": 128, "hidden": 256, "replicas": 16}],
-    ("negation", "transformer"): [{}, {"replicas": 8}, {"width": 128, "hidden": 512, "layers": 4, "replicas": 8}],
-    **{("sentiment", model): [{}, {"replicas": 8}] for model in MODELS if "sentiment" in MODELS[model].by_task},
-    ("text", "ngram"): [{}, {"size": 500_000}],
-    ("text", "feedforward"): [{}, {"replicas": 4}, {"width": 128, "hidden": 2_048, "batch_size": 64}],
-    ("text", "rnn"): [{}, {"replicas": 4}, {"width": 256, "hidden": 1_024, "layers": 2, "context": 128}],
-    ("text", "lstm"): [{}, {"replicas": 4}, {"width": 256, "hidden": 1_024, "layers": 2, "context": 64}],
-    ("text", "gru"): [{}, {"replicas": 4}, {"width": 256, "hidden": 1_024, "layers": 2, "context": 64}],
-    ("text", "transformer"): [{}, {"replicas": 4}, {"width": 256, "hidden": 1_024, "layers": 6, "context": 256},
-                              {"tokenizer": "word", "vocabulary": 60, "replicas": 2}],
-    ("recall", "rnn"): [{}, {"replicas": 8}, {"length": 200, "hidden": 256, "width": 128, "batch_size": 128}],
-    ("recall", "lstm"): [{}, {"replicas": 8}, {"length": 200, "hidden": 256, "width": 128, "batch_size": 128}],
-    ("recall", "gru"): [{}, {"replicas": 8}, {"length": 200, "hidden": 256, "width": 128, "batch_size": 128}],
-    ("recall", "transformer"): [{}, {"replicas": 8}, {"length": 200, "hidden": 256, "width": 64, "batch_size": 128}],
-    ("string", "rnn"): [{}, {"replicas": 8}, {"hidden": 256, "width": 128, "replicas": 32}],
-    ("string", "lstm"): [{}, {"replicas": 8}, {"hidden": 256, "width": 128, "replicas": 16}],
-    ("string", "gru"): [{}, {"replicas": 8}, {"hidden": 256, "width": 128, "replicas": 16}],
-    ("reverse", "encoder_decoder"): [{}, {"attention": "additive"}, {"hidden": 512, "width": 256, "batch_size": 256,
-                                                                     "attention": "additive"}],
-    ("dates", "transformer_encoder_decoder"): [{}, {"replicas": 4}, {"width": 256, "hidden": 1_024, "layers": 4,
-                                                                     "batch_size": 128}],
-    ("agreement", "transformer"): [{}, {"replicas": 8}, {"width": 256, "hidden": 1_024, "layers": 8,
-                                                     "batch_size": 128}],
-    ("gloss", "rnn"): [{}, {"replicas": 8}, {"width": 128, "hidden": 256, "replicas": 16, "batch_size": 128}],
-    ("tale", "gru"): [{}, {"replicas": 8}, {"width": 128, "hidden": 256, "replicas": 16, "batch_size": 128}],
-}  # fmt: skip
-_SIZES: list[dict[str, object]] = [{}, {"replicas": 8}]  # of a model that has no row above
-_OF_TASK = {"negation": _NEGATION, "text": _TEXT, "recall": _RECALL, "string": _ROWS}
+# Few steps: what one of them and an evaluation take does not depend on their number.
+_SHORT = {"iterations": 20, "evaluate_every": 10, "snapshots": 3}
+_OF_TASK: dict[str, dict[str, object]] = {
+    "negation": {"epochs": 2, "train_size": 500, "test_size": 200},
+    "text": {"corpus": "repeats", "size": 60_000, **_SHORT},
+    "string": {"iterations": 20},
+    **dict.fromkeys(("sentiment", "recall", "reverse", "dates", "agreement", "gloss", "tale"), _SHORT),
+}
 
 
 def cases(only: str = "") -> Iterator[tuple[str, RunConfig]]:
-    """Yield the configurations by a short description."""
-    named = {model for _, model in CASES}
-    others = {(next(iter(row.by_task)), name): _SIZES for name, row in MODELS.items() if name not in named}
-    for (task, model), sizes in (CASES | others).items():
-        for changes in sizes:
-            name = f"{task} {model} {' '.join(f'{k}={v}' for k, v in changes.items()) or 'default'}"
-            if only in name:
-                own = _OF_TASK.get(task, _ROWS)
-                if model == "ngram":
-                    own = {key: value for key, value in own.items() if key in ("corpus", "size")}
-                if task == "string":
-                    own = {"iterations": 20}
-                yield name, with_settings(default_config(task, model), {**own, **changes})
+    """Yield the configurations by a short description: each model with its defaults, with 8 seeds, and much wider.
+
+    A model of no task above is taken with its first task.
+    """
+    for model, row in MODELS.items():
+        for task in [each for each in row.by_task if each in _OF_TASK] or list(row.by_task)[:1]:
+            own = _OF_TASK.get(task, _SHORT)
+            if model == "ngram":
+                own = {"corpus": "repeats"}
+            config = with_settings(default_config(task, model), own)
+            names = [f"model.{name}" for name in ("width", "hidden") if hasattr(config.model, name)]
+            most = {name: setting_declaration(config, name).metadata["high"] for name in names}
+            large = {name: min(4 * getattr(config.model, name[6:]), high) for name, high in most.items()}
+            for changes in ({}, {"size": 500_000}) if model == "ngram" else ({}, {"replicas": 8}, large):
+                name = f"{task} {model} {' '.join(f'{k}={v}' for k, v in changes.items()) or 'default'}"
+                if only in name:
+                    yield name, with_settings(config, changes)
 
 
 def measure(config: RunConfig) -> tuple[int, float]:

@@ -18,7 +18,6 @@ import asyncio
 import contextlib
 import math
 import os
-import platform
 import tempfile
 import time
 from collections import Counter
@@ -30,11 +29,12 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.class_link import read_class_code
 from benchmarks.load.cluster import SERVERS, Cluster, Cost, running_cluster
 from benchmarks.load.cluster_kills import make_runs, print_outcome, ray_nodes, run_disturbed, train_undisturbed
 from benchmarks.load.light_http import trusting_context
+from benchmarks.load.load_generator import read_class_code
 from benchmarks.load.students import HEADERS, LOST, Attendance, Course, OpenPage, Plan
+from benchmarks.machine import describe_machine
 
 LESSON, STEPS = "counting", 6
 SOON = 3.0  # seconds within which the class should have what its teacher does
@@ -341,7 +341,7 @@ def main(
     epochs: Annotated[int, typer.Option(help="Epochs of each training.")] = 60,
 ) -> None:
     """Measure a course at several servers."""
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
+    print(describe_machine())
     for each in (part,) if part else Part:
         print(flush=True)
         if each is Part.trainings:

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import math
 import os
-import platform
 import statistics
 import time
 from collections.abc import Sequence
@@ -43,6 +42,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from benchmarks.load.browser_timing import SIZE, launch_chromium
 from benchmarks.load.server_state import fresh_server
+from benchmarks.machine import describe_machine
 from explorer.catalogue import PAGES
 from tests.serving import Server
 
@@ -225,7 +225,7 @@ def main(
     if unknown := [name for name in names if name not in known]:
         raise typer.BadParameter(f"no page {', '.join(unknown)}; there are {', '.join(known)}")
     end = time.monotonic() + 60 * minutes
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before\n")
+    print(describe_machine(), end="\n\n")
     print(format_cells("seconds", ["warm", "warm", "warm", "cold", "cold"]))
     print(format_cells("page", COLUMNS) + "  visits  load  first picture")
     cold_times, warm_times = [], []

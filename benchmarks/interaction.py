@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -38,6 +37,7 @@ from benchmarks.load.browser_timing import (
     milliseconds_until,
     move_over,
 )
+from benchmarks.machine import describe_machine
 from explorer.generation.generate import generate_tokens
 from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_settings, tokenizer_of
 from explorer.labs.generation.state import GenerationState
@@ -253,7 +253,7 @@ def main(
         Part.real: real_heads,
         Part.writing: writing,
     }
-    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}")
+    print(describe_machine())
     with tempfile.TemporaryDirectory(prefix="lineage-interaction-") as home, running_server(Path(home)) as address:
         for part in (only,) if only else Part:
             if part is Part.real:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -29,6 +28,7 @@ import typer
 from torch import Generator, Tensor, nn
 
 from benchmarks.baselines import plain_text
+from benchmarks.machine import describe_machine, seconds_of
 from explorer.catalogue import models_of
 from explorer.experiments.presets import preset
 from explorer.experiments.text_setups import SETUPS
@@ -64,34 +64,21 @@ SAME_CONTEXT = {  # included networks, and the contexts under which they are com
 }
 
 
-def run_command(*words: str) -> tuple[float, list[dict[str, Any]], list[float]]:
-    """Run a command of ours in an empty home and cache: its seconds, what it said, and when it said it."""
+def run_command(*words: str) -> tuple[float, dict[str, float], int]:
+    """Run a command of ours in an empty home and cache: its seconds, its last metrics (means), and its last step."""
     with tempfile.TemporaryDirectory() as home:
         env = os.environ | {"LINEAGE_HOME": home, "LINEAGE_CACHE": home}
         start = time.perf_counter()
         command = [sys.executable, "-m", "explorer", *words, "--json"]
-        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
-            assert process.stdout
-            said, when = [], []
-            for line in process.stdout:
-                said.append(json.loads(line))
-                when.append(time.perf_counter() - start)
-        if process.returncode:
-            raise SystemExit(process.returncode)
-        return time.perf_counter() - start, said, when
-
-
-def evaluations(said: list[dict[str, Any]], when: list[float]) -> list[tuple[int, float, dict[str, float]]]:
-    """Step, seconds since the command began, and metrics of every evaluation."""
-    found = []
-    for line, moment in zip(said, when, strict=True):
-        if line["kind"] == "evaluation":
-            found.append((line["step"], moment, {name: m["mean"] for name, m in line["metrics"].items()}))
-    return found
+        said = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True).stdout
+        seconds = time.perf_counter() - start
+    lines = [json.loads(line) for line in said.splitlines()]
+    step = max((line["step"] for line in lines if line["kind"] == "step"), default=1)
+    return seconds, {name: each["mean"] for name, each in lines[-1]["metrics"].items()}, step
 
 
 def report(figures: dict[str, Any]) -> None:
-    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}")
+    print(describe_machine())
     for name, value in figures.items():
         print(f"  {name:44} {value:,.4g}" if isinstance(value, float) else f"  {name:44} {value}")
 
@@ -111,7 +98,7 @@ def assignment(threads: Threads = 2) -> None:
 
     before = loop()
     chosen = ("train", "--preset", "assignment", "--set", f"threads={threads}")
-    crossing, said, _ = run_command(*chosen, "--stop-at", f"val_loss={BEST_LOSS}")
+    crossing, then, _ = run_command(*chosen, "--stop-at", f"val_loss={BEST_LOSS}")
     whole, at_end, _ = run_command(*chosen)
     honest, apart, _ = run_command(*chosen, "--set", "split=sentences")
     step = statistics.median(before + loop())
@@ -124,13 +111,13 @@ def assignment(threads: Threads = 2) -> None:
             "its loop, seconds to 3.9084": needs,
             "ours, seconds to 3.9084": crossing,
             "sooner": needs / crossing,
-            "validation loss then": said[-1]["metrics"]["val_loss"]["mean"],
+            "validation loss then": then["val_loss"],
             "ours to its end, seconds": whole,
-            "validation loss then ": at_end[-1]["metrics"]["val_loss"]["mean"],
-            "perplexity (its loop ends at 59.37)": at_end[-1]["metrics"]["perplexity"]["mean"],
+            "validation loss then ": at_end["val_loss"],
+            "perplexity (its loop ends at 59.37)": at_end["perplexity"],
             "split by sentence: seconds": honest,
-            "split by sentence: validation loss": apart[-1]["metrics"]["val_loss"]["mean"],
-            "split by sentence: perplexity": apart[-1]["metrics"]["perplexity"]["mean"],
+            "split by sentence: validation loss": apart["val_loss"],
+            "split by sentence: perplexity": apart["perplexity"],
         }
     )
 
@@ -150,7 +137,7 @@ def characters(threads: Threads = 2, whole_recipe: bool = True) -> None:
         loss = plain_text.cold_loss(model, held_out)
     between = plain_text.timed(plain_text.recipe_steps(text, data.vocabulary))
     chosen = ("train", "--preset", "characters", "--set", f"threads={threads}")
-    crossing, said, _ = run_command(*chosen, "--stop-at", f"val_loss={loss if whole_recipe else 1.88}")
+    crossing, then, _ = run_command(*chosen, "--stop-at", f"val_loss={loss if whole_recipe else 1.88}")
     after = plain_text.timed(plain_text.recipe_steps(text, data.vocabulary))
     step = statistics.median(before + between + after)
     recipe = step * RECIPE_STEPS
@@ -162,10 +149,10 @@ def characters(threads: Threads = 2, whole_recipe: bool = True) -> None:
             "recipe, loss over everything held out": loss,
             "ours, seconds to that loss": crossing,
             "sooner": recipe / crossing,
-            "validation loss then": said[-1]["metrics"]["val_loss"]["mean"],
+            "validation loss then": then["val_loss"],
             "ours in the recipe's time, seconds": spent,
-            "validation loss then ": at_end[-1]["metrics"]["val_loss"]["mean"],
-            "bits per character": at_end[-1]["metrics"]["bits_per_char"]["mean"],
+            "validation loss then ": at_end["val_loss"],
+            "bits per character": at_end["bits_per_char"],
         }
     )
 
@@ -272,17 +259,6 @@ def overlapping_loss(model: nn.Module, ids: Tensor, targets: Tensor, replicas: i
     return total / (len(ids) - half)
 
 
-def median(action: Callable[[], object], rounds: int) -> float:
-    """Seconds of an action, the median after one that does not count."""
-    action()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
 @app.command()
 def generation(rounds: int = 5, tokens: int = 256) -> None:
     """Writing with state against reading everything anew for each token; one thread."""
@@ -310,9 +286,10 @@ def generation(rounds: int = 5, tokens: int = 256) -> None:
         def with_state(samples: int, model: nn.Module = model, prompt: Tensor = prompt) -> None:
             generate_ids(TextGenerator(model), prompt, tokens, Sampling(), samples)
 
-        whole, one, eight = (
-            median(f, rounds) for f in (generate_with_full_forwards, lambda: with_state(1), lambda: with_state(8))
-        )
+        timed = (generate_with_full_forwards, lambda: with_state(1), lambda: with_state(8))
+        for each in timed:
+            each()  # the first one does not count
+        whole, one, eight = (seconds_of(each, rounds) for each in timed)
         figures[f"{name}: seconds anew, with state, eight"] = f"{whole:.3f}, {one:.4f}, {eight:.4f}"
         figures[f"{name}: times faster with state"] = whole / one
         figures[f"{name}: eight for one"] = eight / one
@@ -329,10 +306,10 @@ def race(seconds: float = 25, seeds: int = 3, threads: Threads = 1) -> None:
             more = [] if name == "ngram" else ["--max-seconds", str(seconds), "--set", f"threads={threads}"]
             if name in ("rnn", "lstm", "gru"):
                 more += ["--set", "batches=contiguous"]
-            _, said, _ = run_command("train", "--task", "text", "--model", name, "--seed", str(seed), *more)
-            losses.append(said[-1]["metrics"]["val_loss"]["mean"])
-            bits.append(said[-1]["metrics"]["bits_per_char"]["mean"])
-            steps.append(max((line["step"] for line in said if line["kind"] == "step"), default=1))
+            _, then, last = run_command("train", "--task", "text", "--model", name, "--seed", str(seed), *more)
+            losses.append(then["val_loss"])
+            bits.append(then["bits_per_char"])
+            steps.append(last)
         figures[name] = (
             f"{statistics.mean(losses):.3f} nats ({min(losses):.3f} to {max(losses):.3f}), "
             f"{statistics.mean(bits):.3f} bits a character, {statistics.mean(steps):,.0f} steps"

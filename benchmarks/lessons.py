@@ -13,14 +13,15 @@ tested by others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from explorer.errors import InvalidSetting
-from explorer.lessons.grading import describe_measurement, grade_step
+from explorer.lessons.grading import Answer, describe_measurement, grade_step
 from explorer.lessons.lesson import Step
+from explorer.lessons.measures import measure
 from explorer.lessons.parse import read_lessons
 from explorer.run_store import store
 from explorer.training.config import with_settings
@@ -28,18 +29,6 @@ from explorer.training.recorder import record_run
 
 SEEDS = (100, 200, 300)
 RUNS = ("run", "other")  # settings of a measure that may name a run
-
-
-@dataclass(frozen=True)
-class Result:
-    """The answer of one step with the included runs and with other seeds."""
-
-    lesson: str
-    step: int
-    question: str
-    expects: str
-    answers: Mapping[int, str]  # by the seed of the first replica; 0: the included runs
-    holds: Mapping[int, bool]
 
 
 def runs_of(step: Step) -> set[str]:
@@ -77,22 +66,11 @@ def training_seconds(step: Step) -> float:
     return sum(store.find(name).card.seconds for name in runs_of(step) if has_other_seeds(name))
 
 
-def grade_with_seeds(lesson: str, number: int, step: Step, seeds: Sequence[int]) -> Result:
+def grade_with_seeds(step: Step, seeds: Sequence[int]) -> dict[int, Answer]:
     """Measure a step with the included runs (seed 0) and with runs of each other seed, which are trained if needed."""
-    from explorer.lessons.measures import measure
-
     names = list(filter(has_other_seeds, runs_of(step)))
     keys = {seed: {name: train_with_seed(name, seed) for name in names} for seed in seeds} if names else {}
-    found = {seed: grade_step(with_runs(step, runs), measure) for seed, runs in {0: {}, **keys}.items()}
-    expects = step.expects if isinstance(step.expects, str) else " to ".join(f"{each:g}" for each in step.expects)
-    return Result(
-        lesson,
-        number,
-        step.question.text,
-        expects,
-        {seed: describe_measurement(step, answer).removeprefix("Measured: ") for seed, answer in found.items()},
-        {seed: answer.agrees and len(answer.right) <= 1 for seed, answer in found.items()},
-    )
+    return {seed: grade_step(with_runs(step, runs), measure) for seed, runs in {0: {}, **keys}.items()}
 
 
 def main(
@@ -114,15 +92,19 @@ def main(
         and (seconds is None or all(store.find(run).card.seconds < seconds for run in runs_of(step)))
     ]
     steps.sort(key=lambda each: training_seconds(each[2]))
-    results = []
+    failed = []
     for name, number, step in steps:
-        results.append(result := grade_with_seeds(name, number, step, seed or SEEDS))
-        print(f"{name} {number}: {result.question} Expected: {result.expects}.")
-        for first, answer in result.answers.items():
-            print(f"  seed {first:3}  {'holds' if result.holds[first] else 'FAILS'}  {answer}", flush=True)
-    failed = [f"{each.lesson} {each.step}" for each in results if not all(each.holds.values())]
-    left_out = sum(len(lessons[name].steps) for name in names or lessons) - len(results)
-    print(f"{len(results) - len(failed)} of {len(results)} answers hold with every seed; {left_out} left out. {failed}")
+        expects = step.expects if isinstance(step.expects, str) else " to ".join(f"{each:g}" for each in step.expects)
+        print(f"{name} {number}: {step.question.text} Expected: {expects}.")
+        holds = True
+        for first, answer in grade_with_seeds(step, seed or SEEDS).items():
+            is_expected = answer.agrees and len(answer.right) <= 1
+            described = describe_measurement(step, answer).removeprefix("Measured: ")
+            print(f"  seed {first:3}  {'holds' if is_expected else 'FAILS'}  {described}", flush=True)
+            holds = holds and is_expected
+        failed += [] if holds else [f"{name} {number}"]
+    left_out = sum(len(lessons[name].steps) for name in names or lessons) - len(steps)
+    print(f"{len(steps) - len(failed)} of {len(steps)} answers hold with every seed; {left_out} left out. {failed}")
     if failed:
         raise typer.Exit(1)
 

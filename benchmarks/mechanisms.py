@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ import typer
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from benchmarks.load.browser_timing import TimedPage, Timing, launch_chromium, measure_drag, milliseconds_until
+from benchmarks.machine import describe_machine
 from tests.browser.steps import placeholders
 from tests.serving import running_server
 
@@ -188,7 +188,7 @@ def main(
     """Measure how soon the mechanisms answer."""
     if only and only not in PAGES:
         raise typer.BadParameter(f"There is no page “{only}”. There are {', '.join(PAGES)}.")
-    print(f"{platform.machine()}, {os.cpu_count()} cores")
+    print(describe_machine())
     with tempfile.TemporaryDirectory(prefix="lineage-mechanisms-") as home, running_server(Path(home)) as address:
         for name in (only,) if only else PAGES:
             print(f"\n{name}, load {os.getloadavg()[0]:.1f} before", flush=True)

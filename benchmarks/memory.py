@@ -9,8 +9,6 @@ Ratios are taken in one run, because machines differ.
 from __future__ import annotations
 
 import gc
-import os
-import platform
 import statistics
 import time
 from contextlib import nullcontext
@@ -21,6 +19,7 @@ import numpy as np
 import torch
 import typer
 
+from benchmarks.machine import describe_machine
 from explorer.catalogue import models_of
 from explorer.experiments.recall import SEEDS, SOLVED, VARIANTS
 from explorer.inspection.load_model import load_model
@@ -93,7 +92,7 @@ def main(
     torch.set_num_threads(1)
     gc.collect()
     gc.freeze()
-    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, 1 thread")
+    print(f"{describe_machine()}, 1 thread")
     print(f"\nrecall of the first of 50 symbols, {SEEDS} seeds side by side, fresh sequences")
     print(
         f"{'':24}{'solved':>7}{'steps':>7}{'s':>7}  first/last gradient   "

@@ -11,11 +11,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
-import os
-import platform
 import statistics
-import time
-from collections.abc import Callable
 from typing import Annotated
 
 import torch
@@ -24,6 +20,7 @@ import typer
 from benchmarks.baselines import plain_negation
 from benchmarks.classroom import serve_app
 from benchmarks.load.load_generator import open_negation_page
+from benchmarks.machine import describe_machine, seconds_of
 from explorer.tasks.negation import VOCABULARY, Negation
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.recorder import record_run
@@ -36,12 +33,6 @@ def sentences(config: RunConfig, split: str, seed: int) -> plain_negation.Sample
     task = Negation(config.task)
     drawn = task.sample("train" if split == "train" else "test", seed)
     return [(list(VOCABULARY.encode(task.sentences[i].words)), task.labels[i]) for i in drawn]
-
-
-def seconds(action: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    action()
-    return time.perf_counter() - start
 
 
 async def typed_sentences(address: str, count: int = 60) -> list[float]:
@@ -70,10 +61,10 @@ def main(
         record_run(one)  # the first call of each kernel is slower
         taken: dict[str, list[float]] = {"baseline": [], "one seed": [], "eight seeds": []}
         for _ in range(rounds):
-            taken["baseline"].append(seconds(baseline))
-            taken["one seed"].append(seconds(lambda c=one: record_run(c)))
-            taken["eight seeds"].append(seconds(lambda c=many: record_run(c)))
-            taken["baseline"].append(seconds(baseline))
+            taken["baseline"].append(seconds_of(baseline))
+            taken["one seed"].append(seconds_of(lambda c=one: record_run(c)))
+            taken["eight seeds"].append(seconds_of(lambda c=many: record_run(c)))
+            taken["baseline"].append(seconds_of(baseline))
         times[name] = taken
         accuracies[name] = {
             "baseline": [plain_negation.train(name, *s, seed=i) for i, s in enumerate(samples)],
@@ -83,7 +74,7 @@ def main(
     median = {name: {k: statistics.median(v) for k, v in taken.items()} for name, taken in times.items()}
     total = {k: sum(m[k] for m in median.values()) for k in ("baseline", "one seed", "eight seeds")}
     median["all four"] = total
-    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, 1 thread, {rounds} rounds")
+    print(f"{describe_machine()}, 1 thread, {rounds} rounds")
     print(f"{'':14}{'baseline':>10}{'one seed':>10}{'eight':>10}{'sooner':>9}{'8 / 1':>8}   test accuracy, mean of 8")
     for name, m in median.items():
         line = f"{name:14}{m['baseline']:9.3f}s{m['one seed']:9.3f}s{m['eight seeds']:9.3f}s"

@@ -13,11 +13,10 @@ from typing import Annotated
 import typer
 from playwright.sync_api import Browser
 
-from benchmarks.load.browser_timing import launch_chromium
+from benchmarks.load.browser_timing import launch_chromium, open_whole_page
 from benchmarks.load.server_state import fresh_server
 from explorer.catalogue import PAGES
 from tests.browser.page_size import MAX_HEIGHTS, measure_page_size
-from tests.browser.steps import placeholders, wait_until_idle
 
 WINDOWS = ((1440, 900), (390, 844))
 WALL = (1280, 720)
@@ -30,19 +29,13 @@ def measure(browser: Browser, url: str, address: str) -> tuple[list[int], list[i
     for width, height in WINDOWS:
         page = browser.new_page(viewport={"width": width, "height": height})
         page.set_default_timeout(TIMEOUT)
-        page.goto(f"{url}/{address}")
-        wait_until_idle(page)
-        while placeholders(page).count():
-            page.wait_for_timeout(500)
-        page.wait_for_timeout(1_500)
+        open_whole_page(page, f"{url}/{address}")
         size = measure_page_size(page)
         heights.append(size.height)
         words.append(size.words)
         page.close()
     page = browser.new_page(viewport={"width": WALL[0], "height": WALL[1]})
-    page.goto(f"{url}/{address}?screen=projector")
-    wait_until_idle(page)
-    page.wait_for_timeout(3_000)
+    open_whole_page(page, f"{url}/{address}?screen=projector")
     place = page.locator("nav .place b").first.inner_text()  # "1 / 7"
     page.close()
     return heights, words, int(place.split("/")[1])

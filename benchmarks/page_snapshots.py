@@ -30,7 +30,6 @@ from tests.pages import screen
 app = typer.Typer(add_completion=False)
 _OMITTED = re.compile(r"\d[\d.,]* (s|min|h|ms)\b")  # durations
 _HIDDEN_KEYS = {"address", "page_run", "version", "hoverinfo", "template", "folder"}
-_STYLE = re.compile(r"\.(layout|line|marker|font|textfont|fillcolor|textposition|cliponaxis|connectgaps|mode)\b")
 
 
 def addresses(pages: set[str]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -122,18 +121,14 @@ def record(
 
 
 @app.command()
-def compare(
-    before: Path,
-    after: Path,
-    style: Annotated[bool, typer.Option(help="also compare how figures look")] = True,
-) -> None:
+def compare(before: Path, after: Path) -> None:
     """Print the lines that differ, by address."""
     first, second = (json.loads(file.read_text("utf-8")) for file in (before, after))
     for name in [*first, *(name for name in second if name not in first)]:
         changed = [
             line[:240]
             for line in difflib.unified_diff(first.get(name, []), second.get(name, []), n=0, lineterm="")
-            if not line.startswith(("---", "+++", "@@")) and (style or not _STYLE.search(line.partition(": ")[0]))
+            if not line.startswith(("---", "+++", "@@"))
         ]
         if changed:
             print(f"== {name}", *changed, sep="\n")

@@ -11,8 +11,6 @@ rounding causes.
 
 from __future__ import annotations
 
-import os
-import platform
 import time
 from itertools import islice
 from typing import Annotated, Any
@@ -21,6 +19,7 @@ import numpy as np
 import typer
 from numpy import ndarray
 
+from benchmarks.machine import describe_machine
 from explorer.errors import LineageError
 from explorer.experiments.pretraining import shipped_configs
 from explorer.run_store import store
@@ -103,7 +102,7 @@ def main(
     first_steps: Annotated[bool, typer.Option("--first-steps", help=f"Train only {FIRST_STEPS} steps.")] = False,
 ) -> None:
     """Train shipped runs again and compare their keys and curves. Exit with 1 if one differs from the first steps."""
-    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {store.TORCH}")
+    print(describe_machine())
     configs = shipped_configs()
     stored = {name: store.load(store.PRETRAINED / name) for name in names or configs}
     same_key = {name: run.key == key(run.config) == key(configs[name]) for name, run in stored.items()}

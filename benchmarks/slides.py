@@ -13,24 +13,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from playwright.sync_api import Page
 
-from benchmarks.load.browser_timing import launch_chromium
+from benchmarks.load.browser_timing import launch_chromium, open_whole_page
 from benchmarks.load.server_state import fresh_server
 from explorer.catalogue import PAGES
 from tests.browser.slides import WALLS, Slide, slide_problems, walk_slides
-from tests.browser.steps import placeholders, wait_until_idle
 
 TIMEOUT = 120_000  # ms
-
-
-def open_slides(page: Page, url: str) -> None:
-    """Open a page in presentation mode and wait until all its sections are there."""
-    page.goto(url)
-    wait_until_idle(page)
-    while placeholders(page).count():
-        page.wait_for_timeout(500)
-    page.wait_for_timeout(1_500)
 
 
 def main(
@@ -47,7 +36,7 @@ def main(
             for address in addresses:
                 page = context.new_page()
                 joint = "&" if "?" in address else "?"
-                open_slides(page, f"{server.url}/{address}{joint}screen=projector")
+                open_whole_page(page, f"{server.url}/{address}{joint}screen=projector")
                 slides: list[Slide] = []
                 for slide in walk_slides(page):
                     slides.append(slide)

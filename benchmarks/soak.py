@@ -18,12 +18,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
-import platform
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -32,11 +30,11 @@ import numpy as np
 import typer
 from websockets.exceptions import WebSocketException
 
-from benchmarks.class_link import read_class_code
 from benchmarks.classroom import serve_app
 from benchmarks.load.gestures import wander
-from benchmarks.load.load_generator import open_negation_page, open_page
+from benchmarks.load.load_generator import open_negation_page, open_page, read_class_code
 from benchmarks.load.server_state import ServerState, read_log, read_state
+from benchmarks.machine import describe_machine
 from explorer.catalogue import PAGES
 from tests.serving import Server
 
@@ -229,7 +227,7 @@ async def soak_server(server: Server, minutes: float, visitors: int, every: floa
 def describe_growth(states: list[ServerState]) -> tuple[bool, str]:
     """Return whether memory and open files are flat in the last two thirds, and a sentence that says so."""
     last = states[len(states) // 3 :]
-    grown = [_growth([read(state) for state in last]) for read in _MEASURES]
+    grown = _growth([state.megabytes for state in last]), _growth([state.files for state in last])
     flat = grown[0] < MOST_MEGABYTES and grown[1] < MOST_FILES
     return (
         flat,
@@ -237,10 +235,7 @@ def describe_growth(states: list[ServerState]) -> tuple[bool, str]:
     )
 
 
-_MEASURES: tuple[Callable[[ServerState], float], ...] = (lambda state: state.megabytes, lambda state: state.files)
-
-
-def _growth(values: list[float]) -> float:
+def _growth(values: Sequence[float]) -> float:
     """Return by how much a straight line through the values rises from the first to the last."""
     if len(values) < 2:
         return 0.0
@@ -257,7 +252,7 @@ def main(
     every: Annotated[float, typer.Option(help="Seconds between two lines.")] = 60,
 ) -> None:
     """Soak a server; the exit code is 1 if something went wrong or grew."""
-    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
+    print(describe_machine())
     if not minutes:
         with serve_app() as server:
             holds, sentence = asyncio.run(wander_everywhere(server, gestures, rest))

@@ -11,7 +11,6 @@ sweep has an empty folder of its own, so no run is reused.
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import tempfile
@@ -19,6 +18,7 @@ import time
 
 import numpy as np
 import torch
+import typer
 
 from explorer.sweeps.controller import Plan, values_at
 from explorer.sweeps.driver import carry_out, estimated_seconds
@@ -51,13 +51,10 @@ def print_early_order(sweep: Sweep, plan: Plan) -> None:
         print(f"step {step:5,}  rank correlation {correlation:5.2f}  of the best five in the best third: {len(kept)}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="rnn")
-    parser.add_argument("--epochs", type=int, default=25)
-    arguments = parser.parse_args()
+def main(model: str = "rnn", epochs: int = 25) -> None:
+    """Print the results of both executors, with and without halving."""
     torch.set_num_threads(1)
-    base = with_settings(default_config("negation", arguments.model), {"epochs": arguments.epochs})
+    base = with_settings(default_config("negation", model), {"epochs": epochs})
     measure(make_sweep(base, {"hidden": [4, 8]}), "here")  # loads what the first training needs
     tables = []
     for executor in ("here", "processes"):
@@ -79,4 +76,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

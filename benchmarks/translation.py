@@ -9,13 +9,12 @@ scored by exact match on others. Seconds are those of the training steps; seeds 
 from __future__ import annotations
 
 import gc
-import os
-import platform
 from typing import Any
 
 import torch
 import typer
 
+from benchmarks.machine import describe_machine
 from explorer.experiments.translation import SEEDS, VARIANTS
 from explorer.generation.seq2seq_decoding import beam_search, greedy_decode
 from explorer.inspection.load_model import load_model
@@ -62,7 +61,7 @@ def main() -> None:
     torch.set_num_threads(1)
     gc.collect()
     gc.freeze()
-    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, 1 thread, {SEEDS} seeds")
+    print(f"{describe_machine()}, 1 thread, {SEEDS} seeds")
     seconds = {}
     print(
         f"\nreverse, 1 to 20 digits: exact match, mean of the seeds\n{'':14}{'steps':>6}{'s':>7}{'worst 1-20':>12}",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from explorer.labs.attention import (
-    ablation,
     controls,
+    head_explorer,
+    head_importance,
     head_walkthrough,
     layer_answers,
-    logit_attribution,
     patching,
-    second_model,
 )
-from explorer.labs.attention.model_titles import ATTENTION_TASKS
+from explorer.labs.attention.controls import ATTENTION_TASKS
 from explorer.labs.attention.state import AttentionState
 from explorer.model.model import Model
 from explorer.ui import visitor_text
@@ -72,14 +71,14 @@ PAPERS = (
 
 def needed_heads(state: AttentionState, stored_model: Model) -> None:
     """Draw the loss without each head, and what each head adds to the answer."""
-    ablation.importance_section(state, stored_model)
-    logit_attribution.section(state, stored_model)
+    head_importance.importance_section(state, stored_model)
+    head_importance.attribution_section(state, stored_model)
 
 
 def page(session: PageSession[AttentionState]) -> None:
     """Draw the whole page."""
     stored_model, problem = controls.selected_model(session)
-    second = second_model.find_second_model(session)
+    second = head_explorer.find_second_model(session)
     unit = stored_model.unit if stored_model else "word"
     page_head(f"Which {unit}s does a Transformer attend to?")
     lead(
@@ -92,7 +91,7 @@ def page(session: PageSession[AttentionState]) -> None:
         empty_panel("Choose a model with attention above.", 600)
     else:
         controls.show_unread(session, stored_model)
-        second_model.heads_of_both(session, stored_model, second)
+        head_explorer.heads_of_both(session, stored_model, second)
         head = f"layer {session.state.layer + 1}, head {session.state.head + 1}"
         if session.state.shows_one_text(stored_model.parts):
             folded_section(

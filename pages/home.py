@@ -10,8 +10,8 @@ from explorer.experiments.default_runs import ENGLISH_MODELS, sentiment_runs
 from explorer.labs.home.timeline import HomeState, figure_calls, timeline_view
 from explorer.labs.negation.answers import answers_section
 from explorer.labs.negation.english_page import english_vocabulary
-from explorer.labs.negation.english_state import MAX_TYPED
 from explorer.labs.negation.sentence_input import draw_sentence_input
+from explorer.labs.negation.state import MAX_TYPED
 from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.ui.classroom.lesson_step import open_step
 from explorer.ui.page_sections import lead, page_head

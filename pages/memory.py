@@ -9,14 +9,13 @@ import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.labs.memory import (
-    controls,
     exploding_gradients,
     findings,
     gate_viewer,
     gradient_flow,
+    recall,
     results,
-    train_set_trap,
-    training_chart,
+    small_data,
 )
 from explorer.labs.memory.state import MemoryState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
@@ -69,14 +68,14 @@ def draw_learning(session: PageSession[MemoryState], request: TrainRequest) -> N
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.header("Accuracy during training", anchor=False)
             draw_train_controls(request, session.state.configs)
-        training_chart.learning_chart(session.state, request)
+        recall.learning_chart(session.state, request)
 
 
 def page(session: PageSession[MemoryState]) -> None:
     """Draw the whole page, from the question to the papers."""
     page_head("How long does a network remember?")
     lead("A network reads random symbols one by one and then has to name the first. Every training sequence is new.")
-    controls.input_row(session)
+    recall.input_row(session)
     show_problems(session.problems)
     request, wanted = TrainRequest.for_section("recall"), session.state.variants
     shown = request.session_with_results(session)
@@ -89,11 +88,11 @@ def page(session: PageSession[MemoryState]) -> None:
         lambda names: findings.describe_variants([wanted[n] for n in names]),
         draw_learning=lambda: draw_learning(session, request),
     )
-    recalled = training_chart.recall_results(variants, views)
+    recalled = recall.recall_results(variants, views)
     with page_section("lengths", "Accuracy by sequence length", heading=False):
         draw_earlier_note(request)
         if recalled:
-            draw_now(training_chart.lengths_view, state, variants, recalled)
+            draw_now(recall.lengths_view, state, variants, recalled)
             paragraph(results.learning_rate_finding(state))
         else:
             empty_panel("No finished run with these settings yet.", 120)
@@ -116,9 +115,9 @@ def page(session: PageSession[MemoryState]) -> None:
     folded_section(
         "small-data",
         "What does a network learn from a single string, or from 256 sequences?",
-        partial(train_set_trap.small_data_section, session),
+        partial(small_data.small_data_section, session),
     )
-    by_architecture = training_chart.group_by_architecture(variants)
+    by_architecture = recall.group_by_architecture(variants)
     code_and_papers(
         "memory.code",
         [configs[names[0]] for names in by_architecture.values()],

@@ -8,16 +8,13 @@ from typing import Any
 import streamlit as st
 
 from explorer.errors import DamagedRun
-from explorer.labs.negation.answers import answers_section
+from explorer.labs.negation.answers import answers_section, padding_section
 from explorer.labs.negation.english_page import english_page
-from explorer.labs.negation.english_state import EnglishSession, choose_language, shows_english
 from explorer.labs.negation.linear_readout_ceiling import ceiling_section
 from explorer.labs.negation.model_internals import internals_section, learned_weights_section
-from explorer.labs.negation.padding_trap import padding_section
-from explorer.labs.negation.results_tables import results_section, task_section
+from explorer.labs.negation.results import results_section, task_section, training_section
 from explorer.labs.negation.sentence_input import drop_missing_file, language_lead, sentence_row, version_row
-from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.training_chart import training_section
+from explorer.labs.negation.session import EnglishSession, NegationSession, choose_language, shows_english
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import page_head, show_problems

@@ -8,16 +8,13 @@ from functools import partial
 import streamlit as st
 
 from explorer.errors import DamagedRun
-from explorer.labs.text import equal_budget, findings
+from explorer.labs.text import controls, findings
 from explorer.labs.text.bracket_accuracy import bracket_section, is_bracket_task
+from explorer.labs.text.controls import lines_section, models_row, offer_training, text_is_available, text_section
 from explorer.labs.text.experiments import experiments_section
-from explorer.labs.text.loss_explanation import loss_section
-from explorer.labs.text.model_settings import models_row
-from explorer.labs.text.results_table import current_standings, results_section
+from explorer.labs.text.results import current_standings, loss_section, results_section
 from explorer.labs.text.state import DEFAULT_SETUP, TextLab
-from explorer.labs.text.text_choice import lines_section, text_section
 from explorer.labs.text.training_chart import model_curves_section, samples_section, training_section
-from explorer.labs.text.training_offer import offer_training, text_is_available
 from explorer.training.comparability import TOKEN_NOUNS
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
@@ -39,7 +36,7 @@ def page(session: ExperimentSession[TextLab]) -> None:
     text_section(session)
     request = TrainRequest.for_section(lab.TASK)
     show_problems((*session.problems, *request.problems))
-    equal_budget.apply_budget(session)
+    controls.apply_budget(session)
     shown = request.session_with_results(session).experiment
     views = request.views(shown.configs)
     offer_training(session, request.views(lab.configs))

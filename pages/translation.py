@@ -13,10 +13,8 @@ from explorer.labs.translation import (
     answers,
     controls,
     decoding_steps,
-    errors,
     findings,
     results,
-    training_chart,
 )
 from explorer.labs.translation.real_model import real_translation
 from explorer.labs.translation.state import TranslationState
@@ -37,7 +35,7 @@ def draw_learning(session: PageSession[TranslationState], request: TrainRequest)
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.header("Accuracy during training", anchor=False)
             draw_train_controls(request, session.state.configs, keys=("translation.run", "translation.stop"))
-        training_chart.learning_chart(session.state, request)
+        results.learning_chart(session.state, request)
 
 
 def page(session: PageSession[TranslationState]) -> None:
@@ -65,17 +63,17 @@ def page(session: PageSession[TranslationState]) -> None:
         draw_earlier_note(request)
         answers.section(shown, views)
     controls.settings_row(session, views)
-    finished = training_chart.translation_results(state, views)
+    finished = results.translation_results(state, views)
     kind = {"dates": "by date format", "pairs": "on held-out pairs"}.get(state.task, "by source length")
     with page_section("lengths", f"Accuracy {kind}", heading=False):
         draw_earlier_note(request)
         if finding := findings.exact_match_finding(finished, state.task):
             ui.headline(finding)
             if state.task == "pairs":
-                ui.draw_now(training_chart.table_view, state, finished, views)
-                errors.section(state, views)
+                ui.draw_now(results.table_view, state, finished, views)
+                results.errors_section(state, views)
             else:
-                ui.draw_now(training_chart.exact_match_view, state, finished)
+                ui.draw_now(results.exact_match_view, state, finished)
         else:
             empty_panel("No finished run with these settings yet.", 120)
     if not request.offers_missing:

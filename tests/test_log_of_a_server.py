@@ -13,8 +13,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from benchmarks.class_link import read_class_code
-from benchmarks.load.load_generator import Visitor, open_page
+from benchmarks.load.load_generator import Visitor, open_page, read_class_code
 from tests.serving import ROOT, Server
 
 PAGE = {"Accept": "text/html"}

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, Locator, Page, Response, sync_playwright
 
 from tests.browser.conftest import FLAGS
-from tests.browser.steps import wait_until_idle
+from tests.browser.steps import placeholders, wait_until_idle
 
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 SIZE = {"width": 1440, "height": 900}
@@ -186,6 +186,15 @@ def milliseconds_until(page: Page, event: str, there: str, do: Callable[[], None
     page.evaluate(AFTER.replace("EVENT", event).replace("THERE", there))
     do()
     return float(page.evaluate("window.taken"))
+
+
+def open_whole_page(page: Page, url: str) -> None:
+    """Open a page and wait until all its sections are there."""
+    page.goto(url)
+    wait_until_idle(page)
+    while placeholders(page).count():
+        page.wait_for_timeout(500)
+    page.wait_for_timeout(1_500)
 
 
 @contextmanager

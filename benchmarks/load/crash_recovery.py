@@ -30,6 +30,7 @@ from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.jobs.service import JobService
 from explorer.run_store import index, operations, store
+from explorer.run_store.archive.curves_tensors import to_tensors
 from explorer.training.config import RunConfig, default_config, key, with_settings
 
 CHECKPOINT_SECONDS = "0.1"
@@ -134,25 +135,27 @@ def check_result(home: Path, calm: Path, finished: list[int], seed: int) -> list
 
 def find_differences(one: store.StoredRun, other: store.StoredRun) -> list[str]:
     """In what two stored trainings differ, bit for bit; the time they took does not count."""
-    mine, theirs = one.record(), other.record()
-    pairs = {name: (getattr(mine.curves, name), getattr(theirs.curves, name)) for name in ("losses", "tokens")}
-    pairs["evaluated"] = (mine.curves.evaluated, theirs.curves.evaluated)
-    for part in ("metrics", "answers", "signals"):
-        values, others = getattr(mine.curves, part), getattr(theirs.curves, part)
-        pairs |= {name: (values.get(name), other) for name, other in others.items()}
-    for step, kept in theirs.snapshots.items():
-        same = mine.snapshots.get(step)
-        pairs |= {f"{name} at {step}": (same and same.weights[name], kept.weights[name]) for name in kept.weights}
-        averages = kept.optimiser or {}
-        pairs |= {f"{name} at {step}": (same and (same.optimiser or {})[name], averages[name]) for name in averages}
-    found = [name for name, (a, b) in pairs.items() if a is None or np.asarray(a).tobytes() != np.asarray(b).tobytes()]
-    found += ["snapshots"] if mine.snapshots.keys() != theirs.snapshots.keys() else []
+    mine, theirs = _bytes_of(one), _bytes_of(other)
+    found = [name for name in mine | theirs if mine.get(name) != theirs.get(name)]
     if one.card.state != other.card.state:
         found.append(f"{one.card.state} at step {one.card.step} ({one.card.problem or 'without a problem'})")
     ours, others = one.card.metrics, other.card.metrics
     different = [name for name in ours | others if ours.get(name) != others.get(name)]
     found += [f"{name} of the card ({ours.get(name)}, {others.get(name)})" for name in different]
     return [f"unequal: {', '.join(found)}"] if found else []
+
+
+def _bytes_of(run: store.StoredRun) -> dict[str, bytes]:
+    """Return the curves, the weights and the optimizer state of a run by name."""
+    arrays = to_tensors(run.curves)
+    del arrays["seconds"]
+    for step in run.checkpoint_steps():
+        kept = run.checkpoint(step)
+        arrays |= {
+            f"{name} at {step}": np.asarray(value)
+            for name, value in (dict(kept.weights) | (kept.optimiser or {})).items()
+        }
+    return {name: value.tobytes() for name, value in arrays.items()}
 
 
 def kill_repeatedly(kills: int, seed: int, folder: Path) -> tuple[Counter[str], list[str]]:

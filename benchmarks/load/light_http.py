@@ -43,11 +43,9 @@ def trusting_context() -> ssl.SSLContext:
 
 @dataclass
 class Traffic:
-    """What all browsers of this process have sent and received by HTTP."""
+    """How many requests all browsers of this process have sent."""
 
     requests: int = 0
-    sent: int = 0  # bytes
-    received: int = 0
 
 
 class LightBrowser:
@@ -97,7 +95,7 @@ class LightBrowser:
                 reader, writer = self._idle.pop() if was_kept else await self._connect()
                 try:
                     writer.write(data)
-                    return await self._read(reader, writer, len(data), method)
+                    return await self._read(reader, writer, method)
                 except (asyncio.IncompleteReadError, OSError) as error:
                     writer.transport.abort()
                     if not was_kept:
@@ -128,7 +126,7 @@ class LightBrowser:
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection(self.host, self.port, ssl=self.context, limit=_LONGEST_LINE)
 
-    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: int, method: str) -> Answer:
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, method: str) -> Answer:
         head = await reader.readuntil(b"\r\n\r\n")
         first, *lines = head[:-4].decode("latin-1").split("\r\n")
         headers = {}
@@ -139,27 +137,22 @@ class LightBrowser:
             if name == "set-cookie":
                 self.take_cookie(headers[name])
         is_delimited = "content-length" in headers or "transfer-encoding" in headers
-        status, size, content = int(first.split(" ", 2)[1]), len(head), b""
+        status, content = int(first.split(" ", 2)[1]), b""
         if method == "HEAD" or status in (204, 304):
             pass
         elif headers.get("transfer-encoding") == "chunked":
             parts = []
-            while length := int((line := await reader.readuntil(b"\r\n")).split(b";")[0], 16):
+            while length := int((await reader.readuntil(b"\r\n")).split(b";")[0], 16):
                 parts.append((await reader.readexactly(length + 2))[:-2])
-                size += len(line) + length + 2
             await reader.readuntil(b"\r\n")
             content = b"".join(parts)
         elif "content-length" in headers:
             content = await reader.readexactly(int(headers["content-length"]))
-            size += len(content)
         else:
             content = await reader.read()
-            size += len(content)
         if headers.get("connection") == "close" or not is_delimited:
             writer.close()
         else:
             self._idle.append((reader, writer))
         self.traffic.requests += 1
-        self.traffic.sent += sent
-        self.traffic.received += size
         return Answer(status, headers, content)

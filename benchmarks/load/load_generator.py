@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable
@@ -233,30 +234,25 @@ class Visitor:
         kind = element.WhichOneof("type")
         if kind == "exception":
             self.exceptions.append(f"{element.exception.type}: {element.exception.message}")
-        elif kind == "text_input":
-            self._remember(element.text_input.id, part)
-        elif kind == "text_area":
-            self._remember(element.text_area.id, part)
-        elif kind == "button":
-            self._remember(element.button.id, part)
+        elif kind in ("text_input", "text_area", "button", "file_uploader"):
+            self._remember(getattr(element, kind).id, part)
         elif kind == "download_button":
             self.downloads[_key(element.download_button.id)] = element.download_button.deferred_file_id
-        elif kind == "file_uploader":
-            self._remember(element.file_uploader.id, part)
         elif kind == "markdown":
             self.messages.add(element.markdown.body)
         elif kind == "alert":
             self.messages.add(element.alert.body)
-        elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_jobs_panel":
-            self.submitted_jobs = json.loads(element.bidi_component.json)["news"]
-        elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_classroom":
-            self._classroom, self.classroom = element.bidi_component.id, json.loads(element.bidi_component.json)
-            if self.on_classroom:
-                self.on_classroom(self.classroom)
-        elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_section":
-            self._update_section(
-                _key(element.bidi_component.id).removeprefix("section."), json.loads(element.bidi_component.json)
-            )
+        elif kind == "bidi_component":
+            component = element.bidi_component
+            name, data = component.component_name, json.loads(component.json)
+            if name == "lineage_jobs_panel":
+                self.submitted_jobs = data["news"]
+            elif name == "lineage_classroom":
+                self._classroom, self.classroom = component.id, data
+                if self.on_classroom:
+                    self.on_classroom(data)
+            elif name == "lineage_section":
+                self._update_section(_key(component.id).removeprefix("section."), data)
 
     def _update_section(self, name: str, data: dict[str, Any]) -> None:
         """Fetch a section if it is a new version, as its component in the browser does."""
@@ -319,6 +315,12 @@ async def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> No
 def _key(widget: str) -> str:
     """The key that a page gave to a widget: $$ID-hash-key."""
     return widget.split("-", 2)[-1]
+
+
+async def read_class_code(teacher: Visitor) -> str:
+    """Return the code of the teacher's class, once the address has it. Raises TimeoutError."""
+    await wait_until(lambda: "class=" in teacher.query)
+    return re.findall("class=([A-Z]+)", teacher.query)[0]
 
 
 @asynccontextmanager

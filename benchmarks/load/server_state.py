@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from tests.serving import Server
 
 
@@ -40,30 +42,17 @@ def read_state(server: Server) -> ServerState:
     """Measure the processes of a running server."""
     assert server.process
     kilobytes = own = files = threads = count = 0
-    for process in process_folders(server.process.pid):
+    parent = psutil.Process(server.process.pid)
+    for process in (parent, *parent.children(recursive=True)):
         try:
-            sizes = dict(re.findall(r"^(\w+): +(\d+)", (process / "smaps_rollup").read_text("utf-8"), re.MULTILINE))
+            rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text("utf-8")
+            sizes = dict(re.findall(r"^(\w+): +(\d+)", rollup, re.MULTILINE))
             kilobytes, own = kilobytes + int(sizes["Pss"]), own + int(sizes["Pss_Anon"])
-            files += len(list((process / "fd").iterdir()))
-            threads += len(list((process / "task").iterdir()))
-            count += 1
-        except (OSError, KeyError):  # it ended meanwhile
+            files, threads, count = files + process.num_fds(), threads + process.num_threads(), count + 1
+        except (OSError, KeyError, psutil.Error):  # it ended meanwhile
             continue
     traces = read_log(server).count("Traceback")
     return ServerState(kilobytes * 1024 / 1e6, own * 1024 / 1e6, files, threads, count, traces)
-
-
-def process_folders(number: int) -> Iterator[Path]:
-    """Yield the folder in /proc of a process and of all its descendants."""
-    folder = Path(f"/proc/{number}")
-    yield folder
-    for children in folder.glob("task/*/children"):
-        try:
-            numbers = children.read_text("utf-8").split()
-        except OSError:
-            continue
-        for child in numbers:
-            yield from process_folders(int(child))
 
 
 def read_log(server: Server, begin: int = 0) -> str:

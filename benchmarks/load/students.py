@@ -408,8 +408,6 @@ class Course:
             process.join()
             attendance.events += events
             attendance.traffic.requests += traffic.requests
-            attendance.traffic.sent += traffic.sent
-            attendance.traffic.received += traffic.received
             attendance.processor_seconds += processor
             attendance.seconds = max(attendance.seconds, seconds)
         self._running.clear()

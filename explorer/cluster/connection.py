@@ -27,10 +27,7 @@ _lock = threading.Lock()
 
 
 def import_ray(name: str) -> ModuleType:
-    """Return the module ray. Raises InvalidSetting without it, or if a cluster elsewhere cannot store runs.
-
-    name: LINEAGE_EXECUTOR
-    """
+    """Return the module ray. Raises InvalidSetting without it, or if a cluster elsewhere cannot store runs."""
     try:
         ray = importlib.import_module("ray")
     except ImportError:
@@ -49,9 +46,7 @@ def import_ray(name: str) -> ModuleType:
 def connect(name: str) -> ModuleType:
     """Connect this process to the cluster, unless it is connected, and return the module ray.
 
-    name: LINEAGE_EXECUTOR. For `ray`, RAY_ADDRESS can name the cluster; a cluster is started if this machine has none,
-        and ends with this process.
-
+    RAY_ADDRESS can name the cluster of `ray`; one is started, and ends with this process, if this machine has none.
     Raises StoreError if the cluster does not answer, and InvalidSetting if it cannot be used.
     """
     ray = import_ray(name)
@@ -147,12 +142,11 @@ def actor_options(name: str, **options: Any) -> dict[str, Any]:
 
 
 def placement(nodes: Iterable[Mapping[str, Any]], device: str, at_once: int) -> tuple[dict[str, float], str]:
-    """Return what one training takes of the cluster, and the device on which it computes.
+    """Return what one training takes of the machines of a cluster, and the device on which it computes.
 
-    nodes: the machines of the cluster, as Ray describes them
-    device: LINEAGE_DEVICE. Of the GPUs of its machine a training sees only its own, so the number of `cuda:N` has no
-        meaning; with `auto`, trainings compute on GPUs if the cluster has any.
-    at_once: all trainings at once share the cores and GPUs, at most one core each
+    Of the GPUs of its machine a training sees only its own, so the number of `cuda:N` has no meaning; with `auto`,
+    trainings compute on GPUs if the cluster has any. All that run at once share the cores and GPUs, at most one core
+    each.
     """
     machines = [node["Resources"] for node in nodes if node["Alive"]]
     with_gpus = [each for each in machines if each.get("GPU")]

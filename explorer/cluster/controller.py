@@ -37,28 +37,13 @@ _LOOK_SECONDS = 10.0  # for which a server counts as looking at curves after it 
 _GIVE_UP_SECONDS = 10.0  # without an answer of a training that shall stop
 _ATTEMPTS = 3  # to start an actor
 MOST_KNOWN = 5_000  # jobs; more than can wait and be remembered
-# What servers show of a view.
-_SHOWN = (
-    "state",
-    "step",
-    "seconds",
-    "left",
-    "loss",
-    "parameters",
-    "curves",
-    "repeated",
-    "difference",
-    "saved",
-    "problem",
-)
+_OF_JOB = ("config", "starter", "number")  # fields of a view that are those of the job here
 
 
 def publish_view(job: Job, view: JobView) -> None:
     """Let a job show what the view of the same job in another process shows; curves that are missing there stay."""
-    changes = {name: getattr(view, name) for name in _SHOWN}
-    if view.curves is None:
-        del changes["curves"]
-    job.publish(**changes)
+    missing = ("curves",) if view.curves is None else ()
+    job.publish(**{name: value for name, value in vars(view).items() if name not in (*_OF_JOB, *missing)})
 
 
 class _ActorScheduler(LocalScheduler):
@@ -117,26 +102,16 @@ class _ActorScheduler(LocalScheduler):
             await asyncio.sleep(_POLL_SECONDS)
 
     def _request(self, job: Job) -> Request:
-        return Request(
-            self._submission(job),
-            job.requested_action,
-            job.pauses_at_checkpoint,
-            job.until,
-            frozenset(job.requesters),
-            with_curves=job.key in self.looked_at,
-        )
+        wanted = job.requested_action, job.pauses_at_checkpoint, job.until, frozenset(job.requesters)
+        return Request(self._submission(job), *wanted, with_curves=job.key in self.looked_at)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What has become of one job since a server last asked.
+    """What has become of one job since a server last asked."""
 
-    identity: of the job; another one if the run is trained again
-    mark: of its view
-    """
-
-    identity: tuple[str, int]
-    mark: int
+    identity: tuple[str, int]  # of the job; another one if the run is trained again
+    mark: int  # of its view
     view: JobView
     starter: str
     requesters: frozenset[str]
@@ -177,10 +152,7 @@ class Controller:
             log.warning("the job of run %s cannot be restored: %s", run_key, error)
 
     def submit(self, config: dict[str, object], visitors: list[str], until: int) -> tuple[str, int] | str:
-        """Train a configuration, or join its job; return its identity, or why it is not trained.
-
-        visitors: who wants it, first who has started it
-        """
+        """Train a configuration for visitors, first who has started it; return the job, or why there is none."""
         try:
             for visitor in visitors:
                 job = self._service.submit(parse_config(config), visitor, until)

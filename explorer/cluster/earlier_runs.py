@@ -32,9 +32,8 @@ _VERSION = re.compile("[0-9a-f]{32}")
 def move_runs_of_home() -> list[str]:
     """Move the runs in LINEAGE_HOME into the storage of LINEAGE_RUNS, if this is elsewhere, and return their keys.
 
-    They are from the time before LINEAGE_RUNS was set, or a terminal trained them while the storage did not answer. A
-    finished run in the storage is not replaced by a stopped one, and what is being trained is not moved. Copies that
-    earlier versions of this program have made are deleted. Raises StoreError.
+    They are older than the setting, or a terminal trained them while the storage did not answer. A stopped run replaces
+    no finished one, what is being trained stays, and copies of earlier versions are deleted. Raises StoreError.
     """
     moved = []
     for file in sorted((environment().home / "runs").glob("*/config.json")):

@@ -244,7 +244,6 @@ class ObjectStorage(storage.RunStorage):
 
     @cachedmethod(attrgetter("_listings"), lock=attrgetter("_listing"), key=lambda _, path: ("list", path))
     def _list(self, path: str) -> set[str]:
-        """Return the names of the folders and files in a folder."""
         with self._answering(), contextlib.suppress(FileNotFoundError):
             self._files.invalidate_cache()
             return {PurePosixPath(name).name for name in self._files.ls(self._path(path), detail=False)}

@@ -11,15 +11,7 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from explorer.cluster.connection import (
-    NAMESPACE,
-    actor_options,
-    connect,
-    disconnect,
-    import_ray,
-    settings_for_actors,
-    variables_of_actors,
-)
+from explorer.cluster import connection
 from explorer.cluster.controller import MOST_KNOWN, Change, Controller, publish_view
 from explorer.errors import LineageError, StoreError
 from explorer.jobs.executor import InProcessExecutor
@@ -39,18 +31,16 @@ _UNREACHABLE_SECONDS = 10.0  # without an answer after which new trainings are r
 
 
 class ClusterScheduler:
-    """Gives jobs to the controller, and shows what it reports, also of the jobs of other servers.
+    """Gives jobs to the controller of the cluster, and shows what it reports, also of the jobs of other servers.
 
     Trainings on a visitor's own text stay in the memory of this server.
-
-    name: LINEAGE_EXECUTOR
     """
 
     takes_turns = False
     trains_here = False
 
     def __init__(self, jobs: RememberedJobs, name: str) -> None:
-        import_ray(name)
+        connection.import_ray(name)
         executor = ProcessExecutor() if sys.platform == "linux" else InProcessExecutor()
         self._private = LocalScheduler(jobs, executor)
         self._jobs, self._name = jobs, name
@@ -99,7 +89,7 @@ class ClusterScheduler:
 
     def _synchronise(self) -> None:
         """Tell the controller what is new here, and show what is new there."""
-        ray = connect(self._name)
+        ray = connection.connect(self._name)
         try:
             controller = self._find_controller(ray)
             for job in list(self._unsent.values()):
@@ -110,7 +100,7 @@ class ClusterScheduler:
         except (ray.exceptions.RayError, ConnectionError, TimeoutError) as error:
             self._controller = None
             if isinstance(error, ConnectionError):
-                disconnect(self._name)
+                connection.disconnect(self._name)
             raise StoreError(f"{type(error).__name__}. It is asked again.") from error
         self._answered_at = time.monotonic()
         for change in changes:
@@ -123,14 +113,15 @@ class ClusterScheduler:
             name = f"controller {VERSION}"
             for each in ray.util.list_named_actors():
                 if each.startswith("controller ") and each != name:
-                    ray.kill(ray.get_actor(each, NAMESPACE), no_restart=True)
-            variables = {"env_vars": variables_of_actors(self._name)}
-            options = actor_options(name, num_cpus=0, max_concurrency=16, runtime_env=variables)
-            self._controller = ray.remote(Controller).options(**options).remote(settings_for_actors(), VERSION)
+                    ray.kill(ray.get_actor(each, connection.NAMESPACE), no_restart=True)
+            variables = {"env_vars": connection.variables_of_actors(self._name)}
+            options = connection.actor_options(name, num_cpus=0, max_concurrency=16, runtime_env=variables)
+            self._controller = (
+                ray.remote(Controller).options(**options).remote(connection.settings_for_actors(), VERSION)
+            )
         return self._controller
 
     def _send(self, ray: ModuleType, controller: Any, job: Job) -> None:
-        """Tell the controller what is wanted of a job."""
         if job.requested_action != "stop" or job.key not in self._identities:
             submission = to_json(job.view().config), [job.starter, *job.requesters], job.until
             answer = ray.get(controller.submit.remote(*submission), timeout=_ANSWER_SECONDS)
@@ -147,7 +138,6 @@ class ClusterScheduler:
                 del self._unsent[job.key]
 
     def _show(self, change: Change, with_curves: bool) -> None:
-        """Show a job of the controller here."""
         run_key = change.view.key
         with self._jobs.lock:
             if run_key in self._unsent:

@@ -26,47 +26,31 @@ _LAST_SECONDS = 60.0  # for which the result can be read after the end
 
 @dataclass(frozen=True)
 class Request:
-    """What is wanted of a training.
+    """What is wanted of a training; see the attributes of `Job`."""
 
-    submission: names this request to train the run; the run may be trained again later
-    action: what `Job.requested_action` shall be
-    pauses: whether it pauses at the next checkpoint
-    until: the step of a snapshot after which it stops; 0: its end
-    requesters: the visitors who want it
-    with_curves: whether somebody looks at it
-    """
-
-    submission: str
+    submission: str  # names this request to train the run; the run may be trained again later
     action: str = ""
-    pauses: bool = False
+    pauses: bool = False  # at the next checkpoint
     until: int = 0
     requesters: frozenset[str] = frozenset()
-    with_curves: bool = True
+    with_curves: bool = True  # whether somebody looks at it
 
 
 @dataclass(frozen=True)
 class Report:
-    """What has become of a training.
-
-    ended: whether it has ended or paused, and its files are complete
-    submission: the one that it has carried out
-    """
+    """What has become of a training."""
 
     view: JobView
     crashes: int
-    ended: bool
-    submission: str
+    ended: bool  # or paused, with all files complete
+    submission: str  # the one that it has carried out
 
 
 class Training:
-    """The training of one run. The name of the actor is the key of the run, so that there is one.
+    """The training of one run, an actor that is named after the key of the run, so that there is one.
 
-    Ray starts the actor again after a crash, on another machine if need be, with the same arguments: it then goes on
-    from the last checkpoint in the storage of runs, to the same curve.
-
-    settings, version: see `connection.take_over`
-    config: as JSON data
-    submission: see `Request`
+    Ray starts it again after a crash, on another machine if need be, with the same arguments: it then goes on from the
+    last checkpoint in the storage of runs, to the same curve. `submission`: see `Request`.
     """
 
     def __init__(

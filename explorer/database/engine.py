@@ -7,6 +7,7 @@ created again. Every function may be called from any thread.
 from __future__ import annotations
 
 import datetime
+import json
 import logging
 import math
 import sqlite3
@@ -18,32 +19,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
 from filelock import FileLock
-from sqlalchemy import (
-    JSON,
-    URL,
-    Connection,
-    DateTime,
-    Dialect,
-    Engine,
-    NullPool,
-    QueuePool,
-    Text,
-    TypeDecorator,
-    create_engine,
-    event,
-    func,
-    make_url,
-    select,
-)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, ProgrammingError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Session
 
+from explorer.database.columns import TEXT, TIME
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError, shorten
 
@@ -64,6 +50,8 @@ _CONNECTION = {
     "options": "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=2 "
     "-c tcp_user_timeout=20000 -c idle_in_transaction_session_timeout=10000",
 }
+# JSON is decoded once, because a list of thousands of runs is read again and again. What is read must not be changed.
+_OPTIONS: dict[str, Any] = {"hide_parameters": True, "json_deserializer": lru_cache(maxsize=10_000)(json.loads)}
 _UNREACHABLE = (
     "The list of runs cannot be read now: the database does not answer. "
     "The runs themselves are safe; try again in a moment."
@@ -79,25 +67,25 @@ def to_utc(moment: datetime.datetime) -> datetime.datetime:
     return moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment.astimezone(datetime.UTC)
 
 
-class UtcDateTime(TypeDecorator[datetime.datetime]):
+class UtcDateTime(sa.TypeDecorator[datetime.datetime]):
     """A time in UTC on every database: SQLite does not store the time zone."""
 
-    impl = DateTime(timezone=True)
+    impl = TIME
     cache_ok = True
 
-    def process_bind_param(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
+    def process_bind_param(self, value: datetime.datetime | None, dialect: sa.Dialect) -> datetime.datetime | None:
         return value and to_utc(value)
 
-    def process_result_value(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
+    def process_result_value(self, value: datetime.datetime | None, dialect: sa.Dialect) -> datetime.datetime | None:
         return value and to_utc(value)
 
 
 class Base(DeclarativeBase):
     type_annotation_map = {  # noqa: RUF012  # the name is SQLAlchemy's
-        str: Text().with_variant(Text(collation="C"), "postgresql"),  # sorted as SQLite does
+        str: TEXT,
         datetime.datetime: UtcDateTime,
-        dict[str, Any]: JSON,
-        dict[str, dict[str, Any]]: JSON,
+        dict[str, Any]: sa.JSON,
+        dict[str, dict[str, Any]]: sa.JSON,
     }
 
 
@@ -105,7 +93,7 @@ class Base(DeclarativeBase):
 class Database:
     """An open database, and what this process remembers about it."""
 
-    engine: Engine
+    engine: sa.Engine
     # An idle connection to an SQLite file: whoever closes the last one waits until everything is on the disk.
     idle: sqlite3.Connection | None = None
     refreshed_at: float = -math.inf
@@ -119,11 +107,8 @@ class Database:
             self.idle.close()
 
 
-class _DamagedDatabase(Exception):
-    """The database file is damaged."""
-
-
-lock = threading.RLock()
+_FAILURES = (SQLAlchemyError, CommandError)  # of alembic: an unknown revision, or a damaged file
+_opening = threading.RLock()
 _opened: dict[tuple[str, Path], Database] = {}  # by LINEAGE_DATABASE_URL and LINEAGE_HOME
 
 
@@ -140,7 +125,9 @@ def run_transaction(work: Callable[[Session], _T], write: bool = False, lock: st
             if is_busy(error) and attempt + 1 < attempts:
                 continue
             if _is_unwritable(error) and not environment().database_url:
-                _use_memory(environment().home)
+                home = environment().home
+                with _opening:  # go on without a file that cannot be written any more
+                    _opened[("", home)] = _open_in_memory(home)
                 break
             if not _is_damage(error):
                 raise _unreachable(error) from error
@@ -195,12 +182,12 @@ def read_clock(session: Session) -> datetime.datetime:
     """Return the time of the database, which is the same for all servers."""
     if session.get_bind().dialect.name == "sqlite":
         return datetime.datetime.now(datetime.UTC)
-    return to_utc(session.execute(select(func.clock_timestamp())).scalar_one())
+    return to_utc(session.execute(sa.select(sa.func.clock_timestamp())).scalar_one())
 
 
 def close_database() -> None:
     """Close every open database; the next access opens it again."""
-    with lock:
+    with _opening:
         for each in _opened.values():
             each.close()
         _opened.clear()
@@ -210,7 +197,7 @@ def database() -> Database:
     """Return the open database of the current environment. Raises StoreError or InvalidSetting."""
     settings = environment()
     place = (settings.database_url, settings.home)
-    with lock:
+    with _opening:
         if place not in _opened:
             if len(_opened) >= _MOST_OPENED:
                 _opened.pop(next(iter(_opened))).close()
@@ -225,10 +212,7 @@ def stores_nothing() -> bool:
 
 
 def _open_database(given: str, home: Path) -> Database:
-    """Open a database and migrate it to this version; one in memory if the home folder cannot be written.
-
-    Raises StoreError or InvalidSetting.
-    """
+    """Open a database and migrate it; one in memory if the home folder cannot be written. Raises as `database`."""
     try:
         return _open_stored(given, home)
     except StoreError as error:
@@ -237,70 +221,61 @@ def _open_database(given: str, home: Path) -> Database:
     return _open_in_memory(home)
 
 
-def _use_memory(home: Path) -> None:
-    """Go on without the file of a home folder that cannot be written any more."""
-    with lock:
-        _opened[("", home)] = _open_in_memory(home)
-
-
 def _open_in_memory(home: Path) -> Database:
     """Open an empty database without a file, so that stored and included runs can still be listed."""
     log.warning("%s cannot be written: the stored and the included runs can be read, and nothing is stored.", home)
-    engine = _engine(URL.create("sqlite"))
+    engine = _engine(sa.URL.create("sqlite"))
     _prepare(engine)
     return Database(engine)
 
 
 def _is_unwritable(error: BaseException | None) -> bool:
     """Return whether an error means a full disk or a place that cannot be written or read."""
-    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
-    return isinstance(error, OSError) or code in (8, 10, 13, 14)  # SQLITE_READONLY, _IOERR, _FULL, _CANTOPEN
+    return isinstance(error, OSError) or _sqlite_code(error) in (8, 10, 13, 14)  # _READONLY, _IOERR, _FULL, _CANTOPEN
+
+
+def _sqlite_code(error: BaseException | None) -> int:
+    """Return the primary result code of SQLite, without the prefix SQLITE; 0 for another error."""
+    return getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
 
 
 def _open_stored(given: str, home: Path) -> Database:
     """Open the database of an address, or the file in the home folder. Raises StoreError or InvalidSetting."""
     file = home / "index.db"
-    url = _validated_url(given) if given else URL.create("sqlite", database=str(file))
-    engine = _engine(url)
+    url = _validated_url(given) if given else sa.URL.create("sqlite", database=str(file))
+    engine, is_file = _engine(url), url.get_backend_name() == "sqlite"
     try:
         if not given:
             home.mkdir(parents=True, exist_ok=True)
-        with _file_lock(Path(url.database)) if url.get_backend_name() == "sqlite" and url.database else nullcontext():
+        with _file_lock(Path(str(url.database))) if is_file else nullcontext():
             try:
                 _prepare(engine)
-            except (SQLAlchemyError, CommandError, _DamagedDatabase) as error:
+            except _FAILURES as error:
                 if not _is_damage(error):
                     raise
                 if given:
                     raise StoreError(_INCOMPATIBLE) from error
                 _move_aside(file)
                 _prepare(engine)
-    except (SQLAlchemyError, CommandError, _DamagedDatabase, OSError) as error:
+    except (*_FAILURES, OSError, StoreError) as error:
         engine.dispose()
-        raise StoreError(_UNREACHABLE) from error
-    except StoreError:
-        engine.dispose()
-        raise
+        raise error if isinstance(error, StoreError) else StoreError(_UNREACHABLE) from error
     if not given:
         with suppress(OSError):
             file.chmod(0o600)  # the key that signs cookies is in it
-    return Database(engine, _idle_connection(url.database) if url.get_backend_name() == "sqlite" else None)
-
-
-def _idle_connection(file: str | None) -> sqlite3.Connection:
-    """Return a connection that has read from an SQLite file and holds no lock."""
-    assert file
-    connection = sqlite3.connect(file, check_same_thread=False)
-    connection.execute("SELECT * FROM alembic_version").fetchall()
-    return connection
+    idle = None
+    if is_file:
+        idle = sqlite3.connect(str(url.database), check_same_thread=False)
+        idle.execute("SELECT * FROM alembic_version").fetchall()  # it has read, and holds no lock
+    return Database(engine, idle)
 
 
 @lru_cache(maxsize=8)
-def _validated_url(given: str) -> URL:
+def _validated_url(given: str) -> sa.URL:
     """Parse the database URL of an operator; messages never repeat its password. Raises InvalidSetting."""
     possible = "Give postgresql+psycopg://USER:PASSWORD@HOST/NAME or sqlite:////PATH/TO/FILE, or unset it."
     try:
-        url = make_url(given)
+        url = sa.make_url(given)
     except (ArgumentError, ValueError):
         raise InvalidSetting(f"LINEAGE_DATABASE_URL is not the URL of a database. {possible}") from None
     shown = shorten(url.set(query={}).render_as_string(hide_password=True), 100)
@@ -316,15 +291,14 @@ def _validated_url(given: str) -> URL:
     return url
 
 
-def _engine(url: URL) -> Engine:
+def _engine(url: sa.URL) -> sa.Engine:
     if url.get_backend_name() == "sqlite":
-        if url.database:  # opening a file is quick, and the file may be replaced
-            engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
-        else:  # in memory: what one connection has is lost with it
-            options: dict[str, Any] = {"pool_size": 1, "max_overflow": 0, "connect_args": {"check_same_thread": False}}
-            engine = create_engine(url, poolclass=QueuePool, hide_parameters=True, **options)
+        # Opening a file is quick, and the file may be replaced; in memory, what one connection has is lost with it.
+        in_memory = {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": 0}
+        options = {"poolclass": sa.NullPool} if url.database else in_memory
+        engine = sa.create_engine(url, connect_args={"check_same_thread": False}, **options, **_OPTIONS)
 
-        @event.listens_for(engine, "connect")
+        @sa.event.listens_for(engine, "connect")
         def connected(connection: Any, _: object) -> None:
             connection.isolation_level = None  # the listener below begins transactions, not the driver
             connection.execute(f"PRAGMA busy_timeout = {round(_LOCK_TIMEOUT * 1000)}")
@@ -332,17 +306,15 @@ def _engine(url: URL) -> Engine:
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
 
-        @event.listens_for(engine, "begin")
-        def begin_transaction(connection: Connection) -> None:
+        @sa.event.listens_for(engine, "begin")
+        def begin_transaction(connection: sa.Connection) -> None:
             writes = connection.get_execution_options().get("write_lock")
             connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
     else:
-        engine = create_engine(
-            url.update_query_dict(_CONNECTION | dict(url.query)), pool_pre_ping=True, hide_parameters=True
-        )
+        engine = sa.create_engine(url.update_query_dict(_CONNECTION | dict(url.query)), pool_pre_ping=True, **_OPTIONS)
 
-        @event.listens_for(engine, "begin")
-        def begin_transaction(connection: Connection) -> None:
+        @sa.event.listens_for(engine, "begin")
+        def begin_transaction(connection: sa.Connection) -> None:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = {round(_LOCK_TIMEOUT * 1000)}")
             if name := connection.get_execution_options().get("write_lock"):
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_WRITE_LOCK_ID, name))
@@ -350,7 +322,7 @@ def _engine(url: URL) -> Engine:
     return engine
 
 
-def _prepare(engine: Engine) -> None:
+def _prepare(engine: sa.Engine) -> None:
     """Migrate a database to this version. A second process waits and then finds nothing to do."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
@@ -358,7 +330,7 @@ def _prepare(engine: Engine) -> None:
     with engine.connect().execution_options(write_lock="tables") as connection, connection.begin():
         sqlite = engine.dialect.name == "sqlite"
         if sqlite and connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
-            raise _DamagedDatabase
+            raise CommandError("the file is damaged")
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
         for table in Base.metadata.sorted_tables:
@@ -367,17 +339,17 @@ def _prepare(engine: Engine) -> None:
 
 def _is_damage(error: Exception) -> bool:
     """Return whether an error means a damaged database, not a locked or unreachable one."""
-    if isinstance(error, (_DamagedDatabase, CommandError)):  # alembic: an unknown revision
-        return True
-    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
-    return isinstance(error, ProgrammingError) or code in (1, 11, 26)  # SQLITE_ERROR, _CORRUPT, _NOTADB
+    return isinstance(error, CommandError | ProgrammingError) or _sqlite_code(error) in (
+        1,
+        11,
+        26,
+    )  # _ERROR, _CORRUPT, _NOTADB
 
 
 def is_busy(error: BaseException | None) -> bool:
     """Return whether an error means that another transaction held a lock for too long: trying again may help."""
-    cause = getattr(error, "orig", None)
-    sqlite_code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-    return sqlite_code in (5, 6) or getattr(cause, "sqlstate", "") in ("55P03", "40P01")  # lock timeout, deadlock
+    sqlstate = getattr(getattr(error, "orig", None), "sqlstate", "")
+    return _sqlite_code(error) in (5, 6) or sqlstate in ("55P03", "40P01")  # lock timeout, deadlock
 
 
 def _move_aside(file: Path) -> None:
@@ -390,10 +362,7 @@ def _move_aside(file: Path) -> None:
 
 
 def _file_lock(file: Path) -> FileLock:
-    """Return a lock that keeps other processes from opening this SQLite file.
-
-    SQLite does not wait, but fails, if two processes switch a new file to its write-ahead log at the same time.
-    """
+    """Return a lock for opening an SQLite file: two processes that turn on its write-ahead log at once would fail."""
     if not file.parent.is_dir():  # the lock would create the folder of a mistyped address
         raise FileNotFoundError(f"there is no folder {file.parent}")
     return FileLock(file.with_suffix(".lock"))

@@ -18,19 +18,15 @@ class _Value(Base):
 
 def find_or_store(name: str, make: Callable[[], str]) -> str:
     """Return the value of this name; the first server that asks stores the one that it makes. Raises StoreError."""
-
-    def find(session: Session) -> str | None:
-        return read(session, name)
-
-    def store(session: Session) -> str:
-        found = find(session)
-        if found is None:
-            session.add(_Value(name=name, value=made))
-        return made if found is None else found
-
-    if (found := run_transaction(find)) is not None:
+    if (found := run_transaction(lambda session: read(session, name))) is not None:
         return found
     made = make()
+
+    def store(session: Session) -> str:
+        if (found := read(session, name)) is None:
+            write(session, name, made)
+        return made if found is None else found
+
     return run_transaction(store, write=True, lock="shared values")
 
 

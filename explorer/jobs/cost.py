@@ -41,24 +41,20 @@ _ONE_ANSWER = ("negation", "sentiment", "recall")  # tasks whose models answer o
 # Of the task sentiment: reviews and rated words, tokens of each and of a composed sentence, tokens of an evaluation.
 _REVIEWS, _RATED_WORDS, _ENGLISH_TOKENS, _ENGLISH_EVALUATED = 10_400, 7_000, (26, 4, 11), 100_000
 _ENGLISH_LONGEST = 62  # tokens
+# Numbers kept and evaluated for each hidden unit, and operations of a step; one LSTM alone has PyTorch's own kernel.
+_RECURRENT = {"rnn": (6, 4, 8), "lstm": (16, 12, 24), "gru": (13, 6.5, 26)}
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a training takes.
+    """What a training takes."""
 
-    parameters: of one replica; for a text that is not in memory, with the vocabulary that was asked for
-    peak_bytes: the most memory that the training adds to a process that has loaded torch
-    seconds: of the whole training, evaluations included, if nothing else runs on its core
-    step_seconds: of one optimizer step
-    turn_seconds: the longest time for which a training in this process keeps others from theirs: that of a step or, on
-        a text, of one batch of an evaluation
-    """
-
-    parameters: int
-    peak_bytes: int
-    seconds: float
-    step_seconds: float
+    parameters: int  # of one replica; for a text that is not in memory, with the vocabulary that was asked for
+    peak_bytes: int  # the most memory that the training adds to a process that has loaded torch
+    seconds: float  # of the whole training, evaluations included, if nothing else runs on its core
+    step_seconds: float  # of one optimizer step
+    # The longest time for which a training in this process keeps others from theirs: a step or, on a text, one batch of
+    # an evaluation.
     turn_seconds: float = 0.0
 
 
@@ -104,10 +100,11 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     if isinstance(config.model, models.NgramTextConfig):
         return _counting_cost(config, length)
     try:
-        parameters = _parameters(config, vocabulary)
+        shapes = model_factory.model_shapes(config, vocabulary or None).values()
     except LineageError:
         return Cost(0, 0, 0.0, 0.0)
-    work, replicas = _work(config, vocabulary, length), config.replicas
+    parameters = sum(math.prod(shape) for shape, learned in shapes if learned)
+    work, replicas, steps = _work(config, vocabulary, length), config.replicas, config.steps - config.first_step
     use = _work_per_token(config, work)
     tokens = work.rows * work.time
     numbers = tokens * (use.kept + (3 * work.outputs if _predicts_everywhere(config) else 0))
@@ -115,26 +112,14 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     states = (2 if config.optimiser.method in ("adam", "muon") else 1) + (config.average > 0)
     snapshots = len(config.snapshot_steps) + 1  # and the last checkpoint
     weights = parameters * (3 + states + snapshots * (1 + states))
-    curves = 24 * (config.steps - config.first_step) * (replicas + 1)
+    curves = 24 * steps * (replicas + 1)
     peak = 4 * replicas * (weights + max(numbers, evaluated)) + curves + work.data_bytes + _BASE_BYTES
     step = _step_seconds(config, parameters, work, numbers, use)
-    evaluations = len(range(0, config.steps - config.first_step, _evaluation_interval(config))) + 1
+    evaluations = len(range(0, steps, config.evaluate_every or config.steps_per_epoch or config.steps or 1)) + 1
     share = work.evaluated_each_time / max(3 * tokens, 1)
-    seconds = (config.steps - config.first_step) * step + evaluations * share * step
+    seconds = steps * step + evaluations * share * step
     turn = step * max(1.0, work.evaluated / (3 * tokens)) if isinstance(config.task, TextConfig) else step
     return Cost(parameters, int(peak), seconds, step, turn)
-
-
-def _parameters(config: RunConfig, vocabulary: int) -> int:
-    return sum(
-        math.prod(shape)
-        for shape, learned in model_factory.model_shapes(config, vocabulary or None).values()
-        if learned
-    )
-
-
-def _evaluation_interval(config: RunConfig) -> int:
-    return max(1, config.evaluate_every or config.steps_per_epoch or config.steps)
 
 
 def _text_length(task: TextConfig) -> int:
@@ -247,7 +232,7 @@ def _predicts_everywhere(config: RunConfig) -> bool:
 
 def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     """Return what the model does with one token; see its forward pass in `models/`."""
-    model, time, several = config.model, work.time, config.replicas > 1
+    model, time = config.model, work.time
     width, hidden = getattr(model, "width", 1), getattr(model, "hidden", 1)
     layers, name = getattr(model, "layers", 1), config.model_name
     if work.outputs > 2 and name in ("bag_of_words", "bag_of_bigrams", "bag_of_words_hidden"):  # a large vocabulary
@@ -272,15 +257,9 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     if isinstance(model, models.ConvolutionConfig):  # windows of every size, and the responses of the filters to them
         each = [size * width + 3 * model.filters for size in range(model.narrowest, model.widest + 1)]
         return _TokenWork(4 * width + sum(each), 4 * width + sum(each), 10 + 12 * len(each))
-    if name == "rnn":
-        return _TokenWork(layers * (6 * hidden + 2 * width), 4 * hidden + width, 8 * time * layers + 40)
-    if name == "lstm":  # one replica has PyTorch's own kernel
-        kept, evaluated = (16, 12) if several else (10, 4.5)
-        steps = (24 if several else 6) * time * layers
-        return _TokenWork(layers * (kept * hidden + 2 * width), evaluated * hidden + width, steps + 40)
-    if name == "gru":
-        kept, evaluated = 13, 6.5
-        return _TokenWork(layers * (kept * hidden + 2 * width), evaluated * hidden + width, 26 * time * layers + 40)
+    if name in _RECURRENT:
+        kept, evaluated, steps = (10, 4.5, 6) if name == "lstm" and config.replicas == 1 else _RECURRENT[name]
+        return _TokenWork(layers * (kept * hidden + 2 * width), evaluated * hidden + width, steps * time * layers + 40)
     if name == "encoder_decoder":
         additive = getattr(model, "attention", "none") == "additive"
         look = hidden * time / 2 if additive else 0  # tanh(W s + U h) for every pair of source and target

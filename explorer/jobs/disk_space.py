@@ -22,10 +22,7 @@ _FILE = "reserved"
 
 
 def reserve(folder: Path, config: RunConfig) -> None:
-    """Reserve the space that the run of this configuration will take. Raises StoreError if the disk is full.
-
-    A disk that cannot be written for another reason is only logged: the training itself needs none.
-    """
+    """Reserve the space for the run of a configuration, if it can be. Raises StoreError if the disk is full."""
     release(folder)
     size = _expected_bytes(config) - (store.folder_size(folder) if folder.is_dir() else 0)
     if size <= 0 or not hasattr(os, "posix_fallocate"):
@@ -52,10 +49,7 @@ def release(folder: Path) -> None:
 
 @contextlib.contextmanager
 def use_reserved(folder: Path, config: RunConfig | None = None) -> Iterator[None]:
-    """Give the reserved space back for what is written in this context, and then reserve the rest of it again.
-
-    config: that of the run, if more of it will be written later
-    """
+    """Give the reserved space back for what is written in this context; reserve the rest again for a configuration."""
     release(folder)
     yield
     if config:
@@ -64,7 +58,6 @@ def use_reserved(folder: Path, config: RunConfig | None = None) -> Iterator[None
 
 
 def _expected_bytes(config: RunConfig) -> int:
-    """Return about how many bytes the run of a configuration takes on disk."""
     weights = 4 * cost.estimate_cost(config).parameters * config.replicas
     curves = 16 * (config.steps - config.first_step) * (1 + config.replicas)
     return 4 * weights * (len(config.snapshot_steps) + 1) + curves + 100_000

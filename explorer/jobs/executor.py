@@ -58,7 +58,7 @@ class InProcessExecutor:
                 part = next(training, None)
                 if part is None:
                     return
-                turn.used += part.seconds - before
+                self._turns.used[turn] += part.seconds - before
                 before = part.seconds
                 yield part
                 await self._turns.wait(turn)
@@ -70,31 +70,24 @@ class InProcessExecutor:
     def close(self) -> None: ...
 
 
-class _Turn:
-    """One training among those that share a thread. `used`: the seconds of the thread that it has had."""
-
-    def __init__(self, used: float) -> None:
-        self.used = used
-
-
 class _Turns:
     """Gives the thread to the training that has used the least of it, among those that wait for a turn."""
 
     def __init__(self) -> None:
-        self._joined: list[_Turn] = []
-        self._waiting: dict[_Turn, asyncio.Future[None]] = {}
+        self.used: dict[object, float] = {}  # seconds of the thread that each training has had
+        self._waiting: dict[object, asyncio.Future[None]] = {}
         self._choosing = False  # whether a call of `_choose` is scheduled
 
-    def join(self) -> _Turn:
-        turn = _Turn(min((other.used for other in self._joined), default=0.0))
-        self._joined.append(turn)
+    def join(self) -> object:
+        turn = object()
+        self.used[turn] = min(self.used.values(), default=0.0)
         return turn
 
-    def leave(self, turn: _Turn) -> None:
-        self._joined.remove(turn)
+    def leave(self, turn: object) -> None:
+        del self.used[turn]
         self._waiting.pop(turn, None)
 
-    async def wait(self, turn: _Turn) -> None:
+    async def wait(self, turn: object) -> None:
         """Return when it is this training's turn."""
         future = self._waiting[turn] = asyncio.get_running_loop().create_future()
         self._choose_soon()
@@ -109,7 +102,6 @@ class _Turns:
     def _choose(self) -> None:
         self._choosing = False
         if self._waiting:
-            turn = min(self._waiting, key=lambda waiting: waiting.used)
-            future = self._waiting.pop(turn)
+            future = self._waiting.pop(min(self._waiting, key=self.used.__getitem__))
             if not future.done():  # it is cancelled when its service closes
                 future.set_result(None)

@@ -195,13 +195,12 @@ class Job:
         if self._view.private:
             return
         try:
-            data = {
+            data: dict[str, object] = {
                 "config": to_json(self._view.config),
                 "starter": self.starter,
                 "asked": sorted(self.requesters),
-                "crashes": 0 if self._reached_checkpoint else self.crashes + running,
-                "until": self.until,
             }
+            data |= {"crashes": 0 if self._reached_checkpoint else self.crashes + running, "until": self.until}
             store.write_file(self.folder / "job.json", store.json_bytes(data))
             self.keep_folder()
         except (OSError, StoreError) as error:
@@ -220,11 +219,8 @@ class Job:
 
     def wait_for_space(self, error: OSError | StoreError) -> None:
         """Wait for room in the store for the complete run in the folder of this job."""
-        run = store.load(self.folder)
-        self.unstored = True
-        self.publish(
-            state=run.card.state, step=run.card.step, seconds=run.card.seconds, problem=_describe_unstored(error)
-        )
+        card, self.unstored = store.load(self.folder).card, True
+        self.publish(state=card.state, step=card.step, seconds=card.seconds, problem=_describe_unstored(error))
 
     def store_again(self) -> None:
         """Store a run that has ended and could not be stored, if this is possible now."""
@@ -233,11 +229,7 @@ class Job:
             self.publish(saved=saved, problem=problem)
 
     def _prepare(self) -> tuple[Order, tuple[float, float]] | None:
-        """Find the record to resume from, reserve space on the disk, and return the order for the executor with the
-        tokens and seconds at which its axes start; None if the job is to be stopped.
-
-        Raises StoreError if the disk is full, and LineageError if the parent of a branch or the text is missing.
-        """
+        """Return the order, and the tokens and seconds at which its axes start; None if the job is to be stopped."""
         self._reached_checkpoint = False
         if not self._view.private:
             if self.resume_record is None:
@@ -310,13 +302,10 @@ class Job:
         return True
 
     def _estimate_left(self, step: int, steps: int = 0, seconds: float = 0.0) -> float:
-        """Return the seconds of training from a step to the end; `steps` took `seconds` in the present attempt.
-
-        The estimate from the configuration counts as much as a few measured seconds, so that the first steps, which
-        are slower, change little.
-        """
+        """Return the seconds of training from a step to the end; `steps` took `seconds` in the present attempt."""
         config = self._view.config
         estimated = estimate_cost(config).seconds / max(config.steps - config.first_step, 1)
+        # It counts as much as a few measured seconds, so that the first steps, which are slower, change little.
         pace = (_ESTIMATE_SECONDS + seconds) / (_ESTIMATE_SECONDS / max(estimated, 1e-6) + steps)
         return (config.steps - step) * pace
 
@@ -354,14 +343,14 @@ class Job:
 
     def _make_order(self) -> Order:
         """Return the order for the executor. Raises LineageError if the parent of a branch or the text is missing."""
-        config, record = self._view.config, self.resume_record
+        config, step, snapshot = self._view.config, 0, None
         text = corpora.load_text(TextConfig(corpus="own", text=config.own_text)) if config.own_text else ""
-        if record:
-            return Order(config, record.curves.step, record.snapshots[record.curves.step], text)
-        if config.branch:
-            snapshot = store.find(config.branch.parent).checkpoint(config.branch.step)
-            return Order(config, config.branch.step, snapshot, text)
-        return Order(config, text=text)
+        if record := self.resume_record:
+            step, snapshot = record.curves.step, record.snapshots[record.curves.step]
+        elif config.branch:
+            step = config.branch.step
+            snapshot = store.find(config.branch.parent).checkpoint(step)
+        return Order(config, step, snapshot, text)
 
     def _branch_origin(self) -> tuple[float, float]:
         """Return the tokens and seconds of its parent at the step where a branch starts."""
@@ -413,7 +402,6 @@ class Job:
         self.publish(state="waiting", left=None)
 
     def _end(self, record: Record | None, problem: str = "") -> None:
-        """Store the result of a training, and publish that it has ended."""
         if self._view.private:
             self.record, saved, unstored = record, False, ""
         else:
@@ -422,12 +410,8 @@ class Job:
             self.publish(state="stopped", left=None, problem=problem)
             return
         self._publish_record(record)
-        self.publish(
-            state="stopped" if record.state == "running" else record.state,
-            left=None,
-            saved=saved,
-            problem=problem or record.problem or unstored,
-        )
+        state = "stopped" if record.state == "running" else record.state
+        self.publish(state=state, left=None, saved=saved, problem=problem or record.problem or unstored)
 
     def _store_run(self, record: Record | None) -> tuple[bool, str]:
         """Move the run into the store, and return whether it is there and, if not, why.
@@ -481,14 +465,6 @@ def is_complete(folder: Path) -> bool:
         return False
 
 
-def store_finished_job(folder: Path) -> bool:
-    """Move the run of a job that had already ended into the store; return False if the job had not ended."""
-    if not is_complete(folder):
-        return False
-    move_into_store(folder)
-    return True
-
-
 def read_job_file(folder: Path) -> Job:
     """Return the job that this folder belongs to. Raises OSError, LineageError, ValueError, KeyError or TypeError."""
     data = json.loads((folder / "job.json").read_text("utf-8"))
@@ -501,10 +477,7 @@ def read_job_file(folder: Path) -> Job:
 
 
 def move_into_store(folder: Path) -> None:
-    """Move a run that has ended into the store, unless it was stopped and a finished one is there.
-
-    Raises RunError if it is no run, StoreError or OSError if there is no room.
-    """
+    """Store a run that has ended, unless a finished one is there. Raises RunError, StoreError or OSError."""
     run = store.load(folder)
     if run.card.finished or not store.find_by_config(run.config):
         stored = operations.add_run(folder)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
+from functools import partial
 
 from explorer.catalogue import task_row
 from explorer.environment import environment
@@ -105,25 +106,18 @@ def _lacks_sentences(config: RunConfig) -> bool:
 
 
 def _is_small(config: RunConfig) -> bool:
-    """Whether no size exceeds that of the default configuration with some seeds, which the default limits allow.
-
-    Then the cost need not be computed, for which torch has to be loaded.
-    """
-    limits = environment()
-    if any(getattr(limits, name) != default for name, default in _default_limits().items()):
+    """Whether the default limits surely allow a configuration; then its cost, which needs torch, is not computed."""
+    limits, fields = environment(), type(environment()).model_fields
+    if any(
+        getattr(limits, each) != fields[each].default for each in ("most_memory", "most_seconds", "most_step_seconds")
+    ):
         return False
     task = task_row(config.task).name
     if task in ("negation", "pairs") and config.own_text:  # a file has more tokens and longer rows than the default
         return False
-    replicas = _SMALL_REPLICAS.get(task, 8)
-    most = dataclasses.replace(default_config(task, config.model_name), replicas=replicas)
+    most = dataclasses.replace(default_config(task, config.model_name), replicas=_SMALL_REPLICAS.get(task, 8))
     allowed = _sizes(most)
     return config.branch is None and all(value <= allowed[name] for name, value in _sizes(config).items())
-
-
-def _default_limits() -> dict[str, object]:
-    fields = type(environment()).model_fields
-    return {name: fields[name].default for name in ("most_memory", "most_seconds", "most_step_seconds")}
 
 
 def _sizes(config: RunConfig) -> dict[tuple[str, str], int]:
@@ -172,10 +166,17 @@ def _is_prompt(cost: Cost, limit: float) -> bool:
 
 def _describe_remedies(config: RunConfig, is_allowed: Callable[[Cost], bool]) -> str:
     """Say which settings, lowered alone, make a training allowed, and to which values."""
+
+    def allows(name: str, value: int) -> bool:
+        try:
+            return is_allowed(estimate_cost(with_settings(config, {name: value})))
+        except LineageError:  # a combination that does not exist; a smaller value may
+            return False
+
     found = []
     for name, words in REDUCIBLE.items():
         given = read_setting(config, name)
-        if given > 1 and (most := _largest_allowed(config, name, given, is_allowed)):
+        if given > 1 and (most := largest_value(given, partial(allows, name))):
             changed = read_setting(default_config(task_row(config.task).name, config.model_name), name) < given
             found.append((not changed, f"{format_size(most, words)} ({given:,} given)"))
     found.sort(key=lambda each: each[0])  # first what differs from the default
@@ -195,18 +196,6 @@ def read_setting(config: RunConfig, name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _largest_allowed(config: RunConfig, name: str, given: int, is_allowed: Callable[[Cost], bool]) -> int | None:
-    """Return the largest value of a setting below the given one with which a training is allowed, or None."""
-
-    def allows(value: int) -> bool:
-        try:
-            return is_allowed(estimate_cost(with_settings(config, {name: value})))
-        except LineageError:  # a combination that does not exist; a smaller value may
-            return False
-
-    return largest_value(given, allows)
-
-
 def largest_value(given: int, allows: Callable[[int], bool]) -> int | None:
     """Return about the largest number below the given one that is allowed, or None; a smaller one always is, too."""
     low, high = 0, given  # allowed (or nothing), not allowed
@@ -222,11 +211,8 @@ def largest_value(given: int, allows: Callable[[int], bool]) -> int | None:
 def fit_to_seconds(config: RunConfig, seconds: float, min_evaluations: int = 0) -> RunConfig:
     """Return the configuration with as many steps as fit into about this time, evaluations included.
 
-    The number of steps follows from the estimate of the time (`cost.py`), so wall-clock time never enters a run.
-
-    min_evaluations: if the run is evaluated at all, then at least so often, at shorter intervals if need be.
-
-    Raises InvalidSetting if the task is counted in epochs.
+    The estimate of the time decides (`cost.py`), so wall-clock time never enters a run. If the run is evaluated at all,
+    then at least `min_evaluations` times. Raises InvalidSetting if the task is counted in epochs.
     """
     if not config.iterations:
         raise InvalidSetting("A time can be given where training counts in steps; this task counts in epochs.")

@@ -13,16 +13,11 @@ from explorer.lazy_libraries import torch
 
 @dataclass(frozen=True)
 class Speed:
-    """The speed of one thread.
+    """The speed of one thread."""
 
-    operation: seconds of a small operation
-    multiplications: multiplications with additions in a second, in matrices of 256 rows and columns
-    numbers: numbers of four bytes that element-wise operations write in a second
-    """
-
-    operation: float = 5e-6
-    multiplications: float = 2e10
-    numbers: float = 4e8
+    operation: float = 5e-6  # seconds of a small operation
+    multiplications: float = 2e10  # with additions, in a second, in matrices of 256 rows and columns
+    numbers: float = 4e8  # of four bytes, that element-wise operations write in a second
 
 
 def machine_speed() -> Speed:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from explorer.training.slices import Slice
 
 Header = Mapping[str, Any]
 LENGTH_BYTES = 8
+_TENSORS = {event_types.Evaluation: ("answers",), event_types.Checkpoint: ("weights", "optimiser")}
 
 
 def send(channel: socket.socket, content: bytes) -> None:
@@ -35,34 +37,18 @@ def send(channel: socket.socket, content: bytes) -> None:
 
 
 def receive(channel: socket.socket) -> bytes:
-    """Wait for one message and return it. Raises OSError if the other side has ended."""
-    return _receive_exactly(channel, int.from_bytes(_receive_exactly(channel, LENGTH_BYTES), "little"))
+    """Wait for one message and return it; nothing may follow. Raises OSError if the other side has ended."""
+    with channel.makefile("rb") as file:
+        size = int.from_bytes(file.read(LENGTH_BYTES), "little")
+        content = file.read(size)
+    if not size or len(content) < size:
+        raise ConnectionError("the other side has ended")
+    return content
 
 
-def _receive_exactly(channel: socket.socket, size: int) -> bytes:
-    content = bytearray()
-    while len(content) < size:
-        part = channel.recv(min(size - len(content), 1 << 20))
-        if not part:
-            raise ConnectionError("the other side has ended")
-        content += part
-    return bytes(content)
-
-
-def encode_hello(pid: int) -> bytes:
-    return encode({"kind": "hello", "pid": pid}, {})
-
-
-def encode_end() -> bytes:
-    return encode({"kind": "end"}, {})
-
-
-def encode_problem(error: LineageError) -> bytes:
-    return encode({"kind": "problem", "error": type(error).__name__, "message": str(error)}, {})
-
-
-def encode_failure(traceback: str) -> bytes:
-    return encode({"kind": "failure", "traceback": traceback}, {})
+def encode_message(kind: str, **fields: object) -> bytes:
+    """Return a message without arrays."""
+    return encode({"kind": kind, **fields}, {})
 
 
 def to_slice(header: Header, arrays: Mapping[str, ndarray]) -> Slice | None:
@@ -73,19 +59,13 @@ def to_slice(header: Header, arrays: Mapping[str, ndarray]) -> Slice | None:
         case "end":
             return None
         case "problem":
-            raise _to_error(header)
+            try:
+                error = getattr(errors, header["error"])(header["message"])
+            except (AttributeError, TypeError):  # a class whose constructor takes more than a message
+                error = LineageError(header["message"])
+            raise error
         case _:
             raise TrainingFailed(header["traceback"])
-
-
-def _to_error(header: Header) -> LineageError:
-    """Return the error of a `problem` message."""
-    kind = getattr(errors, header["error"], LineageError)
-    try:
-        error: LineageError = kind(header["message"])
-    except TypeError:  # a class whose constructor takes more than a message
-        error = LineageError(header["message"])
-    return error
 
 
 # Slices. The arrays of all steps are stacked; those of the i-th other event have the prefix "i.".
@@ -98,23 +78,15 @@ def encode_slice(part: Slice) -> bytes:
     steps: list[tuple[event_types.Step, float]] = []
     order: list[int] = []  # of the events: the index of an event that is no step, or -1 for a step
     for event, seconds in part.events:
-        prefix = f"{len(others)}."
-        match event:
-            case event_types.Step():
-                steps.append((event, seconds))
-                order.append(-1)
-                continue
-            case event_types.Started(parameters, tokenizer, machine):
-                about = {"parameters": parameters, "tokenizer": tokenizer, "machine": machine}
-                others.append({"type": "started", **about, "at": seconds})
-            case event_types.Evaluation(step, answers, samples):
-                others.append({"type": "evaluation", "step": step, "samples": samples, "at": seconds})
-                arrays |= with_prefix(prefix, _to_arrays(answers))
-            case event_types.Checkpoint(step, weights, optimiser, is_snapshot):
-                others.append({"type": "checkpoint", "step": step, "is_snapshot": is_snapshot, "at": seconds})
-                arrays |= with_prefix(f"{prefix}weights.", _to_arrays(weights))
-                arrays |= with_prefix(f"{prefix}optimiser.", _to_arrays(optimiser))
-        order.append(len(others) - 1)
+        if isinstance(event, event_types.Step):
+            steps.append((event, seconds))
+            order.append(-1)
+            continue
+        values = {each.name: getattr(event, each.name) for each in fields(event)}
+        for name in _TENSORS.get(type(event), ()):
+            arrays |= with_prefix(f"{len(others)}.{name}.", _to_arrays(values.pop(name)))
+        order.append(len(others))
+        others.append({"type": type(event).__name__, "at": seconds, "values": values})
     if steps:
         arrays["steps"] = np.array([step.step for step, _ in steps])
         arrays["seconds"] = np.array([seconds for _, seconds in steps])
@@ -127,27 +99,23 @@ def encode_slice(part: Slice) -> bytes:
 
 def decode_slice(header: Header, arrays: Mapping[str, ndarray]) -> Slice:
     """Return the slice of a message."""
-    events = (_decode_event(each, of_prefix(f"{i}.", dict(arrays))) for i, each in enumerate(header["events"]))
+    events = (_decode_event(each, of_prefix(f"{i}.", arrays)) for i, each in enumerate(header["events"]))
     steps = _decode_steps(arrays)
     ordered = tuple(next(steps) if index < 0 else next(events) for index in header["order"])
     return Slice(ordered, header["seconds"])
 
 
 def _decode_event(data: Header, arrays: dict[str, ndarray]) -> tuple[Any, float]:
-    match data["type"]:
-        case "started":
-            return event_types.Started(data["parameters"], data["tokenizer"], data["machine"]), data["at"]
-        case "evaluation":
-            return event_types.Evaluation(data["step"], _to_tensors(arrays), tuple(data["samples"])), data["at"]
-        case _:
-            weights, optimiser = (_to_tensors(of_prefix(part, arrays)) for part in ("weights.", "optimiser."))
-            return event_types.Checkpoint(data["step"], weights, optimiser, data["is_snapshot"]), data["at"]
+    kind = getattr(event_types, data["type"])
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in data["values"].items()}
+    tensors = {name: _to_tensors(of_prefix(f"{name}.", arrays)) for name in _TENSORS.get(kind, ())}
+    return kind(**values, **tensors), data["at"]
 
 
 def _decode_steps(arrays: Mapping[str, ndarray]) -> Iterator[tuple[Any, float]]:
     if "steps" not in arrays:
         return
-    losses, signals = _to_tensors({"": arrays["losses"]})[""], _to_tensors(of_prefix("signal.", dict(arrays)))
+    losses, signals = torch.from_numpy(arrays["losses"]), _to_tensors(of_prefix("signal.", arrays))
     rows = zip(arrays["steps"].tolist(), arrays["tokens"].tolist(), arrays["seconds"].tolist(), strict=True)
     for i, (step, tokens, seconds) in enumerate(rows):
         yield event_types.Step(step, losses[i], tokens, {name: values[i] for name, values in signals.items()}), seconds

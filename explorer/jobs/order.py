@@ -20,16 +20,12 @@ from explorer.training.slices import in_slices
 
 @dataclass(frozen=True)
 class Order:
-    """A training for an executor. It contains everything that the training needs, so no disk has to be shared.
-
-    step, snapshot: the step to resume from, and the weights and optimizer state there; for a branch those of its parent
-    text: the visitor's own text, if the training reads one
-    """
+    """A training for an executor. It contains everything that the training needs, so no disk has to be shared."""
 
     config: RunConfig
-    step: int = 0
-    snapshot: Snapshot | None = None
-    text: str = ""
+    step: int = 0  # to resume from
+    snapshot: Snapshot | None = None  # the weights and optimizer state there; for a branch those of its parent
+    text: str = ""  # the visitor's own text, if the training reads one
 
 
 def carry_out(order: Order, slice_seconds: float) -> Iterator[slices.Slice]:

@@ -17,7 +17,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
@@ -122,16 +122,15 @@ class LocalScheduler:
         while True:
             await asyncio.sleep(_SCHEDULE_SECONDS)
             self._schedule()
-            if time.monotonic() > self._store_again_at and (self._storing is None or self._storing.done()):
+            is_due = time.monotonic() > self._store_again_at and (self._storing is None or self._storing.done())
+            if is_due and any(job.unstored for job in self._jobs.all()):
                 self._store_again_at = time.monotonic() + _STORE_SECONDS
-                unstored = [job for job in self._jobs.all() if job.unstored]
-                self._storing = (
-                    asyncio.create_task(asyncio.to_thread(self._store_again, unstored)) if unstored else None
-                )
+                self._storing = asyncio.create_task(asyncio.to_thread(self._store_again))
 
-    def _store_again(self, unstored: Sequence[Job]) -> None:
-        for job in unstored:
-            job.store_again()
+    def _store_again(self) -> None:
+        for job in self._jobs.all():
+            if job.unstored:
+                job.store_again()
 
     def _schedule(self) -> None:
         """Give free slots to waiting jobs, and pause a running job where that is fair."""
@@ -165,7 +164,6 @@ class LocalScheduler:
         return lambda job: (self._jobs.is_abandoned(job), held[job.starter])
 
     def _held_slots(self) -> Counter[str]:
-        """Return how many slots each visitor holds."""
         return Counter(job.starter for job in self._running)
 
     def _fits_memory(self, job: Job) -> bool:
@@ -188,7 +186,6 @@ class LocalScheduler:
                 job.pauses_at_checkpoint = now - job.started_at > _TURN_SECONDS
 
     def _start_job(self, job: Job) -> None:
-        """Give a slot to a waiting job."""
         self._waiting.remove(job)
         job.started_at = time.monotonic()
         task = asyncio.get_running_loop().create_task(self.run(job))

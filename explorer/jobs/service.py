@@ -1,18 +1,8 @@
 """The job service: the trainings of this process, whichever page started them.
 
-    submit ──> waiting ──> running ──> finished    the last step is reached, or early stopping ends it
-                  ^           │
-                  │           ├──────> diverged    a loss is not finite; the run up to the last checkpoint is stored
-                  │           ├──────> stopped     `stop`, no memory, or what trained it has crashed twice; the run up
-                  │           │                    to the last checkpoint is stored
-                  │           ├──────> failed      an exception; nothing is stored
-                  └─ pause ───┘                    the slot goes to another job
-
-    A waiting job that is stopped goes to `stopped` at once. `submit` and `resume` continue a stopped run as a new job.
-    `close` pauses all jobs and shows them as `stopped`; the next process enqueues them again in `restore`.
-
-A scheduler (`scheduler.py`) decides which job trains. A job during whose training this process or a worker has crashed
-twice waits for its owner, or for the sweep that it belongs to.
+CONTRIBUTING.md shows the states of a job. `close` pauses all jobs and shows them as `stopped`; the next process
+enqueues them again in `restore`. A scheduler (`scheduler.py`) decides which job trains. A job during whose training
+this process or a worker has crashed twice waits for its owner, or for the sweep that it belongs to.
 
 A job publishes an immutable view by one assignment, so pages read it without a lock. Submitting a configuration that is
 already being trained joins that job. Checkpoints go to `LINEAGE_HOME/jobs/KEY`, so a job survives the process. Every
@@ -31,8 +21,9 @@ from pathlib import Path
 
 from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
+from explorer.jobs import job as one_job
 from explorer.jobs import limits
-from explorer.jobs.job import MAX_CRASHES, Job, JobState, JobView, later_step, read_job_file, store_finished_job
+from explorer.jobs.job import Job, JobState, JobView
 from explorer.jobs.remembered_jobs import RememberedJobs
 from explorer.jobs.scheduler import Scheduler, make_scheduler
 from explorer.run_store import operations, store
@@ -80,13 +71,11 @@ class JobService:
     def submit(self, config: RunConfig, visitor: str = "", until: int = 0) -> Job:
         """Train this configuration, join the job that already does, or resume a stopped run.
 
-        until: the step of a snapshot of this run (`RunConfig.snapshot_steps`). The training stops at the first
-            checkpoint from there on, and goes on when it is submitted again; 0: it goes on to its end. If several
+        until: the step of a snapshot, after which the training stops at the first checkpoint; 0: its end. If several
             requests share a job, the latest step counts.
 
-        Raises InvalidSetting above a limit of this server, NotAllowed if there are too many jobs, NeedsText for a text
-        that this visitor has not entered, and StoreError if too many runs wait for room on the disk, or if the place
-        where trainings run does not answer.
+        Raises InvalidSetting above a limit of this server, NotAllowed or StoreError if there are too many jobs or
+        unstored runs, NeedsText, and StoreError if the place where trainings run does not answer.
         """
         if config.own_text and not corpora.may_read(config.own_text, visitor):
             raise corpora.needs_text(config.own_text)
@@ -97,7 +86,7 @@ class JobService:
             previous = self.jobs.find(key(config))
             if previous and (previous.unstored or not previous.view().done):
                 previous.requesters.add(visitor)
-                previous.until = later_step(previous.until, until)
+                previous.until = one_job.later_step(previous.until, until)
                 scheduler.note_change(previous)
                 return previous
             self._check_numbers(visitor)
@@ -114,7 +103,6 @@ class JobService:
         return job
 
     def _check_numbers(self, visitor: str) -> None:
-        """Raise StoreError or NotAllowed if there are too many jobs to take another one."""
         jobs = self.jobs.all()
         unstored = [job.view().problem for job in jobs if job.unstored]
         if len(unstored) >= _MOST_UNSTORED:
@@ -138,14 +126,11 @@ class JobService:
         return [job.view() for job in reversed(self.jobs.all()) if _is_visible(job, visitor)]
 
     def seconds_left(self, view: JobView) -> float | None:
-        """Return about how long it takes until a job ends; None if that is not known.
-
-        Trainings in this process share its thread equally, so each delays another by what both still need.
-        """
+        """Return about how long it takes until a job ends; None if that is not known."""
         job, left = self.jobs.find(view.key), view.left
         if job is None or left is None or view.done:
             return None
-        if self._scheduler.takes_turns:
+        if self._scheduler.takes_turns:  # each training delays another by what both still need
             others = [other.view() for other in self.jobs.all() if other is not job]
             left += sum(min(left, other.left or 0.0) for other in others if not other.done)
         return job.seconds_left(left)
@@ -200,15 +185,12 @@ class JobService:
         return stored
 
     def restore(self) -> None:
-        """Enqueue the jobs that waited or ran when the process last ended, and store runs that had just ended.
-
-        Raises InvalidSetting if the executor that the environment names is not possible here.
-        """
+        """Enqueue the jobs of the last process, and store the runs that had just ended. Raises InvalidSetting."""
         scheduler = self._scheduler
         for folder in sorted((self._folder or environment().jobs).glob("[!.]*")):
             try:
                 if (folder / "job.json").is_file():
-                    self._restore_job(read_job_file(folder), scheduler)
+                    self._restore_job(one_job.read_job_file(folder), scheduler)
                     continue  # otherwise it is of a stopped job whose finished run is in the store
             except (OSError, ValueError, KeyError, TypeError, RecursionError, LineageError):
                 log.exception("the job in %s cannot be restored", folder)
@@ -219,15 +201,16 @@ class JobService:
 
     def _restore_job(self, job: Job, scheduler: Scheduler) -> None:
         """Store the run of a job that had ended, leave one that has crashed too often to its owner, enqueue others."""
-        try:
-            if store_finished_job(job.folder):
+        if one_job.is_complete(job.folder):
+            try:
+                one_job.move_into_store(job.folder)
                 return
-        except (OSError, StoreError) as error:  # no room for a complete run: it stays in its folder
-            log.warning("the run in %s is not stored yet: %s", job.folder, error)
-            job.wait_for_space(error)
+            except (OSError, StoreError) as error:  # no room for a complete run: it stays in its folder
+                log.warning("the run in %s is not stored yet: %s", job.folder, error)
+                job.wait_for_space(error)
         else:
             problem = limits.describe_excess(job.view().config)
-            if job.crashes < MAX_CRASHES and not problem:
+            if job.crashes < one_job.MAX_CRASHES and not problem:
                 self.jobs.remember(job)
                 scheduler.add(job)
                 return

@@ -52,7 +52,7 @@ def _work(channel: socket.socket) -> None:
     status = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        messages.send(channel, messages.encode_hello(os.getpid()))
+        messages.send(channel, messages.encode_message("hello", pid=os.getpid()))
         content = messages.receive(channel)
         threading.Thread(target=_end_with_server, args=(channel,), daemon=True).start()
         limit_process(environment().memory_of_one_job)
@@ -80,11 +80,11 @@ def _train_as_messages(content: bytes) -> Iterator[bytes]:
             elif size:
                 checkpoint_sent = now
             yield messages.encode_slice(part)
-        yield messages.encode_end()
+        yield messages.encode_message("end")
     except LineageError as error:
-        yield messages.encode_problem(error)
+        yield messages.encode_message("problem", error=type(error).__name__, message=str(error))
     except Exception as error:  # the outermost level of a training: the server logs the traceback
-        yield messages.encode_failure(format_traceback(error))
+        yield messages.encode_message("failure", traceback=format_traceback(error))
 
 
 def _end_with_server(channel: socket.socket) -> None:

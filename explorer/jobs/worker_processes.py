@@ -70,7 +70,6 @@ class ProcessExecutor:
             self._end_helper()
 
     def _drop_helper(self, helper: subprocess.Popen[bytes] | None) -> None:
-        """End this helper process, unless there is a newer one."""
         with self._lock:
             if self._helper is helper:
                 self._end_helper()
@@ -144,15 +143,9 @@ class ProcessExecutor:
 async def _messages(reader: asyncio.StreamReader) -> AsyncGenerator[tuple[messages.Header, dict[str, ndarray]]]:
     """Yield the messages of a worker, and `nothing` whenever none has arrived for a while."""
     while True:
-        message = asyncio.ensure_future(_receive(reader))
         try:
-            while not (await asyncio.wait({message}, timeout=_IDLE_SECONDS))[0]:
-                yield {"kind": "nothing"}, {}
-        finally:
-            message.cancel()
-        yield decode(message.result())
-
-
-async def _receive(reader: asyncio.StreamReader) -> bytes:
-    length = int.from_bytes(await reader.readexactly(messages.LENGTH_BYTES), "little")
-    return await reader.readexactly(length)
+            length = await asyncio.wait_for(reader.readexactly(messages.LENGTH_BYTES), _IDLE_SECONDS)
+        except TimeoutError:
+            yield {"kind": "nothing"}, {}
+        else:
+            yield decode(await reader.readexactly(int.from_bytes(length, "little")))

@@ -36,11 +36,7 @@ def import_everything() -> None:
 
 
 def limit_process(memory: int) -> None:
-    """Give this process the lowest priority. On Linux, limit its memory to what it has plus that of a training.
-
-    memory: the bytes that one training may need. The kernel ends this process first when the memory of the machine
-        runs out.
-    """
+    """Give this process the lowest priority. On Linux, limit its memory to what it has plus that of a training."""
     os.nice(_NICENESS)
     if sys.platform != "linux":
         return

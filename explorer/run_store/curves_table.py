@@ -67,10 +67,7 @@ def to_table(curves: Curves) -> pa.Table:
 
 
 def table_bytes(table: pa.Table, level: int = 9) -> bytes:
-    """Return the table as a parquet file, compressed at this level (up to 22).
-
-    The bytes of numbers are stored by significance, as those of weights: see packed_weights.py.
-    """
+    """Return the table as a parquet file, compressed at this level (up to 22); see packed_weights.py."""
     out = io.BytesIO()
     numbers = [field.name for field in table.schema if pa.types.is_floating(field.type)]
     pq.write_table(
@@ -105,6 +102,10 @@ def from_table(table: pa.Table, config: RunConfig) -> Curves:
         values: ndarray = table[name].to_numpy()
         return values[rows].reshape(-1, replicas)
 
+    def columns(prefix: str, rows: ndarray | slice) -> dict[str, ndarray]:
+        names = [name for name in table.column_names if name.startswith(prefix)]
+        return {name.removeprefix(prefix): column(name, rows) for name in names}
+
     answers: dict[str, list[ndarray]] = {}
     for name in table.column_names:
         if match := _PART.fullmatch(name):
@@ -116,16 +117,8 @@ def from_table(table: pa.Table, config: RunConfig) -> Curves:
         tokens=table["tokens"].to_numpy()[::replicas],
         seconds=table["seconds"].to_numpy()[::replicas],
         evaluated=steps[evaluated][::replicas].astype(int),
-        metrics={
-            name.removeprefix(_METRIC): column(name, evaluated)
-            for name in table.column_names
-            if name.startswith(_METRIC)
-        },
+        metrics=columns(_METRIC, evaluated),
         answers={name: np.stack(parts, axis=-1) for name, parts in answers.items()},
-        signals={
-            name.removeprefix(_SIGNAL): column(name, slice(replicas, None))
-            for name in table.column_names
-            if name.startswith(_SIGNAL)
-        },
+        signals=columns(_SIGNAL, slice(replicas, None)),
         samples=tuple(tuple(texts) for texts in samples),
     )

@@ -18,20 +18,22 @@ import json
 import logging
 import math
 import os
+import re
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from cachetools import LRUCache
-from sqlalchemy import BigInteger, ColumnElement, ForeignKeyConstraint, delete, func, select
-from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
 
 from explorer.database import shared_values
-from explorer.database.engine import Base, database, is_shared, run_transaction, to_utc
+from explorer.database.columns import TEXT, keys
+from explorer.database.engine import Base, UtcDateTime, database, is_shared, run_transaction, to_utc
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, RunError, StoreError, shorten
 from explorer.run_store import storage, store
@@ -40,19 +42,10 @@ from explorer.training.config import changed_settings, to_json
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _Folder: TypeAlias = tuple[bool, str]  # whether it is shipped, and its folder name
-_ROWS_AT_ONCE = 500  # of a query that names their folders
 _SEPARATOR = "\x1f"  # separates the texts of `words`, and occurs in none of them
 _STORE = "run_store"  # the name of a shared value
 _NEVER = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 _refreshing = threading.RLock()
-
-
-class _Version(NamedTuple):
-    """A version of a run: its row never changes without `changed`."""
-
-    shipped: bool
-    folder: str
-    changed: int
 
 
 @dataclass(frozen=True)
@@ -103,70 +96,50 @@ class Query:
     limit: int = 500
 
 
-_known_entries: LRUCache[_Version, Entry] = LRUCache(5_000)  # what was read before; as many as a page lists
-_known_lock = threading.Lock()
-
-
-class _Tag(Base):
-    __tablename__ = "tags"
-    __table_args__ = (ForeignKeyConstraint(["key", "shipped"], ["runs.key", "runs.shipped"], ondelete="CASCADE"),)
-
-    key: Mapped[str] = mapped_column(primary_key=True)
-    shipped: Mapped[bool] = mapped_column(primary_key=True)
-    tag: Mapped[str] = mapped_column(primary_key=True)
-
-
-class _Run(Base):
-    """A row for each run folder; see Entry. A change needs a new migration in database/migrations/versions/."""
-
-    __tablename__ = "runs"
-
-    key: Mapped[str] = mapped_column(primary_key=True)
-    shipped: Mapped[bool] = mapped_column(primary_key=True)
-    folder: Mapped[str]
-    task: Mapped[str]
-    model: Mapped[str] = mapped_column(index=True)
-    title: Mapped[str]
-    state: Mapped[str]
-    step: Mapped[int] = mapped_column(BigInteger)
-    steps: Mapped[int] = mapped_column(BigInteger)
-    created: Mapped[datetime.datetime] = mapped_column(index=True)
-    seconds: Mapped[float]
-    parameters: Mapped[int] = mapped_column(BigInteger)
-    replicas: Mapped[int]
-    seed: Mapped[int] = mapped_column(BigInteger)
-    owner: Mapped[str] = mapped_column(index=True)
-    name: Mapped[str]
-    note: Mapped[str]
-    pinned: Mapped[bool]
-    parent: Mapped[str]
-    bytes: Mapped[int] = mapped_column(BigInteger)
-    changed: Mapped[int] = mapped_column(BigInteger)
-    accuracy: Mapped[float | None]
-    metrics: Mapped[dict[str, dict[str, Any]]]
-    settings: Mapped[dict[str, Any]]
-    words: Mapped[str]  # all searchable texts, casefolded
-    tags: Mapped[list[_Tag]] = relationship(lazy="selectin", passive_deletes=True)
-
-
-_COLUMNS = tuple(f.name for f in dataclasses.fields(Entry) if f.name != "tags")
-_ORDERS: dict[str, Callable[[], ColumnElement[Any]]] = {
-    "created": lambda: _Run.created.expression,
-    "name": lambda: func.lower(func.nullif(_Run.name, "")),
-    "title": lambda: func.lower(_Run.title),
-    "seconds": lambda: _Run.seconds.expression,
-    "parameters": lambda: _Run.parameters.expression,
-    "bytes": lambda: _Run.bytes.expression,
-    "accuracy": lambda: _Run.accuracy.expression,
+# The columns are the fields of Entry and `words`, all searchable texts in small letters. A change of them needs a new
+# migration in database/migrations/versions/.
+_TYPES: dict[str, Any] = {
+    "str": TEXT,
+    "bool": sa.Boolean,
+    "int": sa.BigInteger,
+    "float": sa.Double,
+    "datetime": UtcDateTime,
+    "dict": sa.JSON,
 }
-ORDERS = tuple(_ORDERS)
+_FIELDS = [each for each in dataclasses.fields(Entry) if each.name != "tags"]
+_runs = sa.Table(
+    "runs",
+    Base.metadata,
+    *(
+        sa.Column(
+            each.name,
+            sa.Integer if each.name == "replicas" else _TYPES[re.findall(r"\w+", str(each.type))[0]],
+            primary_key=each.name in ("key", "shipped"),
+            nullable=each.name == "accuracy",
+            index=each.name in ("model", "created", "owner"),
+        )
+        for each in _FIELDS
+    ),
+    sa.Column("words", TEXT, nullable=False),
+)
+_run = _runs.c
+_tags = sa.Table(
+    "tags",
+    Base.metadata,
+    *keys("key", "tag"),
+    sa.Column("shipped", sa.Boolean, primary_key=True),
+    sa.ForeignKeyConstraint(["key", "shipped"], ["runs.key", "runs.shipped"], ondelete="CASCADE"),
+)
+_ORDERS: dict[str, sa.ColumnElement[Any]] = {
+    **{name: _run[name] for name in ("created", "seconds", "parameters", "bytes", "accuracy")},
+    "name": sa.func.lower(sa.func.nullif(_run.name, "")),
+    "title": sa.func.lower(_run.title),
+}
+ORDERS = ("created", "name", "title", "seconds", "parameters", "bytes", "accuracy")
 
 
 def search(query: Query = Query()) -> list[Entry]:
-    """Return the runs of a query in its order; those without a name or an accuracy come last.
-
-    Raises InvalidSetting if the text is too long or the order is unknown.
-    """
+    """Return the runs of a query; those without a name or an accuracy come last. Raises InvalidSetting."""
     max_length = environment().most_text
     if len(query.text) > max_length:
         raise InvalidSetting(f"A search text has at most {max_length:,} characters; this one has {len(query.text):,}.")
@@ -176,46 +149,34 @@ def search(query: Query = Query()) -> list[Entry]:
             f"Runs cannot be ordered by “{shorten(query.order)}”. There is {', '.join(ORDERS)}; "
             "a leading minus reverses the order."
         )
-    column = _ORDERS[name]()
+    column = _ORDERS[name]
     ordering = (column.desc() if query.order.startswith("-") else column.asc()).nulls_last()
-    statement = (
-        select(_Run.shipped, _Run.folder, _Run.changed)
+    found = (
+        sa.select(*(_run[each.name] for each in _FIELDS))
         .where(*_conditions(query))
-        .order_by(ordering, _Run.created.desc(), _Run.key, _Run.shipped)
+        .order_by(ordering, _run.created.desc(), _run.key, _run.shipped)
         .limit(max(query.limit, 0))
     )
-    return _read_refreshed(
-        lambda session: _find_entries(session, [_Version(*row) for row in session.execute(statement)])
-    )
 
+    def read(session: Session) -> list[Entry]:
+        tags = defaultdict(list)
+        for each in session.execute(sa.select(_tags)):
+            tags[each.key, each.shipped].append(each.tag)
+        rows: Iterable[Any] = session.execute(found)
+        return [Entry(*(*row, _sort_tags(tags.get((row.key, row.shipped), ())))) for row in rows]
 
-def _find_entries(session: Session, versions: Sequence[_Version]) -> list[Entry]:
-    """Return the entries of these versions of runs; only those that this process has not read yet are read.
-
-    To read thousands of whole rows takes half a second, most of it for their metrics and settings.
-    """
-    with _known_lock:
-        known = {version: entry for version in versions if (entry := _known_entries.get(version))}
-    missing = [version for version in versions if version not in known]
-    for shipped in (False, True):
-        folders = [version.folder for version in missing if version.shipped == shipped]
-        for start in range(0, len(folders), _ROWS_AT_ONCE):
-            chosen = _Run.folder.in_(folders[start : start + _ROWS_AT_ONCE])
-            for row in session.scalars(select(_Run).where(_Run.shipped.is_(shipped), chosen)):
-                known[_Version(row.shipped, row.folder, row.changed)] = _as_entry(row)
-    with _known_lock:
-        _known_entries.update((version, known[version]) for version in missing if version in known)
-    return [known[version] for version in versions if version in known]
+    return _read_refreshed(read)
 
 
 def all_tags() -> list[str]:
     """Return the tags of all runs, sorted."""
-    return sorted(_read_refreshed(lambda session: session.scalars(select(_Tag.tag).distinct()).all()), key=str.casefold)
+    tags = sa.select(_tags.c.tag).distinct()
+    return sorted(_read_refreshed(lambda session: session.scalars(tags).all()), key=str.casefold)
 
 
 def used_bytes() -> int:
     """Return the bytes that this machine's own runs take on disk."""
-    total = select(func.coalesce(func.sum(_Run.bytes), 0)).where(_Run.shipped.is_(False))
+    total = sa.select(sa.func.coalesce(sa.func.sum(_run.bytes), 0)).where(~_run.shipped)
     return int(_read_refreshed(lambda session: session.scalar(total)) or 0)
 
 
@@ -255,8 +216,8 @@ def refresh() -> None:
     """
     with _refreshing:
         check_store()
-        columns = (_Run.shipped, _Run.folder, _Run.changed, _Run.key, _Run.created)
-        rows = run_transaction(lambda session: session.execute(select(*columns)).all())
+        columns = (_run.shipped, _run.folder, _run.changed, _run.key, _run.created)
+        rows = run_transaction(lambda session: session.execute(sa.select(*columns)).all())
         found = {(False, key): changed for key, changed in storage.current().changes().items()}
         included = _included_runs()
         newest = max((created for _, created in included.values()), default=_NEVER)
@@ -283,7 +244,7 @@ def _replace_seen_rows(session: Session, entries: list[Entry], seen: Mapping[_Fo
     """Replace the rows of some folders, except those that differ from what this server has seen of them."""
     now = {
         (row.shipped, row.folder): row.changed
-        for row in session.execute(select(_Run.shipped, _Run.folder, _Run.changed))
+        for row in session.execute(sa.select(_run.shipped, _run.folder, _run.changed))
     }
     same = {folder for folder, changed in seen.items() if now.get(folder) == changed}
     _replace_rows(session, [entry for entry in entries if (entry.shipped, entry.folder) in same], same)
@@ -306,7 +267,7 @@ def check_store(take: bool = False) -> None:
         if found == own or (found and not take and environment().database_url):
             return found
         if found:
-            session.execute(delete(_Run).where(_Run.shipped.is_(False)))
+            session.execute(sa.delete(_runs).where(~_run.shipped))
         shared_values.write(session, _STORE, own)
         return own
 
@@ -366,49 +327,44 @@ def _refresh_if_old() -> None:
             _refreshing.release()
 
 
-def _conditions(query: Query) -> Iterator[ColumnElement[bool]]:
+def _conditions(query: Query) -> Iterator[sa.ColumnElement[bool]]:
     if text := _storable_text(query.text).casefold().strip():
-        yield _Run.words.contains(text, autoescape=True)
+        yield _run.words.contains(text, autoescape=True)
     if query.models:
-        yield _Run.model.in_(query.models)
+        yield _run.model.in_(query.models)
     if query.tasks:
-        yield _Run.task.in_(query.tasks)
+        yield _run.task.in_(query.tasks)
     if query.keys is not None:
-        yield _Run.key.in_(query.keys)
+        yield _run.key.in_(query.keys)
     for tag in query.tags:
-        yield _Run.tags.any(_Tag.tag == _storable_text(tag))
+        of_run = _tags.c.key == _run.key, _tags.c.shipped == _run.shipped
+        yield sa.exists().where(*of_run, _tags.c.tag == _storable_text(tag))
     if query.since:
-        yield _Run.created >= query.since
+        yield _run.created >= query.since
     if query.owner is not None:
-        yield _Run.owner == _storable_text(query.owner)
+        yield _run.owner == _storable_text(query.owner)
     if not query.shipped:
-        yield _Run.shipped.is_(False)
+        yield ~_run.shipped
     if not query.unfinished:
-        yield _Run.state == "finished"
+        yield _run.state == "finished"
 
 
-def _as_entry(row: _Run) -> Entry:
-    return Entry(**{name: getattr(row, name) for name in _COLUMNS}, tags=_sort_tags(tag.tag for tag in row.tags))
-
-
-def _as_row(entry: Entry) -> _Run:
-    columns = {name: getattr(entry, name) for name in _COLUMNS}
-    shipped = [entry.folder] if entry.shipped else []  # the name that the command line accepts
-    words = _SEPARATOR.join((entry.name, entry.title, entry.key, entry.note, *entry.tags, *shipped)).casefold()
-    return _Run(**columns, words=words, tags=[_Tag(tag=tag) for tag in entry.tags])
-
-
-def _replace_rows(session: Session, entries: Iterable[Entry], old: Iterable[_Folder] | None) -> None:
+def _replace_rows(session: Session, entries: Sequence[Entry], old: Iterable[_Folder] | None) -> None:
     """Delete the rows of some folders (None: of all) and insert new ones."""
     if old is None:
-        session.execute(delete(_Run))
-    places = None if old is None else set(old)
-    with _known_lock:  # the clock may be too coarse to tell two versions apart
-        for version in [v for v in _known_entries if places is None or (v.shipped, v.folder) in places]:
-            del _known_entries[version]
-    for shipped, folder in places or ():
-        session.execute(delete(_Run).where(_Run.shipped.is_(shipped), _Run.folder == folder))
-    session.add_all(map(_as_row, entries))
+        session.execute(sa.delete(_runs))
+    for shipped, folder in set(old or ()):
+        session.execute(sa.delete(_runs).where(_run.shipped == shipped, _run.folder == folder))
+    rows = [{each.name: getattr(entry, each.name) for each in _FIELDS} | {"words": _words(entry)} for entry in entries]
+    tags = [{"key": entry.key, "shipped": entry.shipped, "tag": tag} for entry in entries for tag in entry.tags]
+    for table, values in ((_runs, rows), (_tags, tags)):
+        if values:
+            session.execute(sa.insert(table), values)
+
+
+def _words(entry: Entry) -> str:
+    shipped = [entry.folder] if entry.shipped else []  # the name that the command line accepts
+    return _SEPARATOR.join((entry.name, entry.title, entry.key, entry.note, *entry.tags, *shipped)).casefold()
 
 
 def _included_runs() -> dict[_Folder, tuple[int, datetime.datetime]]:
@@ -471,24 +427,19 @@ def _read_entry(folder: store.RunFolder, changed: int) -> Entry:
         for name, metric in card.metrics.items()
     }
     return Entry(
-        key=card.key,
+        **card.model_dump(include={"key", "state", "step", "seconds", "parameters", "pinned"}),
         shipped=shipped,
         folder=folder.name,
         task=to_json(config)["task"]["name"],
         model=config.model_name,
         title=config.title,
-        state=card.state,
-        step=card.step,
         steps=config.steps,
         created=created,
-        seconds=card.seconds,
-        parameters=card.parameters,
         replicas=config.replicas,
         seed=config.seed,
         owner=_storable_text(card.owner)[:200],  # PostgreSQL limits the length of indexed texts
         name=_storable_text(card.name),
         note=_storable_text(card.note),
-        pinned=card.pinned,
         parent=config.branch.parent if config.branch else "",
         bytes=size,
         changed=changed,

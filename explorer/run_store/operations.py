@@ -28,10 +28,7 @@ MAX_TAG_LENGTH = 30  # characters
 
 
 def add_run(folder: Path) -> StoredRun:
-    """Move a run folder of this machine into the stored runs, replacing an older run with its key.
-
-    Raises RunError if it is not a run, and StoreError if there is no space; then the folder is not moved.
-    """
+    """Move a run folder of this machine into the stored runs. Raises RunError, or StoreError without space."""
     with _report_disk_errors("The run could not be stored"):
         run_key = store.load(folder).key
         with changing_runs():
@@ -45,11 +42,10 @@ def add_run(folder: Path) -> StoredRun:
 
 
 def free_disk_space(need: int, replaced: str = "") -> list[str]:
-    """Delete the oldest runs of visitors until `need` bytes fit, and return their keys.
+    """Delete the oldest unpinned runs of visitors until `need` bytes fit, and return their keys.
 
-    replaced: the key of a run whose space counts as free, and which is not deleted
-
-    Pinned runs and the operator's runs are kept. Raises StoreError, and deletes nothing, if that is not enough.
+    The space of the run with the key `replaced` counts as free. Raises StoreError, and deletes nothing, if it is not
+    enough.
     """
     with changing_runs(), _report_disk_errors("Old runs could not be deleted"):
         limit = environment().most_disk
@@ -86,19 +82,14 @@ def edit_card(
     note: str | None = None,
     pinned: bool | None = None,
 ) -> StoredRun:
-    """Change name, tags, note or pin of a run; None leaves a value unchanged.
-
-    Raises NotAllowed, InvalidSetting, RunError or StoreError.
-    """
-    words: dict[str, Any] = {}
-    if name is not None:
-        words["name"] = _clean_text("name", " ".join(name.split()), MAX_NAME_LENGTH)
-    if tags is not None:
-        words["tags"] = _clean_tags(tags)
-    if note is not None:
-        words["note"] = _clean_text("note", note, environment().most_text)
-    if pinned is not None:
-        words["pinned"] = pinned
+    """Change what is not None on the card of a run. Raises NotAllowed, InvalidSetting, RunError or StoreError."""
+    words: dict[str, Any] = {
+        "name": None if name is None else _clean_text("name", " ".join(name.split()), MAX_NAME_LENGTH),
+        "tags": None if tags is None else _clean_tags(tags),
+        "note": None if note is None else _clean_text("note", note, environment().most_text),
+        "pinned": pinned,
+    }
+    words = {what: value for what, value in words.items() if value is not None}
     with changing_runs(), _report_disk_errors("The card of the run could not be written"):
         _check_may_change(key, visitor, operator)
         run = store.load(storage.current().folder(key))
@@ -154,18 +145,13 @@ def empty_trash() -> None:
 
 
 def may_change(run: StoredRun | index.Entry, visitor: str, operator: bool) -> bool:
-    """Return whether a visitor may change, pin and delete a run: its owner and the operator may, except shipped
-    runs.
-    """
+    """Return whether a visitor may change and delete a run: its owner and the operator may, except shipped runs."""
     owner = run.owner if isinstance(run, index.Entry) else run.card.owner
     return not run.shipped and (operator or (visitor != "" and visitor == owner))
 
 
 def _check_may_change(key: str, visitor: str, operator: bool, deleted: bool = False) -> None:
-    """Raise NotAllowed or UnknownRun unless the visitor may change this run (`deleted`: in the trash).
-
-    Only the operator may change damaged runs, whose owner is unknown.
-    """
+    """Raise NotAllowed or UnknownRun unless the visitor may change this run; a damaged one only the operator may."""
     run, exists = None, KEY.fullmatch(key) is not None
     if exists:
         try:

@@ -242,10 +242,7 @@ def _open(url: str, home: Path) -> RunStorage:
 
 @contextmanager
 def changing_runs() -> Iterator[None]:
-    """Hold the lock under which runs are changed, in this process and, if they lie in a folder, in all that use it.
-
-    A thread that holds it may take it again. Raises StoreError if another process keeps it.
-    """
+    """Hold the lock under which runs are changed; a thread may take it again. Raises StoreError if others keep it."""
     with _lock, current().lock():
         yield
 

@@ -24,9 +24,10 @@ import datetime
 import hashlib
 import json
 import logging
+import os
 import shutil
 import tempfile
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -191,24 +192,17 @@ class StoredRun:
 
 
 def summarize_metrics(metrics: Mapping[str, ndarray]) -> dict[str, Metric]:
-    """Return mean and values over the replicas, with None instead of NaN, which JSON does not have.
-
-    The values have 32 bits, as in the curves on disk: a run that was resumed after its last evaluation has these only.
-    """
+    """Return mean and values over the replicas, with 32 bits as on disk, and None instead of NaN, as JSON has it."""
     found = {}
     for name, values in metrics.items():
-        values = values.astype(np.float32)
-        each = [None if np.isnan(v) else float(v) for v in values]
+        each = [None if np.isnan(v) else float(v) for v in values.astype(np.float32)]
         known = [v for v in each if v is not None]
         found[name] = Metric(mean=sum(known) / len(known) if known else None, values=each)
     return found
 
 
 def write_run(record: Record, folder: Path, owner: str = "") -> None:
-    """Write a record into a run folder. Files that are there and still valid are not written again.
-
-    What users have entered on the card of a run that is continued there stays.
-    """
+    """Write a record into a run folder; valid files and what users have entered on its card stay."""
     card = Card(
         key=key(record.config),
         parameters=record.parameters,
@@ -274,9 +268,7 @@ def pack_run(run: StoredRun, snapshots: Mapping[int, Mapping[str, ndarray]]) -> 
 
 
 def install_run(folder: Path, place: Path) -> StoredRun:
-    """Move a complete run folder to its place. It replaces an older run there, but keeps what users entered on its
-    card.
-    """
+    """Move a complete run folder to its place, where it replaces an older run but keeps what users entered."""
     place.parent.mkdir(parents=True, exist_ok=True)
     keep_entered_on(folder, place)
     replace_folder(folder, place)
@@ -330,35 +322,37 @@ def load(folder: RunFolder) -> StoredRun:
 
 @lru_cache(maxsize=512)  # more than the shipped runs, which some pages list in full
 def _load(folder: RunFolder, changed: tuple[int, int] | None) -> StoredRun:
-    damaged = f"The run in {folder.name} cannot be read"
     config, card = read_config_and_card(folder)
-    try:
+    with _reporting_damage(folder):
         curves = from_table(read_table(folder / "events.parquet", config), config).up_to(card.step)
         tokenizer = folder / "tokenizer.json"
         cut = tokenizer.read_text("utf-8") if tokenizer.is_file() else ""
         within = config.first_step <= card.step <= config.steps
         if not within or (curves.first, curves.step) != (config.first_step, card.step):
             raise DamagedRun(f"its curves do not reach step {card.step:,}. Train it again.")
-    except (InvalidSetting, RunError) as error:
-        raise DamagedRun(f"{damaged}: {error}") from error
-    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError, pa.ArrowException) as error:
-        raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
     return StoredRun(folder, config, card, curves, cut)
 
 
 def read_config_and_card(folder: RunFolder) -> tuple[RunConfig, Card]:
     """Read the configuration and the card of a run, without its curves. Raises DamagedRun."""
-    damaged = f"The run in {folder.name} cannot be read"
-    try:
+    with _reporting_damage(folder):
         config = parse_config(json.loads((folder / "config.json").read_text("utf-8")))
         card = _read_card(folder)
+        if card.key != key(config):
+            raise DamagedRun("its card has the key of another run. Train it again.")
+    return config, card
+
+
+@contextlib.contextmanager
+def _reporting_damage(folder: RunFolder) -> Iterator[None]:
+    """Raise DamagedRun for whatever a damaged file of this folder causes."""
+    damaged = f"The run in {folder.name} cannot be read"
+    try:
+        yield
     except (InvalidSetting, RunError) as error:
         raise DamagedRun(f"{damaged}: {error}") from error
-    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, pa.ArrowException) as error:
         raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
-    if card.key != key(config):
-        raise DamagedRun(f"{damaged}: its card has the key of another run. Train it again.")
-    return config, card
 
 
 def _read_card(folder: RunFolder) -> Card:
@@ -403,24 +397,13 @@ def is_stored(name: str) -> bool:
 
 
 def find_run_or_folder(name: str) -> StoredRun:
-    """Return the run with this key, or the shipped run with this name, or the run in this folder.
-
-    Raises UnknownRun or DamagedRun.
-    """
+    """Return the run with this key, this shipped name or this folder. Raises UnknownRun or DamagedRun."""
     try:
         return find(name)
     except UnknownRun:
-        if not name or not _is_folder(Path(name)):
+        if not os.path.isdir(name):  # which is false for every name that no system call accepts
             raise
     return load(Path(name))
-
-
-def _is_folder(path: Path) -> bool:
-    """Return whether a path is a folder; one that no system call accepts is none."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # a name that is too long, or with a NUL
-        return False
 
 
 damaged: set[tuple[str, str]] = set()  # cache keys of runs whose weights could not be loaded in this process
@@ -429,9 +412,7 @@ damaged: set[tuple[str, str]] = set()  # cache keys of runs whose weights could 
 def find_by_config(
     config: RunConfig, excluded: Container[tuple[str, str]] = (), unfinished: bool = False, visitor: str = ""
 ) -> StoredRun | None:
-    """Return the stored run of exactly this configuration, or None. This machine's own run precedes a shipped one.
-
-    Damaged folders are ignored.
+    """Return the stored run of exactly this configuration, this machine's own before a shipped one, or None.
 
     excluded: cache keys of runs to ignore, because their weights are known to be damaged
     unfinished: accept a run that was stopped or diverged
@@ -463,6 +444,5 @@ def _steps_in(files: Iterable[PurePath], last: int) -> list[int]:
 
 
 def _write_once(file: Path, make: Callable[[], bytes]) -> None:
-    """Write a file with constant content if it does not exist yet."""
     if not file.is_file():
         write_file(file, make())

@@ -11,6 +11,7 @@ from explorer.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
     from explorer.ui.components.base import event_callbacks as event_callbacks
+    from explorer.ui.components.base import pop_choices as pop_choices
     from explorer.ui.components.base import pop_event as pop_event
     from explorer.ui.components.base import register as register
     from explorer.ui.components.charts import pop_pick as pop_pick
@@ -48,8 +49,10 @@ if TYPE_CHECKING:
     from explorer.ui.training.real_models import ComparedStructures as ComparedStructures
     from explorer.ui.training.real_models import choose_real_model as choose_real_model
     from explorer.ui.training.real_models import structures_call as structures_call
+    from explorer.ui.training.run_view import Run as Run
     from explorer.ui.training.run_view import RunView as RunView
     from explorer.ui.training.run_view import finished_loss_curves as finished_loss_curves
+    from explorer.ui.training.run_view import loaded_runs as loaded_runs
     from explorer.ui.training.run_view import run_views as run_views
     from explorer.ui.training.run_view import untrained_panel as untrained_panel
     from explorer.ui.training.train_controls import TrainRequest as TrainRequest

@@ -59,6 +59,49 @@ def draw_own_text_form(session: PageSession[Any]) -> None:
     )
 
 
+def draw_table_form(
+    session: PageSession[Any],
+    kind: visitor_text.Kind,
+    read: Callable[[str], object],
+    with_table: Callable[[Any, str], Any],
+    *,
+    title: str,
+    explanation: str,
+    placeholder: str,
+    example: str,
+    expanded: bool,
+) -> None:
+    """Draw the form in which a visitor gives a table (CSV).
+
+    kind: what its rows are
+    read: raises TextError for a table that cannot be used
+    with_table: returns the state with the table of this SHA-256
+    title, explanation: of the form, which is unfolded if `expanded`
+    placeholder, example: a table in the field, and one to download
+    """
+
+    def set_text(content: bytes | str, name: str) -> None:
+        def keep_table() -> None:
+            sha = visitor_text.keep_text(content, name, kind, read)
+            session.change(lambda state: with_table(state, sha))
+
+        session.attempt(keep_table)
+
+    with st.expander(title, expanded=expanded):
+        st.markdown(explanation)
+        draw_paste_or_upload(
+            session.prefix,
+            set_text,
+            field="Paste a table",
+            placeholder=placeholder,
+            button=f"Use these {kind}",
+            what="your table",
+            file_type="csv",
+        )
+        icon = ":material/download:"
+        st.download_button("Download an example", example, f"{kind}.csv", "text/csv", icon=icon, on_click="ignore")
+
+
 def draw_paste_or_upload(
     page: str,
     set_text: Callable[[bytes | str, str], None],

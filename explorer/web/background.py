@@ -46,10 +46,10 @@ _pools = {
 def submit(key: Key, make: Callable[[], Result], pool: Pool = "usual") -> Future[Result]:
     """Return the future of the work with this key; start it unless a usable result is cached or it is under way.
 
-    Work waits only for work in the same pool. "quick" takes well below 0.1 s. "patient" takes many seconds and follows
-    no interaction. "timing" measures durations, so only one such task runs at a time. "usual" is everything else.
+    Work waits only for work in the same pool: "quick" takes well below 0.1 s, "patient" many seconds and follows no
+    interaction, "timing" measures durations, one at a time.
     """
-    for sha in _own_texts_of(key):
+    for sha in own_texts(key):
         if not corpora.may_read(sha):  # the results of a visitor's text are not for others
             refused: Future[Result] = Future()
             refused.set_exception(corpora.needs_text(sha))
@@ -63,10 +63,13 @@ def submit(key: Key, make: Callable[[], Result], pool: Pool = "usual") -> Future
         return future
 
 
-def _own_texts_of(key: Key) -> list[str]:
-    """Return the SHA-256 of each text of a visitor that a key names, by itself or in a configuration."""
-    named = (part if isinstance(part, str) else getattr(getattr(part, "task", part), "text", "") for part in key)
-    return [sha for sha in named if isinstance(sha, str) and corpora.is_own_text(sha)]
+def own_texts(argument: object) -> set[str]:
+    """Return the SHA-256 of each text of a visitor in a tuple: by itself, of a configuration or of a run."""
+    if isinstance(argument, tuple):
+        return set().union(*map(own_texts, argument))
+    config = getattr(argument, "config", argument)
+    text = argument if isinstance(argument, str) else getattr(getattr(config, "task", config), "text", "")
+    return {text} if isinstance(text, str) and corpora.is_own_text(text) else set()
 
 
 def _is_usable(future: Future[object]) -> bool:
@@ -92,9 +95,13 @@ def _keep_result(key: Key, future: Future[object]) -> None:
 
 def drop_results(part: Hashable) -> None:
     """Drop every result whose key contains this element, and cancel it if it has not started."""
+    _drop(lambda key: part in key)
+
+
+def _drop(is_dropped: Callable[[Key], bool]) -> None:
     with _lock:
-        byte_cache.drop_where(lambda key: part in key)
-        for key in [key for key in _under_way if part in key]:
+        byte_cache.drop_where(is_dropped)
+        for key in list(filter(is_dropped, _under_way)):
             _under_way.pop(key).cancel()
 
 
@@ -106,9 +113,4 @@ def results() -> dict[Key, Future[Any]]:
 
 def reset() -> None:
     """Drop every result, and cancel work that has not started."""
-    with _lock:
-        byte_cache.drop_where(lambda key: True)
-        futures = list(_under_way.values())
-        _under_way.clear()
-        for future in futures:
-            future.cancel()
+    _drop(lambda key: True)

@@ -21,10 +21,7 @@ _LOOPBACKS = (ipaddress.ip_address(_LOOPBACK), ipaddress.ip_address("::1"))
 
 
 class ClientAddressMiddleware:
-    """ASGI middleware that replaces client, scheme and host of a request by those that a trusted proxy has forwarded.
-
-    It has to stand before everything that reads them.
-    """
+    """ASGI middleware that replaces client, scheme and host of a request by those that a trusted proxy forwards."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -36,25 +33,22 @@ class ClientAddressMiddleware:
 
 
 def client_address(scope: Scope) -> str:
-    """Return the address that rate limits count: an IPv4 address, or the network (/64) of an IPv6 address."""
     client = scope.get("client")
     return address_group(client[0] if client else "")
+
+
+def address_group(text: str) -> str:
+    """Return the text of an address as rate limits count it. One household or machine has a whole IPv6 network."""
+    address = _parse_address(text)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address or UNKNOWN)
 
 
 def is_loopback(text: str) -> bool:
     """Return whether this is an address by which a machine reaches itself."""
     address = _parse_address(text)
     return address is not None and address.is_loopback
-
-
-def address_group(text: str) -> str:
-    """Return the text of an address as rate limits count it. One household or machine has a whole IPv6 network."""
-    address = _parse_address(text)
-    if address is None:
-        return UNKNOWN
-    if isinstance(address, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((address, 64), strict=False))
-    return str(address)
 
 
 def _apply_forwarded_headers(scope: Scope) -> None:

@@ -51,10 +51,8 @@ def job_rows(visitor: Visitor) -> list[dict[str, object]]:
 
 
 def _ended_recently(view: JobView) -> bool:
-    """Return whether a job ended recently, counted from when its end was first seen."""
-    name = f"{view.key}/{view.state}/{view.seconds}"
-    seen = _end_first_seen.setdefault(name, time.monotonic())
-    return time.monotonic() - seen < _LISTED_SECONDS
+    now = time.monotonic()
+    return now - _end_first_seen.setdefault(f"{view.key}/{view.state}/{view.seconds}", now) < _LISTED_SECONDS
 
 
 def _row(view: JobView, visitor: Visitor, waiting: int) -> dict[str, object]:
@@ -81,9 +79,8 @@ def _row(view: JobView, visitor: Visitor, waiting: int) -> dict[str, object]:
 
 def jobs_endpoint(request: Request) -> Response:
     """GET /jobs: return the rows of the jobs panel."""
-    return JSONResponse(
-        {"jobs": job_rows(visitor_from_cookies(request.cookies))}, headers={"Cache-Control": "no-store"}
-    )
+    rows = job_rows(visitor_from_cookies(request.cookies))
+    return JSONResponse({"jobs": rows}, headers={"Cache-Control": "no-store"})
 
 
 def command_endpoint(request: Request) -> Response:
@@ -100,13 +97,10 @@ def command_endpoint(request: Request) -> Response:
                 raise NotAllowed("Your browser has no cookie of this site. Allow cookies for it and reload the page.")
             rate_limits.check(rate_limits.TRAININGS, client_address(request.scope), visitor.id)
         command(run_key, visitor.id, visitor.operator)
-    except NotAllowed as error:
-        return JSONResponse({"problem": str(error)}, status_code=403)
-    except TooManyRequests as error:
-        headers = {"Retry-After": str(error.seconds)}
-        return JSONResponse({"problem": str(error)}, status_code=429, headers=headers)
     except LineageError as error:
-        return JSONResponse({"problem": str(error)}, status_code=404)
+        headers = {"Retry-After": str(error.seconds)} if isinstance(error, TooManyRequests) else {}
+        status = 429 if headers else 403 if isinstance(error, NotAllowed) else 404
+        return JSONResponse({"problem": str(error)}, status, headers)
     return Response(status_code=204)
 
 

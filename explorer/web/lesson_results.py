@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from concurrent.futures import Future
+from dataclasses import asdict
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from explorer.byte_cache import cached
 from explorer.catalogue import model_row, task_row
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub.suitable import Need, how_to_get, suitable_models
-from explorer.lessons import measures, parse
-from explorer.lessons.grading import (
-    Answer,
-    NumberStyle,
-    Row,
-    TaskResult,
-    answer_axis,
-    check_task,
-    describe_measurement,
-    describe_result,
-    describe_unexpected_answer,
-    grade_step,
-)
-from explorer.lessons.lesson import MAX_SENTENCE, Axis, Lesson, Question, Step, Task
+from explorer.lessons import grading, measures, parse
+from explorer.lessons.grading import Answer
+from explorer.lessons.lesson import MAX_SENTENCE, Lesson, Question, Step, Task
 from explorer.run_store import store
-from explorer.web.background import Pool
+from explorer.web.background import Pool, submit
 
 
 @cached()
 def all_lessons() -> dict[str, Lesson]:
-    """Return every lesson by its name. Raises LessonError.
-
-    The addresses in the lessons are checked once, when the server starts (see `app.py`).
-    """
+    """Return every lesson by its name; the server checks their addresses at its start. Raises LessonError."""
     return {lesson.name: lesson for lesson in parse.read_lessons()}
 
 
@@ -47,12 +37,7 @@ def find_step(name: str, number: int) -> tuple[Lesson, Step]:
 
 
 def find_part(name: str, number: int) -> Step | Task:
-    """Return a step of a lesson, or its task if the number is that of the part after the last step.
-
-    A lesson without a task ends on the page of its last step.
-
-    Raises InvalidSetting.
-    """
+    """Return a step of a lesson; after the last one its task, if it has one. Raises InvalidSetting."""
     lesson = all_lessons().get(name)
     if lesson and number == lesson.closing:
         return lesson.task or lesson.steps[-1]
@@ -75,6 +60,12 @@ def result_key(name: str, number: int) -> tuple[Hashable, ...]:
 def result_pool(name: str, number: int) -> Pool:
     """Return the threads for a step's result: a real model takes many seconds."""
     return "patient" if find_step(name, number)[1].real_model else "quick"
+
+
+def submit_step(name: str, number: int) -> Future[Answer]:
+    """Return the future of the measured answer of a step; measure it unless that is done or under way."""
+    make = partial(measure_step, name, number)
+    return submit(result_key(name, number), make, result_pool(name, number))
 
 
 def task_key(task: Task, name: str, settings: Mapping[str, str]) -> tuple[Hashable, ...]:
@@ -115,23 +106,22 @@ def describe_real_models(lesson: Lesson) -> str:
 
 def measure_step(name: str, number: int) -> Answer:
     """Measure and return the answer of a step; slow, so call it through `background.submit`. Raises LineageError."""
-    return grade_step(find_step(name, number)[1], measures.measure)
+    return grading.grade_step(find_step(name, number)[1], measures.measure)
 
 
-def measure_task(name: str, state: Mapping[str, str]) -> TaskResult:
+def measure_task(name: str, state: Mapping[str, str]) -> grading.TaskResult:
     """Measure the task of a lesson with the state of its page; slow, as `measure_step` is. Raises LineageError."""
     task = all_lessons()[name].task
     assert task is not None, "only a lesson with a task has the part that measures it"
-    return check_task(task, state, measures.measure)
+    return grading.check_task(task, state, measures.measure)
 
 
 def question_data(question: Question) -> dict[str, object]:
     """Return a question as the data that the browser shows."""
-    scale = question.scale
     return {
         "text": question.text,
         "choices": [{"name": each.name, "text": each.text} for each in question.choices],
-        "scale": {"low": scale.low, "high": scale.high, "step": scale.step, "unit": scale.unit} if scale else None,
+        "scale": asdict(question.scale) if question.scale else None,
         "collects": MAX_SENTENCE if question.collects else 0,
     }
 
@@ -139,29 +129,24 @@ def question_data(question: Question) -> dict[str, object]:
 def result_data(
     step: Step, answer: Answer, prediction: object | None, with_prediction: bool = True
 ) -> dict[str, object]:
-    """Return a measured answer, compared with a prediction, as the data that the browser shows.
-
-    Without `with_prediction` (for a teacher) the text describes the measurement only.
-    """
+    """Return a measured answer as the browser shows it, compared with a prediction unless it is for a teacher."""
+    verdict = grading.describe_measurement(step, answer)
+    if with_prediction:
+        verdict = grading.describe_result(step, answer, prediction)
     return {
-        "verdict": describe_result(step, answer, prediction) if with_prediction else describe_measurement(step, answer),
-        "opinion": describe_unexpected_answer(step, answer),
+        "verdict": verdict,
+        "opinion": grading.describe_unexpected_answer(step, answer),
         "why": answer.why,
         "right": list(answer.right),
         "value": answer.value,
         "over": step.measurement.measure.over,
-        "axis": axis_data(answer.axis),
+        "axis": asdict(answer.axis),
         "rows": [_row_data(row, answer.style) for row in answer.rows],
         "runs": list(answer.runs),
     }
 
 
-def axis_data(axis: Axis) -> dict[str, object]:
-    """Return the axis of an answer as the data that the browser shows."""
-    return {"low": axis.low, "high": axis.high, "unit": axis.unit, "powers": axis.powers}
-
-
-def _row_data(row: Row, style: NumberStyle) -> dict[str, object]:
+def _row_data(row: grading.Row, style: grading.NumberStyle) -> dict[str, object]:
     return {
         "title": row.title,
         "values": list(row.values),
@@ -171,33 +156,32 @@ def _row_data(row: Row, style: NumberStyle) -> dict[str, object]:
     }
 
 
-def setup_data(step: Step) -> dict[str, object]:
+def setup_data(step: Step) -> dict[str, Any]:
     """Return what a step shows before the prediction: tokens, the networks, and the axis of the answer without data."""
-    axis = answer_axis(step)
+    axis = grading.answer_axis(step)
     is_drawn = not step.measurement.measure.labels and axis.low is not None and axis.high is not None
     edges = {edge for each in step.question.choices for edge in (each.low, each.high) if edge is not None}
     return {
         "tokens": list(step.setup.tokens),
         "marked": list(step.setup.marked),
         "note": step.setup.note,
-        "networks": list(dict.fromkeys(_describe_networks(step))),
-        "axis": axis_data(axis) if is_drawn and not step.measurement.which else None,
+        "networks": describe_networks(step),
+        "axis": asdict(axis) if is_drawn and not step.measurement.which else None,
         "edges": sorted(edges),
     }
 
 
-def _describe_networks(step: Step) -> list[str]:
+def describe_networks(step: Step) -> list[str]:
     """Return a line for each network that the question is about."""
     subjects = step.measurement.subjects if step.measurement.which else step.measurement.subjects[:1]
     if step.real_model:
         return [f"{card.name}, a real {step.real_model}" for card in suitable_models(step.real_model)[:1]]
     names = [str(each.settings["run"]) for each in subjects if "run" in each.settings]
-    return [describe_network(name) for name in names]
+    return list(dict.fromkeys(map(_describe_network, names)))
 
 
 @cached()
-def describe_network(name: str) -> str:
-    """Return the model, its size, its task and the number of seeds of an included run."""
+def _describe_network(name: str) -> str:
     run = store.find(name)
     if run.config.model_name == "ngram":
         return f"{model_row(run.config.model).title}, counted on “{task_row(run.config.task).title}”"

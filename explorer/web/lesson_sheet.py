@@ -6,8 +6,9 @@ With `?notes=1` it has the measured answers, the explanations and the notes for 
 from __future__ import annotations
 
 from concurrent.futures import TimeoutError as WaitTimeout
-from functools import lru_cache, partial
+from functools import lru_cache
 from html import escape
+from typing import Any
 from urllib.parse import urlencode
 
 from markdown_it import MarkdownIt
@@ -19,7 +20,6 @@ from explorer.errors import LineageError
 from explorer.lessons.grading import describe_measurement
 from explorer.lessons.lesson import Lesson, Step
 from explorer.web import lesson_results
-from explorer.web.background import submit
 
 WAIT = 20.0  # seconds for the measured answer of a step, which is usually there already
 _markdown = MarkdownIt("commonmark", {"html": False})
@@ -89,69 +89,48 @@ def _head(lesson: Lesson, for_teacher: bool) -> str:
 
 def _step(lesson: Lesson, number: int, for_teacher: bool) -> str:
     step = lesson.steps[number - 1]
-    setup = lesson_results.setup_data(step)
+    question, setup = step.question, lesson_results.setup_data(step)
     tokens = "".join(
         f'<span class="{"marked" if i in step.setup.marked else ""}">{escape(token)}</span>'
         for i, token in enumerate(step.setup.tokens)
     )
+    shown = (step.setup.note, *lesson_results.describe_networks(step))
     parts = [
         f"<section><h2>{number}. {escape(step.title)}</h2>{_html(step.text)}",
         f'<p class="tokens">{tokens}</p>' if tokens else "",
-        *(
-            f'<p class="small">{escape(str(text))}</p>'
-            for text in (step.setup.note, *_texts(setup["networks"]))
-            if text
-        ),
-        f"<p><b>{escape(step.question.text)}</b></p>",
-        _list(tuple(each.text for each in step.question.choices), "box") if step.question.choices else "",
-        f"<p>Your prediction: ____________ {escape(step.question.scale.unit)}</p>" if step.question.scale else "",
-        _axis(setup),
+        *(f'<p class="small">{escape(text)}</p>' for text in shown if text),
+        f"<p><b>{escape(question.text)}</b></p>",
+        _list(tuple(each.text for each in question.choices), "box") if question.choices else "",
+        f"<p>Your prediction: ____________ {escape(question.scale.unit)}</p>" if question.scale else "",
+        _axis(setup["axis"], setup["edges"]) if setup["axis"] else "",
         _answer(lesson, number, step) if for_teacher else '<p class="small">Why?</p><div class="lines"></div>',
     ]
     return "".join(parts) + "</section>"
 
 
-def _texts(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
-
-
-def _axis(setup: dict[str, object]) -> str:
-    """Return the axis of the answer without data, as SVG."""
-    axis = setup["axis"]
-    if not isinstance(axis, dict) or axis["powers"]:
+def _axis(axis: dict[str, Any], edges: list[float]) -> str:
+    if axis["powers"]:
         return ""
     low, high, unit = axis["low"], axis["high"], axis["unit"]
-    edges = [float(edge) for edge in _texts(setup["edges"]) if low < float(edge) < high]
-    ticks = "".join(
-        f'<line x1="{_x(at, low, high)}" x2="{_x(at, low, high)}" y1="24" y2="36" stroke="#1d2327"/>'
-        f'<text x="{_x(at, low, high)}" y="52" font-size="13" text-anchor="middle">'
-        f"{escape(_end(at, unit) if at in (low, high) else f'{at:g}')}</text>"
-        for at in (low, *edges, high)
-    )
+    ticks = ""
+    for value in (low, *(edge for edge in edges if low < edge < high), high):
+        x = f"{40 + 360 * (value - low) / (high - low):.1f}"
+        of_end = f" {unit.removesuffix('s') if value == 1 else unit}" if value in (low, high) else ""
+        ticks += (
+            f'<line x1="{x}" x2="{x}" y1="24" y2="36" stroke="#1d2327"/>'
+            f'<text x="{x}" y="52" font-size="13" text-anchor="middle">{escape(f"{value:g}{of_end}".strip())}</text>'
+        )
     return (
         f'<svg viewBox="0 0 440 58" role="img" aria-label="From {low:g} to {high:g} '
         f'{escape(unit)}"><line x1="40" x2="400" y1="30" y2="30" stroke="#1d2327"/>{ticks}</svg>'
     )
 
 
-def _end(value: float, unit: str) -> str:
-    return f"{value:g} {unit.removesuffix('s') if value == 1 else unit}".strip()
-
-
-def _x(value: float, low: float, high: float) -> str:
-    return f"{40 + 360 * (value - low) / (high - low):.1f}"
-
-
 def _answer(lesson: Lesson, number: int, step: Step) -> str:
     if missing := lesson_results.missing_model(step):
         return f'<div class="answer"><p>{escape(missing)}</p></div>'
-    future = submit(
-        lesson_results.result_key(lesson.name, number),
-        partial(lesson_results.measure_step, lesson.name, number),
-        lesson_results.result_pool(lesson.name, number),
-    )
     try:
-        answer = future.result(timeout=WAIT)
+        answer = lesson_results.submit_step(lesson.name, number).result(timeout=WAIT)
         measured = f"<p><b>{escape(describe_measurement(step, answer))}</b></p><p>{escape(answer.why)}</p>"
     except (LineageError, WaitTimeout):
         measured = "<p>The answer could not be measured in time. Load this page again in a moment.</p>"

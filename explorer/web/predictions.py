@@ -12,7 +12,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from cachetools import LRUCache
@@ -51,13 +51,9 @@ def find_prediction(visitor: str, lesson: str, step: int) -> object | None:
     read, found = entry or (-math.inf, None)
     if time.monotonic() - read < CURRENT_SECONDS:
         return found
-
-    def find(session: Session) -> object | None:
-        row = session.get(_Prediction, key)
-        return row.prediction if row else None
-
+    stored = select(_Prediction.prediction).filter_by(**_columns_of(key))
     try:
-        found = transaction(find)
+        found = transaction(lambda session: session.scalar(stored))
     except StoreError as error:
         log.warning("a prediction could not be read: %s", error)
     with _lock:
@@ -66,14 +62,23 @@ def find_prediction(visitor: str, lesson: str, step: int) -> object | None:
     return found
 
 
-def store_prediction(visitor: str, lesson: str, step: int, prediction: object) -> None:
-    """Store a visitor's prediction at a step of a lesson."""
+def store_prediction(visitor: str, lesson: str, step: int, prediction: object | None) -> None:
+    """Store a prediction, or delete it (None); in memory only while the database does not answer."""
+    key = visitor, lesson, step
 
     def store(session: Session) -> None:
-        session.merge(_Prediction(**_columns_of(key), prediction=prediction, stored=read_clock(session)))
+        session.execute(delete(_Prediction).filter_by(**_columns_of(key)))
+        if prediction is not None:
+            session.add(_Prediction(**_columns_of(key), prediction=prediction, stored=read_clock(session)))
 
-    key = visitor, lesson, step
-    _change(key, prediction, store)
+    try:
+        transaction(store, lock=f"predictions of {visitor}")
+        read = time.monotonic()
+    except StoreError as error:
+        log.warning("a prediction could not be stored: %s", error)
+        read = math.inf  # it is not read again
+    with _lock:
+        _known[key] = read, prediction
 
 
 def store_class_answers(session: Session, lesson: str, step: int, answers: Mapping[str, object]) -> None:
@@ -84,12 +89,6 @@ def store_class_answers(session: Session, lesson: str, step: int, answers: Mappi
         for visitor, answer in answers.items()
     ]
     upsert(session, _Prediction, rows, ("prediction", "stored"))
-
-
-def delete_prediction(visitor: str, lesson: str, step: int) -> None:
-    """Delete a prediction, so that the visitor can predict again."""
-    key = visitor, lesson, step
-    _change(key, None, lambda session: session.execute(delete(_Prediction).filter_by(**_columns_of(key))))
 
 
 def reset() -> None:
@@ -115,15 +114,3 @@ def delete_old(session: Session) -> None:
 
 def _columns_of(key: _Key) -> dict[str, Any]:
     return dict(zip(("visitor", "lesson", "step"), key, strict=True))
-
-
-def _change(key: _Key, prediction: object | None, write: Callable[[Session], object]) -> None:
-    """Change a prediction in the database, or in memory only if the database does not answer."""
-    try:
-        transaction(write, lock=f"predictions of {key[0]}")
-        read = time.monotonic()
-    except StoreError as error:
-        log.warning("a prediction could not be stored: %s", error)
-        read = math.inf  # it is not read again
-    with _lock:
-        _known[key] = read, prediction

@@ -55,10 +55,7 @@ def reset() -> None:
 
 
 def check(limit: Limit, address: str, visitor: str = "", is_counted: bool = True) -> None:
-    """Count one action of a visitor at an address. Raises TooManyRequests above the limit.
-
-    is_counted: False to find out whether one more action is allowed
-    """
+    """Count one action, or ask whether one more is allowed (`is_counted`). Raises TooManyRequests above the limit."""
     is_allowed = _limiter.hit if is_counted else _limiter.test
     counted = [
         (limit.per_visitor, f"visitor {visitor}", "from one browser"),

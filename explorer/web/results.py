@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from cachetools import LRUCache
@@ -42,17 +42,18 @@ Content: TypeAlias = Mapping[str, object]
 Sources: TypeAlias = tuple[Hashable, ...]
 
 
-class Answer(Protocol):
+class Answer:
     """What answers the requests for one address."""
 
-    async def respond(self, request: Request) -> Response: ...
+    async def respond(self, request: Request) -> Response:
+        raise NotImplementedError
 
     def stop(self) -> None:
         """End what is being sent, because the data that it is computed from has been dropped."""
 
 
 @dataclass(frozen=True, eq=False)
-class Section:
+class Section(Answer):
     """What one section of a page shows, as JSON, once its results are computed.
 
     submit: returns the futures of the results, by name; called at every request, as a result may have been dropped.
@@ -87,8 +88,6 @@ class Section:
         ready = {name: future for name, future in futures.items() if is_ready(future)}
         return ready, len(futures) - len(ready)
 
-    def stop(self) -> None: ...
-
     def _draw_content(self, ready: Mapping[str, Future[Any]]) -> Content:
         try:
             return self.draw(ready)
@@ -116,7 +115,7 @@ def is_ready(future: Future[Any]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Arrays:
+class Arrays(Answer):
     """Packed arrays, which never change: their address names their content."""
 
     content: bytes
@@ -124,8 +123,6 @@ class Arrays:
     async def respond(self, request: Request) -> Response:
         headers = {"Cache-Control": "private, immutable"}
         return Response(self.content, media_type="application/octet-stream", headers=headers)
-
-    def stop(self) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +140,7 @@ _lock = threading.Lock()
 
 
 def register(token: str, answer: Answer, sources: Sources = ()) -> str:
-    """Register an answer under a secret token of a browser tab and return its address.
-
-    `sources` names the data that the answer is computed from, for `drop`.
-    """
+    """Register an answer under a secret token of a browser tab, and what it is computed from; return its address."""
     with _lock:
         _answers[token] = _Registered(answer, sources, corpora.reader.get())
     return f"results/{token}"
@@ -184,10 +178,7 @@ def _drop(is_outdated: Callable[[_Registered], bool]) -> None:
 
 
 def find(token: str) -> Answer | None:
-    """Return the answer that is registered under a token, which is then the most recently used one.
-
-    From then on, texts are read for the visitor for whose page it was registered.
-    """
+    """Return the answer that is registered under a token, and read texts for the visitor of its page from then on."""
     with _lock:
         registered = _answers.get(token) or _arrays.get(token)
     if registered is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -48,14 +47,16 @@ _OTHER_SITE = "A page of another site sent this request. Open this site's own pa
 class SecurityMiddleware:
     """ASGI middleware that sets the security headers and refuses requests from pages of other sites.
 
-    index_page: the HTML of the page, whose inline scripts are allowed.
-    base_path: the path below which the site stands, "" or such as "/lineage".
+    The inline scripts of `index_page` are allowed. `base_path`: below which the site stands, "" or such as "/lineage".
     """
 
     def __init__(self, app: ASGIApp, index_page: str = "", base_path: str = "") -> None:
         self.app = app
         self.base_path = base_path
-        self._hashes = inline_script_hashes(index_page)
+        scripts = re.findall(r"<script>(.*?)</script>", index_page, re.DOTALL)
+        digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+        policy = _POLICY | {"script-src": " ".join([_POLICY["script-src"], *(f"'sha256-{each}'" for each in digests)])}
+        self._policy = "; ".join(f"{name} {value}" for name, value in policy.items())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -67,7 +68,8 @@ class SecurityMiddleware:
                 headers = MutableHeaders(raw=message["headers"])
                 for name, value in _HEADERS.items():
                     headers[name] = value
-                headers["Content-Security-Policy"] = content_security_policy(self._hashes)
+                ancestors = " ".join(["'self'", *split_list(environment().frame_ancestors)])
+                headers["Content-Security-Policy"] = f"{self._policy}; frame-ancestors {ancestors}"
                 is_secure = scope["scheme"] in ("https", "wss")
                 message["headers"] = [
                     (name, self._restrict_cookie(value, is_secure) if name.lower() == b"set-cookie" else value)
@@ -137,17 +139,3 @@ def is_own_origin(origin: str, host: str, scheme: str) -> bool:
     if default is None or parts.hostname is None or (scheme in ("https", "wss") and parts.scheme != "https"):
         return False
     return (parts.hostname, port) == (own.hostname, own_port)
-
-
-def content_security_policy(script_hashes: Sequence[str] = ()) -> str:
-    """Return the Content-Security-Policy of all responses."""
-    policy = dict(_POLICY)
-    policy["script-src"] = " ".join([policy["script-src"], *(f"'{digest}'" for digest in script_hashes)])
-    policy["frame-ancestors"] = " ".join(["'self'", *split_list(environment().frame_ancestors)])
-    return "; ".join(f"{name} {value}" for name, value in policy.items())
-
-
-def inline_script_hashes(html: str) -> tuple[str, ...]:
-    """Return the hashes by which a policy allows the inline scripts of a page."""
-    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
-    return tuple("sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)

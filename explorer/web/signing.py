@@ -38,13 +38,11 @@ def _stored_key(home: Path) -> str:
         if not path.exists():
             _create(path)
         key = path.read_text("utf-8").strip()
+        problem = "" if len(key) >= 16 else "it holds no secret key; delete it or set LINEAGE_SECRET"
     except OSError as error:
-        log.warning("The secret key cannot be kept in %s (%s). Visitors are new after a restart.", path, error)
-        return secrets.token_urlsafe(32)
-    if len(key) < 16:
-        log.warning(
-            "The file %s holds no secret key. Delete it or set LINEAGE_SECRET; until then a new one is used.", path
-        )
+        problem = str(error)
+    if problem:
+        log.warning("The secret key cannot be kept in %s (%s). Visitors are new after a restart.", path, problem)
         return secrets.token_urlsafe(32)
     return key
 

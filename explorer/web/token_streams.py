@@ -30,6 +30,7 @@ from starlette.responses import Response, StreamingResponse
 from explorer.errors import LineageError
 from explorer.generation import streaming
 from explorer.lazy_libraries import torch
+from explorer.web.results import Answer
 from explorer.web.visitors import visitor_from_cookies
 
 log = logging.getLogger(__name__)
@@ -38,11 +39,10 @@ _FAILED_MESSAGE = "Something went wrong on the server while this text was genera
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy must not buffer the events
 
 
-class StreamAnswer:
+class StreamAnswer(Answer):
     """A stream at one address (see `results`); only its last request is answered, an earlier one ends.
 
-    `make` is called on another thread, outside a page script, at every request; it may raise LineageError, also while
-    the text is being generated.
+    `make` is called on another thread at every request; it may raise LineageError, also during the generation.
     """
 
     def __init__(self, make: Callable[[], Iterator[streaming.Chunk]]) -> None:
@@ -99,11 +99,13 @@ class TokenStream:
             if self._chunks is None:
                 self._chunks = self._make()
             chunk = next(self._chunks, None)
-        except LineageError as error:
-            return self._problem_event(str(error))
-        except Exception:  # an unexpected error ends this stream only: log it and send a message
-            log.exception("a text failed")
-            return self._problem_event(_FAILED_MESSAGE)
+        except Exception as error:  # an unexpected error ends this stream only: log it and send a message
+            self.finished = True
+            if not isinstance(error, LineageError):
+                log.exception("a text failed")
+            return sse_event(
+                {"sentence": str(error) if isinstance(error, LineageError) else _FAILED_MESSAGE}, "problem"
+            )
         if chunk is None:
             self.finished = True
             return self.end_event(stopped=False)
@@ -114,10 +116,6 @@ class TokenStream:
     def end_event(self, stopped: bool) -> bytes:
         seconds = round(time.perf_counter() - self._begun, 4)
         return sse_event({"tokens": self._tokens, "seconds": seconds, "stopped": stopped}, "end")
-
-    def _problem_event(self, sentence: str) -> bytes:
-        self.finished = True
-        return sse_event({"sentence": sentence}, "problem")
 
 
 def sse_event(data: object, kind: str = "", event_id: int | None = None) -> bytes:

@@ -19,10 +19,7 @@ _down_until = 0.0  # `time.monotonic`
 
 
 def transaction(work: Callable[[Session], _T], lock: str = "") -> _T:
-    """Run a function in a transaction, which writes if a lock is given. Raises StoreError.
-
-    After the database did not answer, nothing is tried for a moment: many threads would wait for it.
-    """
+    """Run a function in a transaction, which writes if a lock is given. Raises StoreError; soon after one, at once."""
     global _down_until
     if time.monotonic() < _down_until:
         raise StoreError(_UNREACHABLE)

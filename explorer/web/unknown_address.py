@@ -19,11 +19,7 @@ person who gave you the link for the new one.</p><p><a href="{home}">Open the ho
 
 
 class UnknownAddressMiddleware:
-    """ASGI middleware that replaces Streamlit's page in addresses with more than one part below the base path.
-
-    index_page: the HTML of Streamlit's page.
-    base_path: the path below which the site stands, "" or such as "/lineage".
-    """
+    """ASGI middleware that replaces Streamlit's `index_page` at addresses with several parts below the base path."""
 
     def __init__(self, app: ASGIApp, index_page: bytes, base_path: str = "") -> None:
         self.app = app

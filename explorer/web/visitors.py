@@ -132,18 +132,17 @@ class VisitorMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = HTTPConnection(scope) if scope["type"] == "http" else None
-        is_page = connection is not None and "text/html" in connection.headers.get(
-            "accept", ""
-        )  # scripts are requested in parallel and would each get their own cookie
-        if connection is None or not is_page or _signed_token(connection.cookies.get(COOKIE, "")):
+        value = ""
+        # Scripts are requested in parallel and would each get their own cookie.
+        if connection and "text/html" in connection.headers.get("accept", ""):
+            before = connection.cookies.get(COOKIE, "")
+            with contextlib.suppress(TooManyRequests):
+                if not _signed_token(before):
+                    rate_limits.check(rate_limits.NEW_VISITORS, client_address(scope))
+                    value = issue_cookie(await run_in_threadpool(_unsigned_owner, before))
+        if not value:
             await self.app(scope, receive, send)
             return
-        try:
-            rate_limits.check(rate_limits.NEW_VISITORS, client_address(scope))
-        except TooManyRequests:
-            await self.app(scope, receive, send)
-            return
-        value = issue_cookie(await run_in_threadpool(_unsigned_owner, connection.cookies.get(COOKIE, "")))
 
         async def greeting(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -205,10 +204,7 @@ def _session_hash(cookie: str) -> str:
 
 
 def _has_ended(session: str) -> bool:
-    """Return whether the operator has ended a session, given by its hash, at this server or at another one.
-
-    While the database does not answer, the last known is used.
-    """
+    """Return whether the operator has ended a session, given by its hash, at any server, as far as is known."""
     global _ended_due
     with _ended_lock:
         if time.monotonic() >= _ended_due:
@@ -237,41 +233,31 @@ def _end_session(cookie: str) -> None:
         log.warning("the operator has signed out at this server only: %s", error)
 
 
-def format_session_end(end: datetime.datetime) -> str:
-    """Return the end of a session as text, in UTC."""
-    return f"{end:%H:%M} UTC"
-
-
 async def operator_endpoint(request: Request) -> Response:
-    """GET or POST /operator: the operator signs in, sees the server (`operator_endpoints`), and signs out.
-
-    `SecurityMiddleware` refuses a POST that comes from a page of another site.
-    """
-    password = environment().operator_password
+    """GET or POST /operator: the operator signs in, sees the server (`operator_endpoints`), and signs out."""
+    password, cookies = environment().operator_password, request.cookies
     if not password:
         message = "This server has no operator: LINEAGE_OPERATOR_PASSWORD is not set where it was started."
-        return HTMLResponse(_SIGN_IN.format(words=message, form=""), status_code=404)
+        return _sign_in_page(message, "", 404)
     if request.headers.get("sec-fetch-dest") in _FRAMES:
-        return HTMLResponse(_SIGN_IN.format(words=_IN_FRAME, form=""), headers={"Cache-Control": "no-store"})
+        return _sign_in_page(_IN_FRAME, "")
     fields = await _read_form(request) if request.method == "POST" else {}
-    end = await run_in_threadpool(operator_session_end, request.cookies)
+    end = await run_in_threadpool(operator_session_end, cookies)
     if "sign-out" in fields:
         if end:
-            await run_in_threadpool(_end_session, request.cookies[OPERATOR])
+            await run_in_threadpool(_end_session, cookies[OPERATOR])
         return _redirect("operator", _set_cookie(OPERATOR, "", 0, "strict"))
     if request.method != "POST":
         message = "The operator may stop every training, end every class and delete every run."
         if end:
-            page = _PAGE.format(words=f"{message} You are signed in until {format_session_end(end)}.")
-        else:
-            page = _SIGN_IN.format(words=message, form=_FORM)
-        return HTMLResponse(page, headers={"Cache-Control": "no-store"})
+            page = _PAGE.format(words=f"{message} You are signed in until {end:%H:%M} UTC.")
+            return HTMLResponse(page, headers={"Cache-Control": "no-store"})
+        return _sign_in_page(message)
     address = client_address(request.scope)
     try:
         rate_limits.check(rate_limits.SIGN_INS, address)
     except TooManyRequests as error:
-        headers = {"Retry-After": str(error.seconds)}
-        return HTMLResponse(_SIGN_IN.format(words=str(error), form=_FORM), status_code=429, headers=headers)
+        return _sign_in_page(str(error), status=429, headers={"Retry-After": str(error.seconds)})
     if hmac.compare_digest(fields.get("password", "").encode(), password.encode()):
         _failures.pop(address, None)
         log.warning("the operator has signed in from %s", address)
@@ -279,7 +265,14 @@ async def operator_endpoint(request: Request) -> Response:
         return _redirect("operator", _set_cookie(OPERATOR, value, SESSION_SECONDS, "strict"))
     _failures[address] = _failures.get(address, 0) + 1
     log.warning("failed sign-in of the operator from %s, number %d", address, _failures[address])
-    return HTMLResponse(_SIGN_IN.format(words="This is not the password.", form=_FORM))
+    return _sign_in_page("This is not the password.")
+
+
+def _sign_in_page(
+    words: str, form: str = _FORM, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    page = _SIGN_IN.format(words=words, form=form)
+    return HTMLResponse(page, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
 async def _read_form(request: Request) -> dict[str, str]:

@@ -35,7 +35,7 @@ def test_random_gestures_leave_no_page_blank_and_the_url_says_what_is_shown(
 def test_a_sentence_that_cannot_be_read_shows_what_its_address_shows(visit: Any) -> None:
     page = visit("/?say=The+film+is+bad")
     answer = page.locator(".st-key-section-one-sentence [data-kind=finding]")
-    expect(answer).to_contain_text("All six say negative")
+    expect(answer).to_contain_text("Six models say negative")
     page.get_by_label("Type any English sentence").first.fill("?!")
     page.get_by_label("Type any English sentence").first.press("Enter")
     wait_for_url_params(page, say="?!")

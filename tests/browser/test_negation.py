@@ -22,12 +22,12 @@ from tests.browser.steps import (
     wait_until_settled,
 )
 
-HEADLINE = "Bag of words says sustain. The other five say collapse, and so does the grammar."
-IN_ENGLISH = "Bag of words says positive. The other five say negative."
+HEADLINE = "Bag of words says sustain. Five other models say collapse, and so does the grammar."
+IN_ENGLISH = "Bag of words says positive. Five other models say negative."
 PRESERVE, DESTROY = "human preserve nature", "human destroy nature"
 ANSWERS = {
-    PRESERVE: "All six say sustain, and so does the grammar.",
-    DESTROY: "All six say collapse, and so does the grammar.",
+    PRESERVE: "Six models say sustain, and so does the grammar.",
+    DESTROY: "Six models say collapse, and so does the grammar.",
 }
 # Two models and two seeds train quickly, so the test mostly waits for the playback.
 SHORT_TRAINING_URL = "/negation?models=bag_of_words,rnn&replicas=2&bag_of_words.epochs=12&rnn.epochs=12"

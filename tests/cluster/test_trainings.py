@@ -203,7 +203,7 @@ def test_a_cluster_that_does_not_answer_takes_no_trainings(monkeypatch: pytest.M
     def fail(_: str) -> None:
         raise StoreError("The Ray cluster does not answer.")
 
-    monkeypatch.setattr(scheduler, "connect", fail)
+    monkeypatch.setattr(connection, "connect", fail)
     service = JobService()
     job = service.submit(short_config(), "ada")
     monkeypatch.setattr(scheduler, "_UNREACHABLE_SECONDS", 0.0)

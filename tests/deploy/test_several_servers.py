@@ -10,11 +10,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from benchmarks.class_link import read_class_code
 from benchmarks.course import Board
 from benchmarks.load.cluster import SERVERS, Cluster, running_cluster
 from benchmarks.load.light_http import LightBrowser, Traffic, trusting_context
-from benchmarks.load.load_generator import Visitor, connect_page, open_page
+from benchmarks.load.load_generator import Visitor, connect_page, open_page, read_class_code
 from benchmarks.load.students import Event, OpenPage, Plan, Student
 from tests import needs
 

@@ -9,10 +9,9 @@ import json
 import logging
 import os
 import shutil
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, aclosing, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 from unittest.mock import Mock
@@ -45,6 +44,7 @@ from explorer.training.slices import Slice
 from explorer.training.train import train
 from tests.export.alike import assert_records_equal, checkpoints, full_training, interrupt_training, short_config
 from tests.training.objectives.test_text import short as short_text
+from tests.waiting import wait_until
 
 Patch = pytest.MonkeyPatch
 OWN_TEXT = "to be or not to be, that is the question. " * 40
@@ -112,6 +112,7 @@ def fast_scheduling(monkeypatch: Patch, included_folder: Path) -> Iterator[None]
         db.close_database()
 
 
+wait = partial(wait_until, interval=0.002)
 MakeExecutor: TypeAlias = Callable[[], HoldingExecutor]
 
 
@@ -136,13 +137,6 @@ def executor(make_executor: MakeExecutor) -> HoldingExecutor:
 @pytest.fixture
 def service(executor: HoldingExecutor) -> JobService:
     return executor.service
-
-
-def wait(until: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 120
-    while not until():
-        assert time.monotonic() < deadline, "no success in time"
-        time.sleep(0.002)
 
 
 def wait_for_end(*jobs: Job) -> None:

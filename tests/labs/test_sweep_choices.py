@@ -41,7 +41,7 @@ def test_a_space_is_read_as_it_is_written() -> None:
     assert sweep_choices.parse_space(sweep_choices.write_space(space)) == space
     assert sweep_choices.parse_space("") == {} and sweep_choices.parse_space(";;=3") == {}
     assert sweep_choices.parse_space(sweep_choices.write_space({"hidden": "4;x=5"})) == {"hidden": "4,x5"}
-    assert sweep_choices.with_values(Comparison(sweep_space="hidden=4"), "hidden", "8,16").sweep_space == "hidden=8,16"
+    assert sweep_choices.with_values("hidden", Comparison(sweep_space="hidden=4"), "8,16").sweep_space == "hidden=8,16"
 
 
 def test_what_is_not_possible_names_the_model() -> None:

@@ -55,7 +55,7 @@ def test_the_home_page_shows_the_answers_of_six_models_to_a_sentence() -> None:
     verdicts = screen.component_data(at, "verdicts")[0]
     assert [token["text"] for token in verdicts["tokens"]] == ["<BOS>", "the", "film", "is", "not", "good", "<EOS>"]
     assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in ENGLISH_MODELS]
-    assert "Bag of words says positive. The other five say negative." in screen.headings(at)
+    assert "Bag of words says positive. Five other models say negative." in screen.headings(at)
     for row, model in zip(verdicts["rows"], ENGLISH_MODELS, strict=True):
         words = tuple(token["text"] for token in verdicts["tokens"][1:-1])
         found = class_probabilities(load_model(store.find(f"sentiment-{model}")), words)[:, 1]
@@ -71,7 +71,7 @@ def test_a_typed_sentence_is_answered_and_kept_in_the_url() -> None:
     at = screen.home_page()
     at = screen.assert_no_errors(screen.widget(at.text_input, "home.say").input("Nobody liked the 🐳 soup").run())
     assert screen.url_params(at) == {"say": "Nobody liked the 🐳 soup"}
-    assert "Bag of words says positive. The other five say negative." in screen.headings(at)
+    assert "Bag of words says positive. Five other models say negative." in screen.headings(at)
     assert "never saw “🐳”" in screen.warnings_of(at)[0]
     at = screen.assert_no_errors(screen.widget(at.text_input, "home.say").input("?!").run())
     assert screen.warnings_of(at) == ["There is nothing to read. Shown is “the film is not good”."]

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.experiments.recall import DEFAULT_VARIANTS, SWEEP_LENGTHS, VARIANTS
-from explorer.labs.memory.string_model import SEEDS, train_string
+from explorer.labs.memory.small_data import SEEDS, train_string
 from explorer.run_store import store
 from explorer.tasks.string import find_errors, loss_floor
 from tests.pages import screen
@@ -71,19 +71,19 @@ def test_the_last_model_cannot_be_removed() -> None:
     assert screen.url_params(at) == {"who": "gru-chrono"}
 
 
-def string_section() -> None:
+def script() -> None:
+    from explorer.labs.memory.small_data import string_section
     from explorer.labs.memory.state import MemoryState
-    from explorer.labs.memory.string_model import section
     from explorer.ui.state.session import page_session, record_page, write_url
 
     record_page("memory")
     session = page_session("memory", MemoryState)
-    section(session)
+    string_section(session)
     write_url(session)
 
 
 def open_section(**params: str) -> AppTest:
-    at = AppTest.from_function(string_section, default_timeout=600)
+    at = AppTest.from_function(script, default_timeout=600)
     for name, value in params.items():
         at.query_params[name] = value
     return screen.assert_no_errors(at.run())

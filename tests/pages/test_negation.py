@@ -78,7 +78,7 @@ def test_all_results_of_a_task_version_follow_from_its_runs(version: str) -> Non
     reached = runs["bag_of_words"].curves.last("exact_accuracy")
     assert findings.ceiling_finding(best) in screen.headings(at)
     text = screen.page_text(at)
-    assert (f"{led:.4f} right" in text) == (led < best - 5e-4)
+    assert f"{led:.4f} right" in text
     assert f"{reached.min():.4f}" in text and f"{reached.max():.4f}" in text
     assert f"{best:.4f}" in at.latex[0].value
 
@@ -105,7 +105,7 @@ def test_the_ceiling_of_a_task_version_is_explained() -> None:
     assert_mentions(text, "Bag of words (0 of 8 against 8 of 8 seeds)")
     text = screen.page_text(page_with_open_folds({"p_not": "0.5"}))
     assert_mentions(text, "No sum of word weights gets more than 0.8333")
-    assert_mentions(text, "its minimum gets only 0.6667 right.")
+    assert_mentions(text, "its minimum gets 0.6667 right.")
     text = screen.page_text(page_with_open_folds({"max_nots": "2"}))
     assert "This tiny language has nine sentences" in text and "A second “not” cancels the first" in text
 
@@ -157,8 +157,8 @@ def test_the_small_transformer_averages_and_the_page_says_so() -> None:
     at = screen.assert_no_errors(screen.widget(at.selectbox, "start").set_value("small").run())
     assert screen.url_params(at) == {"transformer.start": "0.1"}
     panel = screen.plot_frame_figures(at, "negation-insides")[-1]
-    assert panel["title"] == "The Transformer averages all tokens"
-    assert "an average of the words is enough" in panel["caption"]
+    assert panel["title"] == "The Transformer attends to several tokens"
+    assert "It attends to all tokens almost evenly" in panel["caption"]
     at = screen.assert_no_errors(screen.widget(at.selectbox, "start").set_value("attending").run())
     assert screen.url_params(at) == WORDS
 

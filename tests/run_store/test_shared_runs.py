@@ -28,15 +28,8 @@ from explorer.run_store import index, operations, storage, store
 from explorer.run_store.index import ForeignDatabase, Query, search
 from explorer.run_store.store import StoredRun
 from tests import needs, postgres, s3
-from tests.run_store.small_runs import (
-    bytes_of,
-    indexed_keys,
-    key_of,
-    record_of_seed,
-    store_run,
-    stored_keys,
-    write_finished_job,
-)
+from tests.run_store import small_runs
+from tests.run_store.small_runs import indexed_keys, key_of, store_run, write_finished_job
 
 Patch = pytest.MonkeyPatch
 UseServer = Callable[[str], None]
@@ -45,7 +38,7 @@ UseServer = Callable[[str], None]
 @pytest.fixture(autouse=True)
 def included_run(included_folder: Path) -> Iterator[StoredRun]:
     """Replace the included runs by a single one."""
-    yield store.save_run(record_of_seed(99), included_folder / "included-one")
+    yield store.save_run(small_runs.record_of_seed(99), included_folder / "included-one")
     storage._open.cache_clear()
     db.close_database()
 
@@ -101,7 +94,7 @@ def test_a_run_of_one_server_is_found_opened_and_changed_by_another(any_server: 
     assert entry.settings["train_size"] == 20 and entry.bytes == store.folder_size(run.folder) > 1_000
     found = store.find(run.key)
     assert (found.card, found.config, str(found.folder)) == (run.card, run.config, str(run.folder))
-    assert bytes_of(found.weights()) == bytes_of(run.weights())
+    assert small_runs.bytes_of(found.weights()) == small_runs.bytes_of(run.weights())
     assert found.checkpoint_steps() == run.checkpoint_steps() != []
     assert found.record().snapshots.keys() == run.record().snapshots.keys()
     assert store.find_by_config(run.config) == found
@@ -215,7 +208,7 @@ def test_the_limit_of_all_runs_counts_those_of_all_servers(any_server: UseServer
 def test_runs_of_the_home_are_moved_into_the_storage(any_server: UseServer, monkeypatch: Patch) -> None:
     home = environment().home / "runs"
     for seed, state in enumerate(("finished", "stopped", "running", "finished")):
-        store.write_run(dataclasses.replace(record_of_seed(seed), state=state), home / key_of(seed), "bob")
+        store.write_run(dataclasses.replace(small_runs.record_of_seed(seed), state=state), home / key_of(seed), "bob")
     (home / key_of(3) / ".copy.json").write_text("{}")  # a copy of earlier versions
     finished = store_run(1)
     assert earlier_runs.move_runs_of_home() == [key_of(0)]
@@ -259,12 +252,12 @@ def test_a_file_of_object_storage_is_fetched_once_and_again_after_a_change(
     place = storage.current()
     assert isinstance(place, ObjectStorage)
     monkeypatch.setattr(place._files, "get_file", fetch := Mock(wraps=place._files.get_file), raising=False)
-    fetched = bytes_of(store.find(run.key).weights())
+    fetched = small_runs.bytes_of(store.find(run.key).weights())
     wait()
     count = fetch.call_count
-    assert bytes_of(store.find(run.key).weights()) == fetched and fetch.call_count == count == 4
+    assert small_runs.bytes_of(store.find(run.key).weights()) == fetched and fetch.call_count == count == 4
     storage._open.cache_clear()  # after a restart
-    assert bytes_of(store.find(run.key).weights()) == fetched
+    assert small_runs.bytes_of(store.find(run.key).weights()) == fetched
     assert len(list(Path(environment().cache).rglob("*"))) > count
     bucket("a")
     other = write_finished_job(0)
@@ -272,7 +265,7 @@ def test_a_file_of_object_storage_is_fetched_once_and_again_after_a_change(
     save_file({name: array + 1 for name, array in load_file(file).items()}, file)
     operations.add_run(other)
     bucket("b")
-    assert bytes_of(store.find(run.key).weights()) != fetched
+    assert small_runs.bytes_of(store.find(run.key).weights()) != fetched
 
 
 def test_runs_that_do_not_exist_cost_one_request_together(bucket: UseServer, monkeypatch: Patch) -> None:
@@ -281,7 +274,7 @@ def test_runs_that_do_not_exist_cost_one_request_together(bucket: UseServer, mon
     wait()
     for name in ("find", "ls", "info"):
         monkeypatch.setattr(place._files, name, Mock(wraps=getattr(place._files, name)), raising=False)
-    assert not any(store.find_by_config(record_of_seed(seed).config) for seed in range(1, 9))
+    assert not any(store.find_by_config(small_runs.record_of_seed(seed).config) for seed in range(1, 9))
     assert (place._files.ls.call_count, place._files.find.call_count, place._files.info.call_count) == (1, 0, 0)
 
 
@@ -404,7 +397,10 @@ def test_the_old_layout_is_converted(any_server: UseServer, tmp_path: Path, monk
     assert indexed_keys() == sorted([key_of(0), key_of(1)])
     assert storage.current().id() == "0123456789abcdef" * 2
     for seed in (0, 1):
-        assert bytes_of(store.find(key_of(seed)).weights()).keys() and store.find(key_of(seed)).card.owner == "ada"
+        assert (
+            small_runs.bytes_of(store.find(key_of(seed)).weights()).keys()
+            and store.find(key_of(seed)).card.owner == "ada"
+        )
     operations.restore_runs([key_of(2)], "ada", False)
     assert store.find(key_of(2)).weights()
     operations.edit_card(key_of(1), "ada", False, name="New")
@@ -445,7 +441,7 @@ def test_a_job_folder_on_another_disk_is_copied(server: UseServer, monkeypatch: 
 
     monkeypatch.setattr(Path, "rename", refuse)
     assert operations.add_run(folder).weights() and not folder.exists()
-    assert stored_keys() == [key_of(0)]
+    assert small_runs.stored_keys() == [key_of(0)]
 
 
 def test_a_folder_that_is_no_longer_mounted_strikes_no_rows(server: UseServer, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from explorer.database.engine import run_transaction
 from explorer.errors import StoreError
 from explorer.web import predictions, transactions
-from explorer.web.predictions import NO_PREDICTION, delete_prediction, find_prediction, forget, store_prediction
+from explorer.web.predictions import NO_PREDICTION, find_prediction, forget, store_prediction
 
 
 @pytest.mark.usefixtures("database")
@@ -27,7 +27,7 @@ def test_predictions_are_stored_per_visitor_and_can_be_deleted() -> None:
     store_prediction("ada", "window", 1, 13)
     assert find_prediction("ada", "window", 1) == 13
     for _ in range(2):  # twice is no mistake
-        delete_prediction("ada", "window", 1)
+        store_prediction("ada", "window", 1, None)
         assert find_prediction("ada", "window", 1) is None
     predictions.reset()
     assert find_prediction("bob", "window", 1) is None

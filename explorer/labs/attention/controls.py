@@ -1,4 +1,4 @@
-"""Text and model of the attention explorer, and the checks of what a URL requests."""
+"""Model and text of the attention explorer, and the checks of what a URL requests."""
 
 from __future__ import annotations
 
@@ -7,14 +7,81 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer import ui
+from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
-from explorer.labs.attention import second_model
 from explorer.labs.attention.chosen_answers import keep_possible_answers
-from explorer.labs.attention.model_titles import attention_model_titles
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.model.model import Model
+from explorer.model.run_model import RunModel
+from explorer.run_store import store
+from explorer.run_store.store import StoredRun
+from explorer.tasks.negation import NegationConfig
+from explorer.tasks.sentiment.config import SentimentConfig
+from explorer.tasks.sequence_labelling.agreement import AgreementConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig
 from explorer.ui.state.widgets import draw_examples
 from explorer.ui.training import stored_models
+from explorer.ui.training.stored_models import real_model_titles
+
+ATTENTION_TASKS = (*TYPED_TEXT_TASKS, "agreement")
+# The included runs of the menu; the other ones are variants of these in experiments, which other pages compare.
+MENU = {  # with what tells models of the same description apart
+    "sentiment-transformer": "",
+    "agreement-heads": "",
+    "text-through-training": ", steps of the training",
+    "text-transformer": "",
+    "text-best": ", larger",
+    "text-assignment": "",
+    "negation-single-transformer-attending": "",
+    "negation-single-transformer": ", small initialization",
+    "negation-single-transformer-usual-start": ", standard initialization",
+}
+_TEXTS = {"tinyshakespeare": "Shakespeare", "own": "your text", "toy": "toy text"}
+_UNITS = {"char": "letters", "word": "words", "bpe": "word pieces", "byte": "bytes"}
+
+
+def attention_model_titles(selected: str) -> dict[str, str]:
+    """Return the titles of the models that the page offers, by name: included ones, then other stored runs.
+
+    The selected model is always among them.
+    """
+    stored = stored_models.model_titles(ATTENTION_TASKS, ("transformer",), selected=(selected,))
+    included = frozenset(store.pretrained_folders().values())
+    names = [name for name in stored if name not in included or name in MENU or name == selected]
+    real = real_model_titles("decoder", "encoder", "encoder-decoder")
+    order = {name: i for i, name in enumerate(MENU)}
+    titles: dict[str, str] = {}
+    for name in sorted((name for name in names if name not in real), key=lambda name: order.get(name, len(order))):
+        try:
+            model = stored_models.find_run(name)
+            title = model.run.card.name if isinstance(model.run, StoredRun) else ""
+            title = title or describe_model(model) + MENU.get(name, "")
+        except LineageError:
+            title = stored[name]  # a model that cannot be read is still the selected one
+        count = sum(other == title or other.startswith(f"{title} (") for other in titles.values())
+        titles[name] = f"{title} ({count + 1})" if count else title
+    return titles | real
+
+
+def describe_model(model: RunModel) -> str:
+    """Return task, text, tokenizer, layers and heads of a model in a few words."""
+    try:
+        return f"{_describe_task(model.config)} · {model.layout.size}"
+    except LineageError:
+        return model.config.title
+
+
+def _describe_task(config: RunConfig) -> str:
+    task = config.task
+    if isinstance(task, TextConfig):
+        return f"{_TEXTS.get(task.corpus, task.corpus.capitalize())}, {_UNITS.get(task.tokenizer, task.tokenizer)}"
+    if isinstance(task, AgreementConfig):
+        return "Agreement, words"
+    if isinstance(task, SentimentConfig):
+        return "English sentences, pieces of words"
+    return "Negation, words" if isinstance(task, NegationConfig) else config.title
+
 
 UNNAMED_HEAD = AttentionState.url_base()  # a URL that names no head asks for this one
 
@@ -40,7 +107,10 @@ def text_row(session: ui.PageSession[AttentionState], stored_model: Model | None
             if stored_model and len(stored_model.seeds) > 1:
                 seeds = {i: f"seed {seed}" for i, seed in enumerate(stored_model.seeds)}
                 ui.bind_widget(session, "seed", st.selectbox, options=seeds, width=110)
-            second_model.model_choice(session)
+            others = attention_model_titles(state.beside or state.model)
+            others.pop(state.model, None)
+            others = {"": "no model", **others}
+            ui.bind_widget(session, "beside", st.selectbox, update=AttentionState.with_second_model, options=others)
     if stored_model:
         draw_examples(session, "pick", "or choose a text", text, examples, AttentionState.with_text)
         if stored_model.summary:

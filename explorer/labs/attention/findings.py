@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from explorer.labs.attention.results import AttentionReading
+from explorer.labs.attention.measurements import AttentionReading
 from explorer.labs.attention.state import AttentionState
 from explorer.number_format import format_number, format_probability, format_signed
 from explorer.ui.training.model_input import parse_heads
@@ -26,11 +26,7 @@ MIN_STANDARD_ERRORS = 2.5  # of a difference that counts as measurable; the brow
 
 
 def answer_finding(
-    reading: AttentionReading,
-    row: int,
-    outcome_name: Callable[[int], str],
-    where: str,
-    trained: bool = True,
+    reading: AttentionReading, row: int, outcome_name: Callable[[int], str], where: str, trained: bool = True
 ) -> str:
     """Return the most probable answer, and how the ablation changes it.
 
@@ -47,16 +43,12 @@ def answer_finding(
         return f"The model was not trained to predict anything{where}: it learned the verb and the pronoun only."
     if not reading.state.is_ablated:
         return f"The model predicts “{name}”{where}, with probability {format_probability(probabilities[top])}."
-    ablation = describe_ablation(reading.state)
-    if top != original_top:
-        return (
-            f"With {ablation} the model predicts “{name}” ({format_probability(probabilities[top])}); unchanged it "
-            f"predicts “{original_name}” ({format_probability(original[original_top])})."
-        )
-    old, new = format_probability(original[top]), format_probability(probabilities[top])
-    if old == new:
-        return f"With {ablation} the model still predicts “{name}” ({new}); the probability does not change."
-    return f"With {ablation} the model still predicts “{name}”; its probability goes from {old} to {new}."
+    still = "still " * (top == original_top)
+    return (
+        f"With {describe_ablation(reading.state)} the model {still}predicts “{name}” "
+        f"({format_probability(probabilities[top])}); unchanged it predicts “{original_name}” "
+        f"({format_probability(original[original_top])})."
+    )
 
 
 def describe_ablation(state: AttentionState) -> str:
@@ -90,18 +82,14 @@ def text_end(tokens: Sequence[str], separator: str) -> str:
 
 def importance_finding(measured: HeadImportance, labels: Sequence[str]) -> str:
     """Return which head is most important, and how many have no measurable importance."""
-    values, errors, base = measured.importance.reshape(-1), measured.error.reshape(-1), measured.base_loss
-    if len(values) == 1:
-        return f"Without its only head the loss rises from {base:.3f} to {base + values[0]:.3f} nats."
+    values, errors = measured.importance.reshape(-1), measured.error.reshape(-1)
     idle = int((np.abs(values) <= np.maximum(MIN_STANDARD_ERRORS * errors, 1e-4)).sum())
     if idle == len(values):
         return f"Without any one of the {len(values)} heads the loss does not change measurably."
-    most, least = int(values.argmax()), int(values.argmin())
-    rise = format_signed(float(values[most]), 3)
-    rises = f"Without {labels[most]} the loss rises most: by {rise} from {base:.3f} nats"
-    if idle:
-        return f"{rises}. {number_word(idle).capitalize()} of the {len(values)} heads change nothing measurable."
-    return f"{rises}. It changes least without {labels[least]} ({format_signed(float(values[least]), 3)})."
+    most = int(values.argmax())
+    rise = f"{format_signed(float(values[most]), 3)} from {measured.base_loss:.3f} nats"
+    unmeasured = f" {number_word(idle).capitalize()} of the {len(values)} heads change nothing measurable." * bool(idle)
+    return f"Without {labels[most]} the loss rises most: by {rise}.{unmeasured}"
 
 
 def importance_caption(measured: HeadImportance) -> str:
@@ -122,15 +110,10 @@ def lens_finding(layers: Sequence[str], confidence: np.ndarray, is_final: np.nda
     `confidence` is the probability of each layer's prediction, `is_final` whether it is that of the last layer.
     """
     first = next(i for i in range(len(layers)) if is_final[i:].all())
-    if len(layers) == 1:
-        return f"The model predicts from {layers[0]}, with probability {confidence[0]:.2f}."
-    if first == len(layers) - 1:
-        return f"Only the last layer gives the final prediction; after {layers[first - 1]} it is still another one."
-    at_first, at_last = float(confidence[first]), float(confidence[-1])
-    start = f"After {layers[first]} the model already has its final prediction ({at_first:.2f})"
-    if abs(at_first - at_last) < 0.005:
-        return f"{start}; the last layer is as sure."
-    return f"{start}; the last layer is {'more' if at_last > at_first else 'less'} sure ({at_last:.2f})."
+    return (
+        f"From {layers[first]} on the most probable prediction is the final one, with probability "
+        f"{confidence[first]:.2f} there and {confidence[-1]:.2f} at the end."
+    )
 
 
 def token_pair(first: str, changed: str) -> str:
@@ -149,21 +132,11 @@ def token_pair(first: str, changed: str) -> str:
 def answers_to_both_texts(found: Patching, name: Callable[[int], str]) -> str:
     """Return the answers to both texts; `name` returns the text of an outcome."""
     answer, contrast = (f"“{name(outcome)}”" for outcome in found.outcomes[:2])
-    clean, changed = (np.exp(values[:2]) for values in (found.clean, found.changed))
-    first, other = format_probability(clean[0]), format_probability(changed[1])
-    best = int(found.clean.argmax()), int(found.changed.argmax())
-    if best == (0, 1):
-        sentence = f"The first text leads to {answer} ({first}), the changed text to {contrast} ({other})."
-    elif best == (0, 0):
-        sentence = (
-            f"Both texts lead to the same answer: {answer} has the probability {first} and then "
-            f"{format_probability(changed[0])}, {contrast} {format_probability(clean[1])} and then {other}."
-        )
-    else:  # the visitor chooses answers that are not the most probable ones
-        sentence = (
-            f"{answer} has the probability {first} for the first text and {format_probability(changed[0])} for the "
-            f"changed text, {contrast} {format_probability(clean[1])} and {other}."
-        )
+    first, changed = ([format_probability(np.exp(p)) for p in logs[:2]] for logs in (found.clean, found.changed))
+    sentence = (
+        f"{answer} has the probability {first[0]} for the first text and {changed[0]} for the changed text, {contrast} "
+        f"{first[1]} and {changed[1]}."
+    )
     difference = abs(float(found.metric(found.clean) - found.metric(found.changed)))
     if difference < MIN_LOGIT_DIFFERENCE:
         sentence += f" The difference of their logits changes by {difference:.2f} only, so a share of it says little."
@@ -238,8 +211,6 @@ def patched_state_finding(found: Patching, patched: np.ndarray, outcomes: Sequen
     """
     old, new, target = (format_probability(float(np.exp(each[0]))) for each in (found.changed, patched, found.clean))
     share = _as_percent(float(found.share(patched)))
-    if old == new:
-        return f"With this state, the probability of “{outcomes[0]}” stays {old} ({target} for the first text)."
     return (
         f"With this state, the probability of “{outcomes[0]}” goes from {old} to {new} ({target} for the first text): "
         f"{share} of the difference is restored."

@@ -10,8 +10,13 @@ import streamlit as st
 
 from explorer import ui
 from explorer.inspection.attention import logit_lens
-from explorer.labs.attention.measurements import compute_head, query_position, requested_ablation, tokenize_text
-from explorer.labs.attention.results import HeadActivations
+from explorer.labs.attention.measurements import (
+    HeadActivations,
+    compute_head,
+    query_position,
+    requested_ablation,
+    tokenize_text,
+)
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.model.model import Model
 from explorer.web.results import register_arrays
@@ -40,12 +45,11 @@ def section(session: ui.PageSession[AttentionState], stored_model: Model) -> Non
 
 def _apply_events(session: ui.PageSession[AttentionState]) -> None:
     """Apply the component's events to the state; the page reruns for another query, which all its parts show."""
-    if type(value := ui.pop_event(_KEY, "step")) is int and 0 <= value < WALK_STEPS:
-        session.state = replace(session.state, walk=value)
+    before, chosen = session.state, ui.pop_choices(_KEY, {"step": range(WALK_STEPS), "asked": range(MAX_TOKENS)})
+    session.state = replace(before, walk=chosen.get("step", before.walk), at=chosen.get("asked", before.at))
+    if session.state != before:
         ui.write_url(session)
-    if type(value := ui.pop_event(_KEY, "asked")) is int and 0 <= value < MAX_TOKENS and value != session.state.at:
-        session.state = replace(session.state, at=value)
-        ui.write_url(session)
+    if session.state.at != before.at:
         st.rerun()
 
 

@@ -9,9 +9,8 @@ from numpy import ndarray
 from explorer import charts, ui
 from explorer.errors import shorten
 from explorer.labs.attention import findings
-from explorer.labs.attention.ablation import answer_row
-from explorer.labs.attention.measurements import compute_layers
-from explorer.labs.attention.results import LayerAnswers
+from explorer.labs.attention.head_explorer import answer_row
+from explorer.labs.attention.measurements import AttentionReading, LayerAnswers, compute_layers
 from explorer.labs.attention.state import AttentionState
 from explorer.model.model import Model
 from explorer.ui.wording import visible_whitespace
@@ -45,8 +44,8 @@ def section(state: AttentionState, stored_model: Model) -> None:
 
 def layers_view(document: ui.Document, layers: LayerAnswers, stored_model: Model, at: int | None) -> None:
     """Write the logit lens, and rollout for a model with several layers."""
-    if layers.predictions is not None and layers.confidence is not None:
-        _write_lens(document, stored_model, at, layers, layers.predictions, layers.confidence)
+    if layers.lens:
+        _write_lens(document, stored_model, at, layers.reading, *layers.lens)
     if layers.rollout is not None and layers.reading.size[0] > 1:  # with one layer, it is its attention weights
         _write_rollout(document, layers, layers.rollout)
 
@@ -55,17 +54,17 @@ def _write_lens(
     document: ui.Document,
     stored_model: Model,
     at: int | None,
-    layers: LayerAnswers,
+    reading: AttentionReading,
     predictions: Int[ndarray, "depths answers"],
     confidence: Float[ndarray, "depths answers"],
 ) -> None:
     """Write what the model would predict after each layer, at the query `at` and around it."""
-    tokens = layers.reading.queries
+    tokens = reading.queries
 
     def name(outcome: int) -> str:
-        return visible_whitespace(stored_model.outcome_text(outcome, layers.reading.query_ids))
+        return visible_whitespace(stored_model.outcome_text(outcome, reading.query_ids))
 
-    row = answer_row(stored_model, at, layers.reading)
+    row = answer_row(stored_model, at, reading)
     depths = ["the embedding", *(f"layer {i + 1}" for i in range(len(predictions) - 1))]
     is_final = predictions[:, row] == predictions[-1, row]
     document.finding(findings.lens_finding(depths, confidence[:, row], is_final))

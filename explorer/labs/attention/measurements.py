@@ -4,24 +4,65 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 
 from explorer.inspection.attention import attend, head_scores, logit_lens
-from explorer.labs.attention.results import (
-    AttentionReading,
-    AttentionSnapshots,
-    HeadActivations,
-    LayerAnswers,
-    TopAnswers,
-)
 from explorer.labs.attention.state import AttentionState
 from explorer.model.model import Model
 from explorer.ui.training.model_input import parse_heads
 from explorer.web.call import Call
 from explorer.web.results import pack
+
+
+@dataclass(frozen=True, eq=False)
+class TopAnswers:
+    """The most probable outcomes after each token (of a classifier: one row), with and without the ablation.
+
+    They are sorted by the larger one of both probabilities, so each is the first of its kind or close to it.
+    """
+
+    outcomes: Int[ndarray, "answers few"]
+    probabilities: Float[ndarray, "answers few"]
+    original: Float[ndarray, "answers few"]  # without the ablation
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionReading:
+    """One forward pass over a text: the attention weights of every head, and what the model predicts."""
+
+    state: AttentionState  # the snapshot and the ablation that were computed
+    input: attend.TokenizedInput
+    queries: tuple[str, ...]  # the tokens whose attention it is: of the input, or of its translation
+    query_ids: tuple[int, ...]
+    size: tuple[int, int]  # layers, heads
+    padding_positions: tuple[int, ...]  # masked as queries and as keys
+    content: bytes  # the packed weights, for the browser
+    answers: TopAnswers | None  # None for a model that predicts nothing
+    causal: bool  # whether no query attends to a later token: `content` has the lower triangles only
+
+
+@dataclass(frozen=True, eq=False)
+class HeadActivations:
+    """Queries, keys, values, scores and weights of one head over a text."""
+
+    tokens: tuple[str, ...]
+    head_width: int
+    content: bytes  # the arrays, for the browser
+
+
+@dataclass(frozen=True, eq=False)
+class LayerAnswers:
+    """Logit-lens predictions after each layer, and attention rollout."""
+
+    reading: AttentionReading
+    # The most probable outcome and its probability; None for a model that predicts nothing.
+    lens: tuple[Int[ndarray, "depths answers"], Float[ndarray, "depths answers"]] | None
+    rollout: Float[ndarray, "query key"] | None  # None between two texts
+
 
 MAX_BYTES = 2_000_000  # of the weights of one reading, and of all its snapshots together
 MAX_ANSWERS = 5  # outcomes that are shown of each answer
@@ -110,13 +151,13 @@ def select_snapshots(stored_model: Model, tokens: int, shown: int | None = None)
     return sorted(selected if shown is None else {*selected, shown})
 
 
-def compute_snapshots(stored_model: Model, state: AttentionState, steps: tuple[int, ...]) -> AttentionSnapshots:
-    """Run the model of every snapshot on the text, without ablation. Raises LineageError."""
+def compute_snapshots(stored_model: Model, state: AttentionState, steps: tuple[int, ...]) -> bytes:
+    """Return the attention weights at several training steps, without ablation. Raises LineageError."""
     ids, causal = tokenize_text(stored_model, state).ids, stored_model.is_causal
     weights = [
         attend.pack_weights(attend.attend(stored_model.module(state.seed, step), ids).weights, causal) for step in steps
     ]
-    return AttentionSnapshots(steps, pack({"weights": np.stack(weights)}))
+    return pack({"weights": np.stack(weights)})
 
 
 def compute_head(stored_model: Model, state: AttentionState) -> HeadActivations:
@@ -137,6 +178,5 @@ def compute_layers(stored_model: Model, state: AttentionState) -> LayerAnswers:
     ids, model = reading.input.ids, stored_model.attention(reading.input, state.kind, state.seed, state.step).model
     weights = attend.attend(model, ids, ablation).weights
     rollout = head_scores.attention_rollout(weights) if state.shows_one_text(stored_model.parts) else None
-    if not model.layout.answers:
-        return LayerAnswers(reading, None, None, rollout)
-    return LayerAnswers(reading, *logit_lens.most_probable_by_depth(model, ids, ablation), rollout)
+    lens = logit_lens.most_probable_by_depth(model, ids, ablation) if model.layout.answers else None
+    return LayerAnswers(reading, lens, rollout)

@@ -15,11 +15,16 @@ from numpy import ndarray
 
 from explorer import charts, ui
 from explorer.labs.attention import findings
-from explorer.labs.attention.changed_texts import COUNTERPARTS, LETTER_PAIRS, PAIRS
 from explorer.labs.attention.chosen_answers import chosen_outcomes
 from explorer.labs.attention.measurements import query_position, tokenize_text
-from explorer.labs.attention.patched_state import PatchedState, parse_patched_state
-from explorer.labs.attention.state import AttentionState
+from explorer.labs.attention.state import (
+    COUNTERPARTS,
+    LETTER_PAIRS,
+    PAIRS,
+    AttentionState,
+    PatchedState,
+    parse_patched_state,
+)
 from explorer.model.model import Model
 from explorer.ui.state.fragments import rerun_fragments
 from explorer.ui.state.session import fragment
@@ -85,12 +90,9 @@ def section(session: ui.PageSession[AttentionState], stored_model: Model) -> Non
 def _draw_part(session: ui.PageSession[AttentionState], stored_model: Model) -> None:
     """Draw what depends on the selected state: the maps, and the answer with that state."""
     state = session.state
-    call = patching_call(stored_model, state)
+    unchanged = state.computation_settings("at", "answer", "contrast", ablated=False)
+    call = ui.Call(compute_patching, stored_model, unchanged, changed_text(state, stored_model))
     pool: Pool = "quick" if stored_model.layout.layers <= MAX_QUICK_LAYERS else "patient"
-
-    def rerun_after_click() -> None:
-        if _apply_click(session, submit(call.key, call, pool)):
-            rerun_fragments((_PART,))
 
     ui.show(
         "gaze-patching",
@@ -102,7 +104,7 @@ def _draw_part(session: ui.PageSession[AttentionState], stored_model: Model) -> 
         height=560,
         pool=pool,
         events={_MAP: ("pick",), _PARTS: ("pick",)},
-        on_event=rerun_after_click,
+        on_event=lambda: _apply_click(session, submit(call.key, call, pool)),
     )
     ui.show_when_ready(
         "gaze-patched-state",
@@ -132,7 +134,6 @@ def _draw_texts(session: ui.PageSession[AttentionState], stored_model: Model) ->
             "changed",
             st.text_input,
             shown=changed_text(session.state, stored_model) if session.state.changed is None else session.state.changed,
-            update=AttentionState.with_changed_text,
             label=f"Changed text, with as many {stored_model.unit}s as the first",
             width=430,
         )
@@ -166,12 +167,6 @@ def describe_pair(first: str, changed: str) -> str:
     return " ".join(one if one == other else f"{one} → {other}" for one, other in words)
 
 
-def patching_call(stored_model: Model, state: AttentionState) -> ui.Call[PatchedTexts]:
-    """Return the call that patches every state of the model without ablations."""
-    unchanged = state.computation_settings("at", "answer", "contrast", ablated=False)
-    return ui.Call(compute_patching, stored_model, unchanged, changed_text(state, stored_model))
-
-
 def compute_patching(stored_model: Model, state: AttentionState, changed: str) -> PatchedTexts:
     """Patch every state of the model without ablations. Raises LineageError."""
     from explorer.inspection.attention.attention_model import attention_model
@@ -186,18 +181,17 @@ def compute_patching(stored_model: Model, state: AttentionState, changed: str) -
     return PatchedTexts(first, other, patch_states(model, first.ids, other.ids, position, *outcomes))
 
 
-def _apply_click(session: ui.PageSession[AttentionState], future: Future[PatchedTexts]) -> bool:
-    """Select the state of the cell that was clicked; return whether another one is selected now."""
+def _apply_click(session: ui.PageSession[AttentionState], future: Future[PatchedTexts]) -> None:
+    """Select the state of the cell that was clicked, and rerun the fragment if it is another one."""
     clicks = [click for key in (_MAP, _PARTS) if (click := ui.pop_pick(key))]
     if not clicks or not is_ready(future) or future.exception():
-        return False
+        return
     found = future.result().patching
     state = _clicked_state(found, *clicks[-1])
-    if state is None or state == selected_state(session.state, found):
-        return False
-    session.state = replace(session.state, patch=state.url)
-    ui.write_url(session)
-    return True
+    if state and state != selected_state(session.state, found):
+        session.state = replace(session.state, patch=state.url)
+        ui.write_url(session)
+        rerun_fragments((_PART,))
 
 
 def _clicked_state(found: Patching, panel: str, x: int, y: int) -> PatchedState | None:
@@ -317,11 +311,7 @@ def _draw_state(session: ui.PageSession[AttentionState], stored_model: Model, te
 
 
 def patched_view(
-    document: ui.Document,
-    found: Patching,
-    patched: Float[ndarray, " outcomes"],
-    outcomes: Sequence[str],
-    colour: str,
+    document: ui.Document, found: Patching, patched: Float[ndarray, " outcomes"], outcomes: Sequence[str], colour: str
 ) -> None:
     """Write the answers to both texts, and to the changed one with a state of the first (`patched`: their logs)."""
     document.finding(findings.patched_state_finding(found, patched, outcomes))

@@ -2,15 +2,78 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from explorer.labs.attention.changed_texts import COUNTERPARTS
-from explorer.labs.attention.patched_state import check_patched_state
+from explorer.errors import InvalidSetting, shorten
 from explorer.model.model import Part
 from explorer.ui.state.fields import PageState, setting
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection, check_heads, clamp_heads
+
+PAIRS = {  # by an example text of a model
+    "The film is not good": "The film is very good",
+    "Not bad at all": "Not good at all",
+    "Nobody liked the soup": "Everybody liked the soup",
+    "I don't think the new teacher is rude": "I don't think the new teacher is kind",
+    "The plot is weak but the acting is great": "The plot is great but the acting is weak",
+    "The hotel could not be better": "The hotel could not be worse",
+    "the king near the queens behind the aunts is proud of": "the queen near the queens behind the aunts is proud of",
+    "the queen near the kings behind the uncles is proud of": "the king near the kings behind the uncles is proud of",
+    "the kings near the queen are proud of": "the king near the queen is proud of",
+    "the king near the queens": "the kings near the queens",
+    "human not preserve nature": "human not destroy nature",
+    "human preserve nature": "human destroy nature",
+    "human not destroy nature": "human not preserve nature",
+    "the night and the day": "the night and the way",
+    "The capital of France is": "The capital of Germany is",
+    "The capital of Italy is": "The capital of France is",
+    "When Mary and John went to the store, John gave a drink to": (
+        "When Mary and John went to the store, Mary gave a drink to"
+    ),
+    "When Mary and John went to the store, Mary gave a drink to": (
+        "When Mary and John went to the store, John gave a drink to"
+    ),
+}
+LETTER_PAIRS = {"O thou ha": "O they ha", "and thou ar": "and they ar"}  # “O thou hast”, “O they have”
+COUNTERPARTS = PAIRS | LETTER_PAIRS
+
+
+_INDEXED = ("stream", "head")  # kinds of a state with an index; what a part of a layer adds has none
+_PATCHED = re.compile(r"(stream|head|attention|feedforward|layer)\.(\d{1,3})(?:\.(\d{1,4}))?")
+
+
+@dataclass(frozen=True)
+class PatchedState:
+    """One state of a model. All numbers count from 0."""
+
+    kind: str  # stream, head; attention, feedforward, or layer for both
+    layer: int  # of the residual stream the depth: 0 is the embedding, 1 the state after the first layer
+    index: int = 0  # position in the stream, or head
+
+    @property
+    def url(self) -> str:
+        """The state as the URL names it: `head.0.2`."""
+        return f"{self.kind}.{self.layer}" + f".{self.index}" * (self.kind in _INDEXED)
+
+
+def parse_patched_state(name: str) -> PatchedState | None:
+    """Return the state that a URL names, or None for another text."""
+    match = _PATCHED.fullmatch(name)
+    if match is None or (match[3] is None) == (match[1] in _INDEXED):
+        return None
+    return PatchedState(match[1], int(match[2]), int(match[3] or 0))
+
+
+def check_patched_state(name: object) -> None:
+    """Raise InvalidSetting if a URL parameter names no state; it may be empty."""
+    if name and parse_patched_state(str(name)) is None:
+        raise InvalidSetting(
+            f"“{shorten(name)}” names no state of a model. Write head.LAYER.HEAD, stream.DEPTH.POSITION, "
+            "attention.LAYER, feedforward.LAYER or layer.LAYER, counted from 0."
+        )
+
 
 MAX_TOKENS = 1_024  # the longest context there is
 _ANSWER_HELP = (
@@ -117,10 +180,6 @@ class AttentionState(PageState):
         """
         state = replace(self, say=text, at=None, beside_at=None, patch="")
         return replace(state, changed=None, answer="", contrast="") if text in COUNTERPARTS else state
-
-    def with_changed_text(self, text: str) -> AttentionState:
-        """Return the state for another changed text."""
-        return replace(self, changed=text)
 
     def with_texts(self, pair: tuple[str, str]) -> AttentionState:
         """Return the state for a pair of texts, with the default query and the most probable answers."""

@@ -13,13 +13,13 @@ import streamlit as st
 from explorer import charts, ui
 from explorer.errors import LineageError
 from explorer.inspection.compare import MetricCurve, downsample, median_and_range
-from explorer.labs.compare.bits_per_byte import runs_bits_per_byte
 from explorer.labs.compare.comparison import (
     ComparedRun,
     available_measures,
     default_target,
     displayed_curves,
     load_runs,
+    runs_bits_per_byte,
     with_available_measure,
 )
 from explorer.labs.compare.results import comparability_note, machines_note, results_table, target_finding
@@ -93,7 +93,6 @@ def _draw_comparison(state: Comparison, visitor_id: str, document: ui.Document) 
 
 
 def _panel(state: Comparison, runs: Sequence[ComparedRun], target: float) -> ui.Panel:
-    """Return the panel of all curves, with a target that can be dragged."""
     chart = comparison_chart(state, runs)
     low, high = _axis_range(state, displayed_curves(state, runs))
     target_lines = [{name: readout[name] for name in ("trace", "title", "colour")} for readout in chart.readouts]

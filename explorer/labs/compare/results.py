@@ -22,8 +22,7 @@ from explorer.inspection.compare import (
     shared_initial_weights,
 )
 from explorer.inspection.verdicts import Difference, judge, mean_difference, solved_difference
-from explorer.labs.compare.bits_per_byte import BitsPerByte
-from explorer.labs.compare.comparison import ComparedRun, differing_settings, displayed_curves
+from explorer.labs.compare.comparison import BitsPerByte, ComparedRun, differing_settings, displayed_curves
 from explorer.labs.compare.state import AXES, UNITS, Comparison
 from explorer.number_format import format_count, format_duration
 from explorer.run_store import store
@@ -103,22 +102,14 @@ def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float
     if not firsts:
         never = "So far no run reaches" if so_far else "No run reaches"
         return f"{never} {value} (median over seeds). Drag the target to another value."
-    beginning = "So far: " if so_far else ""
     axes_of: dict[tuple[str, ...], list[Axis]] = {}
     for axis, first in firsts.items():
-        axes_of.setdefault(tuple(a.run.key for a in first), []).append(axis)
+        axes_of.setdefault(tuple(a.run.name for a in first), []).append(axis)
     parts = []
-    for axes in axes_of.values():
-        names = [a.run.name for a in firsts[axes[0]]]
+    for names, axes in axes_of.items():
         amounts = join_words([format_amount(firsts[axis][0].at, axis) for axis in axes])
-        if len(axes_of) > 1:
-            parts.append(f"{join_words(names)} {join_words([AXES[axis] for axis in axes])} ({amounts})")
-        elif len(runs) == 1:
-            return f"{beginning}{names[0]} reaches {value} after {amounts}."
-        else:
-            verb = "is" if len(names) == 1 else "are"
-            return f"{beginning}{join_words(names)} {verb} the first to reach {value}: after {amounts}."
-    return f"{beginning}First to reach {value}: {'; '.join(parts)}."
+        parts.append(f"{join_words(names)} {join_words([AXES[axis] for axis in axes])} ({amounts})")
+    return f"{'So far: f' if so_far else 'F'}irst to reach {value}: {'; '.join(parts)}."
 
 
 def comparability_note(state: Comparison, runs: Sequence[ComparedRun]) -> str:
@@ -172,13 +163,9 @@ def cost_formulas(runs: Sequence[ComparedRun]) -> list[str]:
     lines = [r"\text{seconds} = \text{steps} \times \text{seconds a step}"]
     costs = sorted(((p[0], run) for run in runs if (p := step_cost(run))), key=lambda pair: pair[0])
     for cost, run in costs[:: max(len(costs) - 1, 1)][:2]:
-        curves = run.curves
-        if curves is not None:
-            steps = len(curves.losses)
-            total = f"{cost * steps / 1000:.2f}"
-            lines.append(
-                rf"{total}\,\text{{s}} = {steps} \times {cost:.2f}\,\text{{ms}}\quad(\text{{run {run.label}}})"
-            )
+        steps = len(run.curves.losses) if run.curves else 0
+        total, step = rf"{cost * steps / 1000:.2f}\,\text{{s}}", rf"{cost:.2f}\,\text{{ms}}"
+        lines.append(rf"{total} = {steps} \times {step}\quad(\text{{run {run.label}}})")
     return lines
 
 

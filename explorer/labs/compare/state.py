@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from explorer.catalogue import TASKS
+from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.pretraining import shipped_configs
 from explorer.inspection.compare import BATCH_LOSS
 from explorer.run_store import store
@@ -56,6 +57,11 @@ AXES: dict[Axis, str] = {"step": "by step", "tokens": "by tokens read", "seconds
 UNITS: dict[Axis, str] = {"step": "steps", "tokens": "tokens", "seconds": "s"}
 
 
+def _check_measure(name: object) -> None:
+    if name not in MEASURES:
+        raise InvalidSetting(f"y = {shorten(name)} is not possible. Give one of {', '.join(MEASURES)}.")
+
+
 _TUNED = {"negation": "Negation", "recall": "Recall", "text": "Text", "sentiment": "English sentences"}
 
 
@@ -67,34 +73,9 @@ class Comparison(PageState):
     find: str = setting("", "Find runs", longest=200, in_url=False)  # what the choice of runs is restricted to
     run: str = setting("")  # one more run, as the address of any page may name it
     x: Literal["step", "tokens", "seconds"] = setting("step", "Horizontal axis", options=AXES)
-    y: Literal[
-        "test_accuracy",
-        "exact_accuracy",
-        "train_accuracy",
-        "test_loss",
-        "test_accuracy_reviews",
-        "test_accuracy_reviews_negated",
-        "test_accuracy_new_words",
-        "test_accuracy_negated",
-        "test_accuracy_new_forms",
-        "val_error",
-        "accuracy",
-        "exact",
-        "sense",
-        "synonym",
-        "loss",
-        "train_loss",
-        "val_loss_part",
-        "second_copy_loss",
-        "batch_loss",
-    ] = setting("test_accuracy", "Measure", options=MEASURES)
+    y: str = setting("test_accuracy", "Measure", options=MEASURES, check=_check_measure)
     smooth: float = setting(
-        0.0,
-        "Smoothing",
-        low=0.0,
-        high=0.99,
-        step=0.01,
-        help="Weight of earlier points (moving average).",
+        0.0, "Smoothing", low=0.0, high=0.99, step=0.01, help="Weight of earlier points (moving average)."
     )
     log_x: bool = setting(False, "log x")
     log_y: bool = setting(False, "log y")

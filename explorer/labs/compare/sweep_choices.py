@@ -75,7 +75,7 @@ def with_settings_searched(state: Comparison, names: Sequence[str]) -> Compariso
     return dataclasses.replace(state, sweep_space=write_space(space))
 
 
-def with_values(state: Comparison, name: str, values: str) -> Comparison:
+def with_values(name: str, state: Comparison, values: str) -> Comparison:
     """Return the state in which a setting has these values."""
     return dataclasses.replace(state, sweep_space=write_space(parse_space(state.sweep_space) | {name: values}))
 

@@ -112,7 +112,7 @@ def _draw_form(session: ui.PageSession[Comparison]) -> None:
                 f"sweep_values.{name}",
                 st.text_input,
                 shown=values,
-                update=partial(_change_values, name),
+                update=partial(with_values, name),
                 label=f"{settings[name]}: values",
                 max_chars=100,
                 width=240,
@@ -121,10 +121,6 @@ def _draw_form(session: ui.PageSession[Comparison]) -> None:
         if state.sweep_search == "random":
             ui.bind_widget(session, "sweep_trials", st.number_input, step=1, width=110)
         ui.bind_widget(session, "sweep_halving", st.toggle)
-
-
-def _change_values(name: str, state: Comparison, values: str) -> Comparison:
-    return with_values(state, name, values)
 
 
 def _draw_estimate(state: Comparison) -> None:
@@ -215,7 +211,6 @@ def _stop(session: ui.PageSession[Comparison], sweeps: Sequence[StoredSweep]) ->
 
 
 def _draw_choice(session: ui.PageSession[Comparison], found: Sequence[StoredSweep]) -> None:
-    """Draw the choice among the newest searches."""
     every = {sweep.key: describe_sweep(sweep.sweep) for sweep in (*found, *stored.newest())}
     if every:
         ui.bind_widget(

@@ -18,8 +18,8 @@ from explorer.experiments.gradient_clipping import CLIPPING_CELLS, GAINS, LENGTH
 from explorer.inspection.compare import downsample, median_and_range
 from explorer.inspection.recurrent import exploding_gradients
 from explorer.labs.memory import gradient_findings as findings
-from explorer.labs.memory.gradient_chart import GradientLine, gradient_charts
 from explorer.labs.memory.gradient_findings import ClippingResult
+from explorer.labs.memory.gradient_flow import GradientLine, gradient_charts
 from explorer.labs.memory.state import MemoryState
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
@@ -61,9 +61,9 @@ def _nearest_gain(gain: float) -> int:
 
 def _handle_component_event(session: ui.PageSession[MemoryState]) -> None:
     """Store the radius at which the visitor has stopped the playback. Only its fragment is rerun."""
-    event = ui.pop_event("memory-gains", "stop")
-    if isinstance(event, int) and 0 <= event < len(GAINS):
-        session.change(lambda state: replace(state, gain=GAINS[event]))
+    chosen = ui.pop_choices("memory-gains", {"stop": range(len(GAINS))})
+    if "stop" in chosen:
+        session.change(lambda state: replace(state, gain=GAINS[chosen["stop"]]))
         write_url(session)
 
 
@@ -172,10 +172,7 @@ def _panels(views: Mapping[str, ui.RunView]) -> list[ui.Panel]:
     spans = {quantity: _axis_range(views, quantity) for quantity in _QUANTITIES}
     return [
         _panel(
-            cell,
-            quantity,
-            tuple((which, views[f"{cell.name}-{which}"].curves) for which in _LINES),
-            spans[quantity],
+            cell, quantity, tuple((which, views[f"{cell.name}-{which}"].curves) for which in _LINES), spans[quantity]
         )
         for quantity in _QUANTITIES
         for cell in CLIPPING_CELLS
@@ -200,10 +197,7 @@ def _axis_range(views: Mapping[str, ui.RunView], quantity: str) -> tuple[float, 
 
 @cached()
 def _panel(
-    cell: ClippingCell,
-    quantity: str,
-    curves_by_line: tuple[tuple[str, Curves | None], ...],
-    span: tuple[float, float],
+    cell: ClippingCell, quantity: str, curves_by_line: tuple[tuple[str, Curves | None], ...], span: tuple[float, float]
 ) -> ui.Panel:
     """Return one panel; it is cached for all visitors of the same runs."""
     lines, steps = [], 0.0

@@ -9,15 +9,17 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.recall import SOLVED, SWEEP_LENGTHS
+from explorer.number_format import format_range, format_units
 from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.budgets import budget_sentence
 from explorer.ui.verdict_sentences import solved_comparison
-from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+from explorer.ui.wording import count_seeds, join_words
 
 _MORE_STEPS = " With more steps, other models may solve the task."
 MAX_WORDS = 20  # of a headline
@@ -46,6 +48,7 @@ class RecallResult:
         return values[self.accuracy >= SOLVED] if solvers else values
 
 
+@cached()
 def recall_result(variant: ModelVariant, config: RunConfig, curves: Curves) -> RecallResult | None:
     """Return the result of a run, or None before its first evaluation."""
     accuracy = curves.metrics.get("accuracy")
@@ -77,24 +80,16 @@ def solved_finding(results: Mapping[str, RecallResult], length: int) -> str:
     """Return which models recall the first symbol at the trained length with every seed; at most 20 words."""
     if not results:
         return ""
-    every = [each for each in results.values() if each.solved == len(each.accuracy)]
-    best = max(results.values(), key=lambda each: each.solved / len(each.accuracy))
-    seeds = max(len(each.accuracy) for each in results.values())
-    task = f"the first of {length:,} {'symbol' if length == 1 else 'symbols'}"
-    where = "in every seed" if seeds > 1 else "with its only seed"
-    if not every and not best.solved:
-        return f"No model recalls {task}{' in any seed' * (seeds > 1)}."
+    task = f"the first of {format_units(length, 'symbol')}"
+    every = [each.variant for each in results.values() if each.solved == len(each.accuracy)]
     if not every:
-        share = f"{best.solved} of {len(best.accuracy)} seeds"
-        return f"No model recalls {task} in every seed; {short_names([best.variant])} does in {share}."
-    plural = len(every) > 1
-    if not plural and len(results) == 1:
-        return f"The {short_names([every[0].variant])} recalls {task} {where}."
-    names = short_names([each.variant for each in every])
-    finding = f"{names} recall{'' if plural else 's'} {task} {where}."
-    if len(finding.split()) <= MAX_WORDS:
-        return finding
-    return f"{len(every)} of {len(results)} models recall {task} {where}."
+        best = max(results.values(), key=lambda each: each.solved / len(each.accuracy))
+        share = f"{short_names([best.variant])} does in {best.solved} of {len(best.accuracy)} seeds"
+        return f"No model recalls {task} in every seed; {share}." if best.solved else f"No model recalls {task}."
+    where = "in every seed" if max(len(each.accuracy) for each in results.values()) > 1 else "with its only seed"
+    finding = f"{short_names(every)} recall{'s' * (len(every) == 1)} {task} {where}."
+    many = f"{len(every)} of {len(results)} models recall {task} {where}."
+    return finding if len(finding.split()) <= MAX_WORDS else many
 
 
 def short_names(variants: Sequence[ModelVariant]) -> str:
@@ -127,50 +122,22 @@ def other_length_findings(results: Mapping[str, RecallResult], length: int) -> l
     far = min(MAX_EVALUATED_LENGTH, max(evaluation_lengths(length)))
     lasting = [e for e in solvers if far > length and e.accuracy_at(far, True).min() >= SOLVED]
     if lasting:
-        names = join_words([_describe_solvers(each) for each in lasting])
+        names = join_words([f"{count_seeds(each.solved)} of {describe_variants([each.variant])}" for each in lasting])
         sentences.append(
-            f"Trained on {length:,} symbols and tested on {far:,}, {names} still name{_s(lasting)} the first one."
+            f"Trained on {length:,} symbols and tested on {far:,}, all seeds that solve the task still name the first "
+            f"one: {names}."
         )
     for each in solvers:
         accuracy = each.accuracy_at(length + 1, True)
-        chance = 1 / each.config.task_as(RecallConfig).symbols
-        below = accuracy <= chance - BELOW_CHANCE
-        if below.any():
+        below = accuracy[accuracy <= 1 / each.config.task_as(RecallConfig).symbols - BELOW_CHANCE]
+        if len(below):
+            shares = format_range(100 * below.min(), 100 * below.max(), 0)
             sentences.append(
-                f"At {length + 1:,} symbols, one more than in training, {number_word(int(below.sum()))} of the "
-                f"{count_seeds(each.solved)} of {describe_variants([each.variant])} {_be(int(below.sum()))} right on "
-                f"only {_format_shares(accuracy[below])} of the sequences, less than guessing: the network has learned "
-                f"to answer at exactly {length:,}.{_others_sentence(accuracy[~below])}"
+                f"At {length + 1:,} symbols, one more than in training, the accuracy of {len(below)} of the "
+                f"{count_seeds(each.solved)} of {describe_variants([each.variant])} that solve the task is only "
+                f"{shares} %, less than guessing: the network has learned to answer at exactly {length:,}."
             )
     return sentences
-
-
-def _s(solved: Sequence[RecallResult]) -> str:
-    """Return the ending of a verb whose subject is these seeds."""
-    return "s" if len(solved) == 1 and solved[0].solved == 1 else ""
-
-
-def _be(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _describe_solvers(each: RecallResult) -> str:
-    """Return the seeds of a run that solve the task, in words: all eight seeds of the GRU with open gates."""
-    many = len(each.accuracy)
-    some = (
-        f"all {count_seeds(many)}" if each.solved == many > 1 else f"{number_word(each.solved)} of {count_seeds(many)}"
-    )
-    return f"{some} of {describe_variants([each.variant])}"
-
-
-def _others_sentence(others: Float[ndarray, " seeds"]) -> str:
-    return f" The other solving seeds are right on {_format_shares(others)} there." if len(others) else ""
-
-
-def _format_shares(values: Float[ndarray, " seeds"]) -> str:
-    """Return the range of the shares of several seeds in percent: 46 to 100 %."""
-    low, high = (f"{100 * value:.0f}" for value in (values.min(), values.max()))
-    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def learning_rate_finding(results: Mapping[tuple[float, int], RecallResult], names: str) -> str:
@@ -191,24 +158,15 @@ def learning_rate_finding(results: Mapping[tuple[float, int], RecallResult], nam
 
 def sweep_finding(results: Mapping[str, Mapping[int, RecallResult]]) -> str:
     """Return how many variants learn every length of the sweep with every seed, and how many learn none."""
-    always, never, count = [], [], 0
-    for by_length in results.values():
-        if len(by_length) < len(SWEEP_LENGTHS):
-            continue  # the row is incomplete
-        count += 1
-        variant = next(iter(by_length.values())).variant
-        if all(each.solved == len(each.accuracy) for each in by_length.values()):
-            always.append(variant)
-        elif not any(each.solved for each in by_length.values()):
-            never.append(variant)
-    if not count:
+    complete = [list(each.values()) for each in results.values() if len(each) == len(SWEEP_LENGTHS)]
+    if not complete:
         return ""
-    longest = f"every length up to {max(SWEEP_LENGTHS)} in every seed"
-    if not always:
-        return f"None of {count} models learns {longest}."
-    names = f"the {short_names(always)}" if len(always) == 1 else f"{len(always)} of {count} models"
-    end = f"; {len(never)} {'learns' if len(never) == 1 else 'learn'} none" if never else ""
-    return capitalize(f"{names} learn{'s' * (len(always) == 1)} {longest}{end}.")
+    always = sum(all(each.solved == len(each.accuracy) for each in row) for row in complete)
+    never = sum(not any(each.solved for each in row) for row in complete)
+    return (
+        f"{always or 'None'} of {len(complete)} models learn{'s' * (always < 2)} every length up to "
+        f"{max(SWEEP_LENGTHS)} in every seed; {never or 'none'} learn{'s' * (never < 2)} no length."
+    )
 
 
 def train_set_finding(curves_by_model: Mapping[str, Curves]) -> str:

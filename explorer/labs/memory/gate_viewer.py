@@ -15,11 +15,8 @@ from explorer.inspection.recurrent import gates
 from explorer.labs.memory import gradient_findings as findings
 from explorer.labs.memory.state import MAX_SEQUENCE_LENGTH, MemoryState
 from explorer.models.configs import TransformerRecallConfig
-from explorer.run_store.store import StoredRun
 from explorer.tokenization.words import Reading, fold_word, read_characters
-from explorer.training.record import Record
 from explorer.ui.state.session import fragment
-from explorer.ui.training.run_view import untrained_panel
 from explorer.web.results import pack, register_arrays
 
 HEIGHT = 620
@@ -27,7 +24,7 @@ _FRAGMENT = "memory-inside"
 
 
 def section(session: ui.PageSession[MemoryState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw gates and states of one recurrent model. `views` are the run views of the page, by name of their variant."""
+    """Draw gates and states of one recurrent model."""
     ui.explanation(
         "Rows: units, those with the longest half-life first; columns: symbols. Point at a unit, or use the arrow "
         "keys, to draw its values as a line."
@@ -38,14 +35,12 @@ def section(session: ui.PageSession[MemoryState], views: Mapping[str, ui.RunView
         for name, view in views.items()
         if name in variants and not isinstance(view.config.model, TransformerRecallConfig)
     }
-    runs = {name: view.loaded_run for name, view in recurrent.items() if view.loaded_run}
-    if not runs:
-        untrained_panel(recurrent, "No recurrent network has a finished run: select one above and train it.", HEIGHT)
-        return
-    fragment(session, _FRAGMENT, lambda: _draw_gates(session, runs, variants))
+    sentence = "No recurrent network has a finished run: select one above and train it."
+    if runs := ui.loaded_runs(recurrent, sentence, HEIGHT):
+        fragment(session, _FRAGMENT, lambda: _draw_gates(session, runs, variants))
 
 
-def selected_variant(state: MemoryState, runs: Mapping[str, StoredRun | Record]) -> str:
+def selected_variant(state: MemoryState, runs: Mapping[str, ui.Run]) -> str:
     """Return the selected variant; by default the first with open gates, else the first with gates."""
     if state.inside in runs:
         return state.inside
@@ -61,9 +56,7 @@ def selected_step(state: MemoryState, steps: list[int]) -> int:
 
 
 def _draw_gates(
-    session: ui.PageSession[MemoryState],
-    runs: Mapping[str, StoredRun | Record],
-    variants: Mapping[str, ModelVariant],
+    session: ui.PageSession[MemoryState], runs: Mapping[str, ui.Run], variants: Mapping[str, ModelVariant]
 ) -> None:
     name = selected_variant(session.state, runs)
     run = runs[name]
@@ -90,26 +83,18 @@ def _draw_gates(
 
 def _draw_controls(
     session: ui.PageSession[MemoryState],
-    runs: Mapping[str, StoredRun | Record],
+    runs: Mapping[str, ui.Run],
     variants: Mapping[str, ModelVariant],
     name: str,
     steps: list[int],
 ) -> None:
-    """Draw the controls for model, seed, training step and sequence."""
     state, seeds = session.state, runs[name].config.seeds
     redraw = (_FRAGMENT,)
     with st.container(horizontal=True, vertical_alignment="top"):
         titles = {one: variants[one].title for one in runs}
         ui.bind_widget(session, "inside", st.selectbox, shown=name, redraw=redraw, options=titles, width=240)
-        ui.bind_widget(
-            session,
-            "replica",
-            st.selectbox,
-            shown=min(state.replica, len(seeds) - 1),
-            redraw=redraw,
-            options=dict(enumerate(map(str, seeds))),
-            width=110,
-        )
+        replica, options = min(state.replica, len(seeds) - 1), dict(enumerate(map(str, seeds)))
+        ui.bind_widget(session, "replica", st.selectbox, shown=replica, redraw=redraw, options=options, width=110)
         if len(steps) > 1:
             ui.bind_widget(
                 session,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -39,11 +38,6 @@ class GradientRatio:
     after: Float[ndarray, " replicas"]
     steps: int  # of training
 
-    @property
-    def is_finite(self) -> bool:
-        """Whether every ratio before training is finite."""
-        return bool(np.isfinite(self.before).all())
-
 
 def gradient_ratio(
     title: str, recurrent: bool, norms: Float[ndarray, "steps replicas time"], steps: int
@@ -57,7 +51,8 @@ def gradient_ratio(
 def gradient_finding(models: Sequence[GradientRatio], length: int) -> str:
     """Return which model passes back the smallest and the largest share of the gradient before training (median)."""
     compared = [each for each in models if each.recurrent] or list(models)
-    finite = sorted((each for each in compared if each.is_finite), key=lambda each: float(np.median(each.before)))
+    finite = [each for each in compared if np.isfinite(each.before).all()]
+    finite.sort(key=lambda each: float(np.median(each.before)))
     if not finite or length < 2:
         return SINGLE_SYMBOL
     least, most = finite[0], finite[-1]
@@ -72,28 +67,25 @@ def _share(each: GradientRatio) -> str:
     return format_significant(float(np.median(each.before)))
 
 
-class BackwardFactor(NamedTuple):
-    """What a network multiplies the gradient with at each step before training, and what that leaves of it."""
+def backward_factor(
+    radii: Float[ndarray, " replicas"] | None, shares: Float[ndarray, "replicas units"] | None, length: int
+) -> tuple[str, str, str]:
+    """Return the factor of the gradient at each step before training, and the product over all steps.
 
-    factor: str  # of one step, with its name
-    left: str  # over the whole sequence: of the median unit
-    most: str  # of the unit that keeps most; empty for a plain RNN
+    radii: spectral radii of the recurrent matrix of a plain RNN
+    shares: of its state that each unit keeps at a step, in a network with gates
 
-
-def gate_factor(shares: Float[ndarray, "replicas units"], length: int) -> BackwardFactor:
-    """Return the factor of a network with gates. `shares` is the share of its state that each unit keeps at a step."""
-    left = shares ** (length - 1)
-    return BackwardFactor(
-        f"gate {format_significant(float(np.median(shares)))}",
-        format_significant(float(np.median(left))),
-        format_significant(float(left.max())),
-    )
-
-
-def radius_factor(radii: Float[ndarray, " replicas"], length: int) -> BackwardFactor:
-    """Return the factor of a plain RNN: the spectral radius of its recurrent matrix, the median over the seeds."""
+    Of the product, the second text is that of the median seed or unit, the third that of the unit that keeps most.
+    """
+    if shares is not None:
+        left = shares ** (length - 1)
+        factors = map(format_significant, (float(np.median(shares)), float(np.median(left)), float(left.max())))
+        factor, median, most = factors
+        return f"gate {factor}", median, most
+    if radii is None:
+        return "–", "–", "–"
     radius = round(float(np.median(radii)), 3)  # as it is printed: a small difference grows with the power
-    return BackwardFactor(f"radius {radius:.3f}", format_significant(radius ** (length - 1)), "")
+    return f"radius {radius:.3f}", format_significant(radius ** (length - 1)), "–"
 
 
 def format_ratio(values: Float[ndarray, " replicas"]) -> str:
@@ -142,15 +134,7 @@ def _format_life(life: float) -> str:
 
 
 def answer_finding(title: str, symbol: str, probability: float, likeliest: str, length: int, chance: float) -> str:
-    """Return the probability of the right answer after a sequence, compared with chance.
-
-    title: the title of the variant.
-    symbol: the first symbol of the sequence.
-    probability: what the model gives it.
-    likeliest: the most probable symbol.
-    length: of the sequence.
-    chance: the probability of a guess.
-    """
+    """Return the probability that a variant gives the first symbol of a sequence, compared with that of a guess."""
     verdict = "right" if likeliest == symbol else f"wrong: it answers “{likeliest}”"
     read = f"After {length} symbol{'s' if length > 1 else ''}"
     sentence = f"{read} the {inline_title(title)} gives the first one, “{symbol}”, probability {probability:.2f}"
@@ -201,15 +185,13 @@ def clipping_finding(found: Sequence[ClippingResult]) -> str:
     if not found:
         return ""
     judgements = clipping_judgements(found)
-    changed = [e for e in found if e.words in judgements and judgements[e.words].verdict == "different"]
-    if not changed:
-        return "In these runs clipping makes no certain difference."
-    parts = [
-        f"{each.words}, {count_solved(each.clip)} of {len(each.clip)} seeds learn the task with clipping, "
-        f"{count_solved(each.none)} without"
-        for each in changed[:1]
-    ]
-    return f"{capitalize('; '.join(parts))}."
+    for each in found:
+        if each.words in judgements and judgements[each.words].verdict == "different":
+            return (
+                f"{capitalize(each.words)}, {count_solved(each.clip)} of {len(each.clip)} seeds learn the task with "
+                f"clipping, {count_solved(each.none)} without."
+            )
+    return "In these runs clipping makes no certain difference."
 
 
 def clipping_verdict(each: ClippingResult, judgements: Mapping[str, Judgement]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from explorer.number_format import join_range
+from explorer.number_format import format_units, join_range
 from explorer.tasks.string import Context, GeneratedError, ambiguous_contexts, loss_floor
 from explorer.ui.wording import count_seeds, join_words, number_word
 
@@ -24,11 +24,6 @@ def character_name(char: str) -> str:
     if not char.isprintable() or char.isspace() or unicodedata.combining(char):
         return unicodedata.name(char, f"U+{ord(char):04X}").lower()
     return f"“{char}”"
-
-
-def join_with_or(names: Sequence[str]) -> str:
-    """Return names joined as in: a, b or c."""
-    return "".join(names) if len(names) < 2 else ", ".join(names[:-1]) + " or " + names[-1]
 
 
 def string_caption(text: str) -> str:
@@ -55,24 +50,13 @@ def memory_finding(text: str) -> str:
 
 
 def final_loss_finding(
-    title: str,
-    with_state: Float[ndarray, " replicas"],
-    without_state: Float[ndarray, " replicas"],
-    low: float,
+    title: str, with_state: Float[ndarray, " replicas"], without_state: Float[ndarray, " replicas"], low: float
 ) -> str:
     """Return the final losses of the seeds against the lowest loss without memory, in nats per character."""
-    beginning = f"With its state the {title} ends at {_format_range(with_state)} nats per character"
-    if low == 0:
-        return (
-            f"{beginning}, without it at {_format_range(without_state)}: on this string both can predict every "
-            "character."
-        )
-    still = ""
-    if with_state.mean() > 0.1 * low:
-        still = ", which is not yet its lowest: the state has many positions to distinguish"
-    above = float(without_state.max()) - low
-    where = "the lowest loss without memory" if above < 5e-4 else f"at most {above:.3f} above the lowest loss possible"
-    return f"{beginning}{still}. Without it, it ends at {_format_range(without_state)}, {where}."
+    return (
+        f"With its state the {title} ends at {_format_range(with_state)} nats per character, without it at "
+        f"{_format_range(without_state)}. The lowest loss without memory is {low:.3f}."
+    )
 
 
 def _format_range(values: Float[ndarray, " replicas"]) -> str:
@@ -87,15 +71,12 @@ def solved_step_finding(
     right = accuracy >= 1
     solved_steps = [_always_right_from(steps, right[:, seed]) for seed in range(right.shape[1])]
     finite = [step for step in solved_steps if step is not None]
-    what = f"all {count} next characters are right" if count > 1 else "the one next character is right"
     if not finite:
         best = round(float(accuracy[-1].max()) * count)
         return f"After step {int(steps[-1])} at most {best} of {count} next characters are right."
-    when = f"step {min(finite)}" if min(finite) == max(finite) else f"a step between {min(finite)} and {max(finite)}"
-    count_of_seeds = (
-        f"in {number_word(len(finite))} of {count_seeds(len(solved_steps))} " if len(finite) < len(solved_steps) else ""
-    )
-    return f"With its state {what} {count_of_seeds}from {when} on."
+    when = join_range(f"{min(finite)}", f"{max(finite)}")
+    seeds = f"in {len(finite)} of {len(solved_steps)} seeds"
+    return f"With its state all {format_units(count, 'next character')} are right {seeds} from step {when} on."
 
 
 def _always_right_from(steps: Int[ndarray, " evaluations"], right: Bool[ndarray, " evaluations"]) -> int | None:
@@ -135,7 +116,7 @@ def error_hint(error: GeneratedError, written: str, first: str) -> str:
     """Return why a generated character is an error."""
     before = (first + written)[error.position]
     after = error.context if len(error.context) <= 12 else "…" + error.context[-12:]
-    right = join_with_or([character_name(char) for char in error.expected])
+    right = " or ".join(map(character_name, error.expected))
     where = "elsewhere in the string it does" if error.pair_in_string else "nowhere in the string it does"
     return (
         f"After “{after}” comes {right}, not {character_name(written[error.position])}: "

@@ -17,9 +17,11 @@ from explorer.experiments.pretraining import REVIEWS_ALONE
 from explorer.jobs.cost import estimate_cost
 from explorer.labs.negation import findings
 from explorer.labs.negation.answers import answers_section
-from explorer.labs.negation.english_state import MAX_TYPED, EnglishLab, EnglishSession
 from explorer.labs.negation.model_internals import internals_section, learned_weights_section
+from explorer.labs.negation.results import training_settings
 from explorer.labs.negation.sentence_input import draw_file_form, draw_sentence_input
+from explorer.labs.negation.session import EnglishSession
+from explorer.labs.negation.state import MAX_TYPED, EnglishLab
 from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.number_format import format_duration
 from explorer.tasks.own_sentences import Language
@@ -31,7 +33,6 @@ from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.page_sections import lead
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import fragment
-from explorer.ui.state.widgets import draw_choice, setting_widget
 from explorer.ui.training.run_view import run_views
 from explorer.ui.training.save_offer import save_offer
 from explorer.ui.wording import join_words
@@ -42,6 +43,7 @@ _LEAD = (
     "Is a sentence positive or negative? A bag of words adds up one weight for each word. The "
     "networks read the words in their order, and can turn “good” round when “not” stands before it."
 )
+_SHARED = ("replicas", "seed", "iterations", "batch_size", "reviews", "composed", "words")  # settings of all models
 _METRICS = {
     "accuracy": [
         ui.Metric("test_accuracy_reviews", "Reviews that were held out"),
@@ -117,7 +119,10 @@ def _training_controls(session: EnglishSession) -> None:
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
             ui.bind_widget(session, "metric", st.segmented_control, label_visibility="collapsed")
             with st.popover("Settings", icon=":material/tune:"):
-                _training_settings(session)
+                training_settings(session, _SHARED, "english.settings-of")
+                keys = ("english.train", "english.stop")
+                ui.draw_train_controls(request, lab.configs, keys=keys)
+                ui.reset_button(session)
             short = lab.short()
             if lab != short and not request.offers_missing:
                 seconds = [estimate_cost(each).seconds for each in short.configs.values() if warmup.is_ready()]
@@ -131,21 +136,6 @@ def _training_controls(session: EnglishSession) -> None:
                 )
             else:
                 ui.draw_train_controls(request, lab.configs, next_seed=session.next_seed_configs)
-
-
-def _training_settings(session: EnglishSession) -> None:
-    """Draw the choice of the models, what they learn from, and the settings of each model."""
-    ui.bind_widget(session, "models", st.pills, selection_mode="multi")
-    for name in ("replicas", "seed", "iterations", "batch_size", "reviews", "composed", "words"):
-        setting_widget(session, name, section="race")
-    titles = {model: MODELS[model].title for model in models_of("sentiment")}
-    model = draw_choice(st.selectbox, "Settings of one model", titles, key="english.settings-of")
-    for name in EnglishLab.own_settings(model):
-        setting_widget(session, name, model=model, section="race")
-    request, keys = ui.TrainRequest.for_section("sentiment"), ("english.train", "english.stop")
-    ui.draw_train_controls(request, session.experiment.configs, keys=keys)
-    if session.state != session.state.reset():
-        ui.reset_button(session)
 
 
 def _learning_curves(session: EnglishSession) -> None:
@@ -191,16 +181,13 @@ def _results_section(session: EnglishSession) -> None:
         ui.draw_now(lambda document: document.table("english-results", results_table(shown, majority)))
         with st.container(horizontal=True, horizontal_alignment="distribute"):
             st.caption(
-                f"There are about {_TRAINING_REVIEWS:,} reviews to learn from; a real language model reads thousands "
+                "There are about 10,000 reviews to learn from; a real language model reads thousands "
                 "of millions of sentences. Models “from reviews alone” have read no composed sentence.",
                 width=860,
             )
             st.page_link("generation.py", label="Open a real model", icon=":material/arrow_forward:")
 
     request.add_fragment("english.results", draw)
-
-
-_TRAINING_REVIEWS = 10_000
 
 
 def _learned_from_reviews(lab: EnglishLab) -> dict[str, ui.RunView]:

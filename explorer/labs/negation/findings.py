@@ -16,7 +16,7 @@ from explorer.tasks.ceiling import LinearReadout
 from explorer.tasks.negation import CLASSES
 from explorer.tasks.own_sentences import MARKERS
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, solved_comparison
-from explorer.ui.wording import both_or_all, capitalize, join_words, number_word
+from explorer.ui.wording import capitalize, join_words, number_word
 
 GRAMMAR, FILE = "the grammar", "your file"  # what the true classes come from
 
@@ -68,16 +68,11 @@ class ModelAnswer:
 
     def note(self, truth: int | None) -> str:
         """Return whether the answer is right, and with how many seeds."""
-        count = len(self.probabilities)
+        same, count = self.correct_seeds(self.answer), len(self.probabilities)
         if truth is None:
-            same = self.correct_seeds(self.answer)
             return f"{same} of {count} seeds say so" if count > 1 else "one seed"
-        right = self.correct_seeds(truth)
         word = "right" if self.answer == truth else "wrong"
-        held = right if self.answer == truth else count - right
-        if count == 1:
-            return word
-        return f"{word} in all {count} seeds" if held == count else f"{word} in {held} of {count} seeds"
+        return f"{word} in {same} of {count} seeds" if count > 1 else word
 
 
 def answers_finding(answers: Sequence[ModelAnswer], truth: int | None, authority: str = GRAMMAR) -> str:
@@ -87,85 +82,41 @@ def answers_finding(answers: Sequence[ModelAnswer], truth: int | None, authority
     """
     if not answers:
         return "No model has a finished run with these settings yet."
-    split = [answer.title for answer in answers if not answer.is_unanimous]
-    whose = split[0] if len(split) == 1 else f"{number_word(len(split))} models"
-    disagree = f"The seeds of {whose} disagree." if split else ""
-    unanimous = [answer for answer in answers if answer.is_unanimous]
-    return f"{_unanimous_finding(unanimous, truth, bool(split), authority)} {disagree}".strip()
-
-
-def _unanimous_finding(answers: Sequence[ModelAnswer], truth: int | None, others: bool, authority: str) -> str:
-    """Return the answers of the models whose seeds agree; `others`: whether there are further models."""
-    if not answers:
-        return ""
-    classes = answers[0].classes
-    sides: dict[int, list[str]] = {}
+    classes, sides = answers[0].classes, dict[int, list[str]]()
     for each in answers:
-        sides.setdefault(each.answer, []).append(each.title)
-    if len(sides) == 1:
-        answer, titles = next(iter(sides.items()))
-        everyone = join_words(titles) if others or len(titles) == 1 else both_or_all(len(titles))
-        says = f"{everyone} {_say_verb(len(titles))} {classes[answer]}"
-        if truth is None:
-            return f"{says}."
-        return f"{says}, and so does {authority}." if answer == truth else f"{says}; {authority} says {classes[truth]}."
+        if each.is_unanimous:
+            sides.setdefault(each.answer, []).append(each.title)
+    parts: list[str] = []
     # The fewest models stand first; of sides of equal size, the one that is wrong.
-    order = sorted(sides, key=lambda side: (len(sides[side]), side == truth, -side))
-    parts = []
-    for side in order:
-        names = join_words(sides[side])
-        if side == order[-1] and len(sides[side]) > max(1, len(sides[order[-2]])):
-            count = number_word(len(sides[side]))
-            names = f"{capitalize(count)} others" if others else f"The other {count}"
-        agrees = f", and so does {authority}" if side == truth else ""
-        parts.append(f"{names} {_say_verb(len(sides[side]))} {classes[side]}{agrees}.")
-    if truth is not None and truth not in sides:
+    for side, titles in sorted(sides.items(), key=lambda item: (len(item[1]), item[0] == truth, -item[0])):
+        many = f"{capitalize(number_word(len(titles)))} {'other ' * bool(parts)}models"
+        names = join_words(titles) if len(titles) <= 3 else many
+        agrees = f", and so does {authority}" * (side == truth)
+        parts.append(f"{names} say{'s' * (len(titles) == 1)} {classes[side]}{agrees}.")
+    if sides and truth is not None and truth not in sides:
         parts.append(f"{capitalize(authority)} says {classes[truth]}.")
+    if split := [answer.title for answer in answers if not answer.is_unanimous]:
+        whose = split[0] if len(split) == 1 else f"{number_word(len(split))} models"
+        parts.append(f"The seeds of {whose} disagree.")
     return " ".join(parts)
 
 
-def _say_verb(count: int) -> str:
-    return "says" if count == 1 else "say"
+_PARTS = {  # what a readout adds up, by model
+    "bag_of_bigrams": "Each pair has a weight of its own. ",
+    "bag_of_words_hidden": "Each hidden unit reads the counts of all words together. ",
+    "convolution": "Each filter counts once, at the words to which it responds most. ",
+}
 
 
-def contributions_finding(tokens: Sequence[str], values: Float[ndarray, " tokens"]) -> str:
-    """Return the largest term of a sum of words, or that of “not”."""
-    if "not" in tokens:
-        value = float(values[list(tokens).index("not")])
-        often = "" if tokens.count("not") == 1 else ", each time"
-        return f"“not” always adds {format_signed(value)}{often}, whatever stands next to it."
-    strongest = int(np.abs(values).argmax())
-    return f"“{tokens[strongest]}” adds most: {format_signed(float(values[strongest]))}."
-
-
-def pairs_finding(pairs: Sequence[str], values: Float[ndarray, " pairs"]) -> str:
-    """Return the weight of a pair of neighbouring tokens that begins with "not", or the largest one."""
-    with_not = [i for i, pair in enumerate(pairs) if pair.startswith("not ")]
-    if with_not:
-        at = with_not[-1]
-        return f"“{pairs[at]}” has a weight of its own: {format_signed(float(values[at]))}."
-    strongest = int(np.abs(values).argmax())
-    return f"“{pairs[strongest]}” adds most: {format_signed(float(values[strongest]))}."
-
-
-def units_finding(units: Sequence[str], values: Float[ndarray, " units"]) -> str:
-    """Return the largest term of a hidden layer, each of whose units reads the counts of all words."""
-    strongest = int(np.abs(values).argmax())
-    return (
-        f"Each hidden unit reads the counts of all words together. {units[strongest].capitalize()} adds most: "
-        f"{format_signed(float(values[strongest]))}."
-    )
-
-
-def windows_finding(windows: Sequence[str], values: Float[ndarray, " windows"]) -> str:
-    """Return the window that adds most to a sum of filters, each of which counts with its largest response."""
-    if not len(windows):
+def contributions_finding(model: str, parts: Sequence[str], values: Float[ndarray, " parts"]) -> str:
+    """Return the largest term of a sum, or that of “not” in a bag of words."""
+    if not len(parts):
         return "No filter responds to this sentence, so the answer is that of the bias."
+    if model == "bag_of_words" and "not" in parts:
+        value = format_signed(float(values[list(parts).index("not")]))
+        return f"“not” always adds {value}, whatever stands next to it."
     strongest = int(np.abs(values).argmax())
-    return (
-        "Each filter counts once, at the words to which it responds most. Those that respond most to "
-        f"“{windows[strongest]}” add {format_signed(float(values[strongest]))}."
-    )
+    return f"{_PARTS.get(model, '')}“{parts[strongest]}” adds most: {format_signed(float(values[strongest]))}."
 
 
 def reading_finding(tokens: Sequence[str], sustain: Float[ndarray, " tokens"], name: str = "sustain") -> str:
@@ -180,45 +131,20 @@ def reading_finding(tokens: Sequence[str], sustain: Float[ndarray, " tokens"], n
 _SHARP = 0.5  # from this weight on, a token has more attention than all others together
 
 
-def _attention_row(weights: Float[ndarray, "query key"]) -> Float[ndarray, " _"]:
-    """Return the weights of the first query, at which the answer is read, without those of padding."""
-    first: ndarray = weights[0]
-    known: ndarray = first[~np.isnan(first)]
-    return known
-
-
-def _is_uniform(row: Float[ndarray, " _"]) -> bool:
-    return bool(row.max() < 1.5 / len(row))
-
-
 def attention_title(tokens: Sequence[str], weights: Float[ndarray, "query key"]) -> str:
-    """Return a title with the token to which the position of the answer attends."""
-    row = _attention_row(weights)
-    if _is_uniform(row):
-        return "The Transformer averages all tokens"
-    if row.max() >= _SHARP:
-        return f"The Transformer attends to “{tokens[int(row.argmax())]}”"
-    return "The Transformer attends to several tokens"
+    """Return a title with the token to which the position of the answer attends; padding has no weight (NaN)."""
+    at = int(np.nanargmax(weights[0]))
+    return f"The Transformer attends to {f'“{tokens[at]}”' if weights[0, at] >= _SHARP else 'several tokens'}"
 
 
 def attention_finding(
-    tokens: Sequence[str],
-    weights: Float[ndarray, "heads query key"],
-    head: int,
-    layer: int,
-    layers: int,
-    solved: bool,
+    tokens: Sequence[str], weights: Float[ndarray, "heads query key"], head: int, layer: int, layers: int
 ) -> str:
-    """Return where one head attends at the position of the answer, and to which other token another head attends.
-
-    solved: whether this seed answers every sentence correctly
-    """
-    row = _attention_row(weights[head])
+    """Return where one head attends at the position of the answer, and to which other token another head attends."""
+    row = weights[head, 0][~np.isnan(weights[head, 0])]
     where = "The answer is read at" if layer == layers - 1 else f"In layer {layer + 1} of {layers},"
-    if _is_uniform(row):
-        enough = ": an average of the words is enough for the layer above" if solved else ""
-        weights_seen = format_range(row.min(), row.max())
-        return f"{where} “{tokens[0]}”. It attends to all tokens almost evenly, {weights_seen}{enough}."
+    if row.max() < 1.5 / len(row):
+        return f"{where} “{tokens[0]}”. It attends to all tokens almost evenly, {format_range(row.min(), row.max())}."
     at = int(row.argmax())
     first = f"{where} “{tokens[0]}”. It attends most to “{tokens[at]}”, with weight {row[at]:.2f}."
     others = np.nan_to_num(weights[:, 0]).copy()
@@ -226,40 +152,26 @@ def attention_finding(
     other, token = divmod(int(others.argmax()), others.shape[1])
     if row[at] >= _SHARP <= others[other, token]:
         first += f" Head {other + 1} attends to “{tokens[token]}”, with weight {others[other, token]:.2f}."
-    if "not" in tokens and "“not”" not in first:
-        first += f" It gives “not” {row[list(tokens).index('not')]:.2f}."
     return first
 
 
 def final_accuracy_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]], ceiling: float) -> str:
-    """Return which models get every sentence right, in how many seeds, and where the others end."""
+    """Return which models get every sentence right with every seed, and where the others end.
+
+    ceiling: of a sum of word weights
+    """
     perfect = [title for title, values in ends if _is_solved(values).all()]
-    seeds = _in_every_seed(ends[0][1])
-    parts = []
-    if perfect:
-        everyone = join_words(perfect)
-        if len(perfect) == len(ends) > 1:
-            everyone = both_or_all(len(perfect)) + " models" * (len(perfect) > 2)
-        elif len(perfect) > 2:
-            everyone = f"{capitalize(number_word(len(perfect)))} of {number_word(len(ends))} models"
-        parts.append(f"{everyone} {'gets' if len(perfect) == 1 else 'get'} every sentence right{seeds}.")
     others = [(title, values) for title, values in ends if title not in perfect]
-    parts += [_end_of_model(title, values, ceiling, bool(perfect)) for title, values in others[:2]]
-    if len(others) > 2:
-        parts.append("The table has the others.")
-    return " ".join(parts)
-
-
-def _end_of_model(title: str, values: Float[ndarray, " replicas"], ceiling: float, others_do: bool) -> str:
-    """Return the final accuracy of a model that does not get everything right with every seed."""
-    solved = int(_is_solved(values).sum())
-    if solved:
-        does = "does so" if others_do else "gets every sentence right"
-        return f"{title} {does} with only {solved} of {len(values)} seeds."
-    if np.ptp(values) < 5e-4:
-        at_ceiling = ", the ceiling of a sum of word weights" if abs(values.mean() - ceiling) < 5e-4 else ""
-        return f"{title} ends at {values.mean():.3f}{at_ceiling}."
-    return f"{title} ends between {values.min():.3f} and {values.max():.3f}."
+    parts = []
+    for title, values in others[:2]:
+        at_ceiling = ", the ceiling of a sum of word weights" * bool(np.abs(values - ceiling).max() < 5e-4)
+        parts.append(f"{title} ends at {format_range(values.min(), values.max(), 3)}{at_ceiling}.")
+    if perfect:
+        count = f"{capitalize(number_word(len(perfect)))} of {number_word(len(ends))} models"
+        names = join_words(perfect) if len(perfect) < 3 else count
+        verb = "gets" if len(perfect) == 1 else "get"
+        parts.insert(0, f"{names} {verb} every sentence right{_in_every_seed(ends[0][1])}.")
+    return " ".join([*parts, *["The table has the others."] * (len(others) > 2)])
 
 
 def comparison_with_best(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]], kind: str = "sentence") -> str:
@@ -285,17 +197,14 @@ def english_finding(
     best = min(ends, key=lambda title: float(np.median(ends[title]["val_error"])))
     shown = [title for title in dict.fromkeys((MODELS["bag_of_words"].title, best)) if title in ends]
 
-    def share(title: str, part: str) -> str:
-        return format_percent(float(np.median(ends[title][part])), 0)
-
-    first, *others = [f"{title} ({parameters[title] or 0:,} parameters)" for title in shown]
-    parts = [(share(title, "reviews"), share(title, "negated")) for title in shown]
-    rest = "".join(f"; {each} {' and '.join(part)}" for each, part in zip(others, parts[1:], strict=True))
-    reviews, negated = parts[0]
+    parts = []
+    for title in shown:
+        reviews, negated = (format_percent(float(np.median(ends[title][part])), 0) for part in ("reviews", "negated"))
+        parts.append(f"{title} ({parameters[title] or 0:,} parameters) {reviews} and {negated}")
     seeds = len(ends[best]["reviews"])
     return (
-        f"{first} correctly classifies {reviews} of the reviews that no model has seen, and {negated} of the sentences "
-        f"that a negation turns round{rest}{f' (medians over {seeds} seeds)' * (seeds > 1)}."
+        "Right on reviews that no model has seen, and on sentences that a negation turns round: "
+        f"{'; '.join(parts)}{f' (medians over {seeds} seeds)' * (seeds > 1)}."
     )
 
 
@@ -316,20 +225,13 @@ def ceiling_finding(ceiling: float) -> str:
     return f"No sum of word weights gets more than {ceiling:.4f} of the sentences right, however long it trains."
 
 
-def cross_entropy_finding(ceiling: float, cross_entropy: float, reached: Float[ndarray, " replicas"] | None) -> str:
+def cross_entropy_finding(cross_entropy: float, reached: Float[ndarray, " replicas"] | None) -> str:
     """Return the accuracy at the minimum of cross-entropy of a sum of word weights, and those of the trained seeds."""
-    if cross_entropy < ceiling - 5e-4:
-        first = (
-            f"Training does not lead there: cross-entropy weighs how wrong an answer is, and its minimum gets only "
-            f"{cross_entropy:.4f} right."
-        )
-    else:
-        first = "The minimum of the cross-entropy reaches this value."
+    first = f"Cross-entropy weighs how wrong an answer is, and its minimum gets {cross_entropy:.4f} right."
     if reached is None:
         return first
-    low, high = float(reached.min()), float(reached.max())
-    ended = f"{low:.4f}{_in_every_seed(reached)}" if high - low < 5e-5 else f"{low:.4f} to {high:.4f} over its seeds"
-    return f"{first} The bag of words on this page ended at {ended}."
+    ended = format_range(float(reached.min()), float(reached.max()), 4)
+    return f"{first} The bag of words on this page ended at {ended}{_in_every_seed(reached) * (' to ' not in ended)}."
 
 
 def beyond_sums_finding(ceiling: float, hidden: Float[ndarray, " replicas"]) -> str:
@@ -342,33 +244,18 @@ def beyond_sums_finding(ceiling: float, hidden: Float[ndarray, " replicas"]) -> 
     first = "With the same word counts, a hidden layer"
     if solved:
         seeds = f" in {solved} of {count} seeds" if count > 1 else ""
-        fails = ". What fails is adding one weight per word" if ceiling < 1 - 1e-9 else ", and adding weights is enough"
-        return f"{first} is right on every sentence{seeds}, so the class is a function of the counts{fails}."
-    if best > ceiling + 5e-4:
-        return f"{first} reaches up to {best:.4f}, more than any sum of word weights."
-    return (
-        f"{first} reaches at most {best:.4f}, which is not above the ceiling. These runs do not show whether the "
-        f"counts hold more than a sum of word weights can use."
-    )
+        return f"{first} is right on every sentence{seeds}, so the class is a function of the counts."
+    above = ", more than any sum of word weights" * (best > ceiling + 5e-4)
+    return f"{first} reaches at most {best:.4f}{above}."
 
 
 def held_out_finding(verb: str, ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
-    """Return which models most often answer a pair that training never showed, and how many never do."""
-    first = f"Training never shows “not {verb}”."
-    counts = {title: int(_is_solved(values).sum()) for title, values in ends}
-    most, seeds = max(counts.values()), len(ends[0][1])
-    if not most:
-        return f"{first} No model gets it right{' with any seed' if seeds > 1 else ''}."
-    best = [title for title, count in counts.items() if count == most]
-    names = join_words(best) if len(best) < 3 else f"{capitalize(number_word(len(best)))} models"
-    often = f" with {most} of {seeds} seeds" if seeds > 1 else ""
-    never = sum(count == 0 for count in counts.values())
-    rest = (
-        f"; {number_word(never)} of {number_word(len(ends))} models never {'does' if never == 1 else 'do'}"
-        if never
-        else ""
-    )
-    return f"{first} {names} {'gets' if len(best) == 1 else 'get'} it right{often}{rest}."
+    """Return which models answer a pair that training never showed, and with how many seeds."""
+    solved = {title: int(_is_solved(values).sum()) for title, values in ends}
+    seeds = len(ends[0][1])
+    right = [title + f" ({count} of {seeds} seeds)" * (seeds > 1) for title, count in solved.items() if count]
+    verb = f"Training never shows “not {verb}”. {join_words(right) or 'No model'} {'get' if len(right) > 1 else 'gets'}"
+    return f"{verb} it right."
 
 
 def padding_finding(alone: Sequence[ModelAnswer], padded: Sequence[ModelAnswer]) -> str:
@@ -405,14 +292,12 @@ def readout_explanation(fitted: LinearReadout) -> str:
     held_out = f"The sum that was found gets {format_percent(fitted.held_out)} of the held-out sentences right."
     if fitted.separable:
         return (
-            "There are weights, one for each word and class, with which every training sentence has the right answer. "
             f"{held_out} Its errors there show that these weights generalize badly, not that every sum of word weights "
             "makes errors there."
         )
     return (
         f"The sum with the smallest violations of its margin gets {format_percent(fitted.training)} of them right, so "
-        "the best sum gets at least as many right. The highest number can be computed for the grammar, but not in "
-        f"reasonable time for a file. {held_out}"
+        f"the best sum gets at least as many right. {held_out}"
     )
 
 
@@ -426,16 +311,11 @@ def hidden_layer_finding(linear: Float[ndarray, " replicas"], hidden: Float[ndar
 
 
 def file_accuracy_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
-    """Return which model has the highest accuracy on the held-out sentences of a file, and which the lowest."""
+    """Return which models have the highest accuracy on the held-out sentences of a file."""
     medians = {title: float(np.median(values)) for title, values in ends}
-    unit = "median of the seeds" if len(ends[0][1]) > 1 else "one seed"
-    if len(medians) == 1:
-        title, value = next(iter(medians.items()))
-        return f"{title} gets {format_percent(value)} of the held-out sentences right ({unit})."
-    best, worst = max(medians, key=medians.__getitem__), min(medians, key=medians.__getitem__)
-    if medians[best] == medians[worst]:
-        return f"Every model gets {format_percent(medians[best])} of the held-out sentences right ({unit})."
+    highest = max(medians.values())
+    best = [title for title, median in medians.items() if median == highest]
     return (
-        f"{best} gets {format_percent(medians[best])} of the held-out sentences right, the highest accuracy; {worst} "
-        f"gets {format_percent(medians[worst])}, the lowest ({unit})."
+        f"{join_words(best)} {'gets' if len(best) == 1 else 'get'} {format_percent(highest)} of the held-out sentences "
+        f"right, the highest accuracy ({'median of the seeds' if len(ends[0][1]) > 1 else 'one seed'})."
     )

@@ -45,9 +45,10 @@ def ceiling_section(session: NegationSession, views: Mapping[str, ui.RunView]) -
                 "*destroy* to the other answer, it moves *preserve* too. Some sentence must stay wrong; the best a sum "
                 "can do is to give up the rarest:"
             )
-        st.latex(_formula(config, best))
-        st.markdown(_formula_words(config))
-        st.markdown(findings.cross_entropy_finding(best, cross_entropy, final))
+        formula, meaning = _explain_ceiling(config, best)
+        st.latex(formula)
+        st.markdown(meaning)
+        st.markdown(findings.cross_entropy_finding(cross_entropy, final))
         if best < 1 - 1e-9:
             st.markdown(_XOR)
         if hidden is not None:
@@ -78,10 +79,7 @@ def _fit(config: NegationConfig) -> LinearReadout | None:
 
 
 def file_ceiling_view(
-    document: ui.Document,
-    fitted: LinearReadout | None,
-    sentences: int,
-    ends: tuple[tuple[float, ...], ...] | None,
+    document: ui.Document, fitted: LinearReadout | None, sentences: int, ends: tuple[tuple[float, ...], ...] | None
 ) -> None:
     """Write whether a sum of word weights fits the training sentences.
 
@@ -107,27 +105,20 @@ def _final_accuracies(views: Mapping[str, ui.RunView], model: str) -> Float[ndar
     return view.result.last("test_accuracy" if view.config.own_text else "exact_accuracy")
 
 
-def _formula(task: NegationConfig, best: float) -> str:
-    """Return the ceiling as a LaTeX formula with the numbers of this task."""
+def _explain_ceiling(task: NegationConfig, best: float) -> tuple[str, str]:
+    """Return the ceiling as a LaTeX formula with the numbers of this task, and what it means."""
     p = task.p_not
     if task.max_nots == 1:
-        return rf"1 - \tfrac{{1}}{{3}}\min(p, 1 - p) = 1 - \tfrac{{1}}{{3}}\cdot {min(p, 1 - p):.4g} = {best:.4f}"
-    return (
-        rf"\max_{{\pm}} \sum_{{\text{{verb}}}} \max_{{t}} P(\text{{verb}},\, k\ \text{{nots}}\colon\ "
-        rf"[k \ge t]^{{\pm}} = \text{{truth}}) = {best:.4f}"
-    )
-
-
-def _formula_words(task: NegationConfig) -> str:
-    """Return the explanation of the formula."""
-    if task.max_nots == 1:
         return (
-            f"“Not” stands in {100 * task.p_not:.3g} of 100 sentences and each verb in a third of them. The cheapest "
-            f"to give up is one verb {'with' if task.p_not <= 0.5 else 'without'} its “not”."
+            rf"1 - \tfrac{{1}}{{3}}\min(p, 1 - p) = 1 - \tfrac{{1}}{{3}}\cdot {min(p, 1 - p):.4g} = {best:.4f}",
+            f"“Not” stands in {100 * p:.3g} of 100 sentences and each verb in a third of them. The cheapest to give up "
+            f"is one verb {'with' if p <= 0.5 else 'without'} its “not”.",
         )
     return (
+        r"\max_{\pm} \sum_{\text{verb}} \max_{t} P(\text{verb},\, k\ \text{nots}\colon\ "
+        rf"[k \ge t]^{{\pm}} = \text{{truth}}) = {best:.4f}",
         "With its one weight, “not” can only push all verbs the same way. So each verb says *sustain* from some number "
-        "of “not”s on (or up to some number), and each may choose its number t: the best is found by trying all."
+        "of “not”s on (or up to some number), and each may choose its number t: the best is found by trying all.",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,17 +18,16 @@ from explorer.inspection import load_model
 from explorer.inspection.words import negation_sentences
 from explorer.inspection.words.attending_head import find_attending_head
 from explorer.labs.negation import findings
-from explorer.labs.negation.predictions import Run, classes_of
+from explorer.labs.negation.answers import classes_of
 from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.state import NegationLab
 from explorer.number_format import format_percent, format_signed
 from explorer.tasks.negation import NegationConfig
 from explorer.ui.wording import join_words
 
 _COLUMNS = 3  # panels side by side
 _MOST_BARS = 14  # tokens of a sentence in one panel
-_TRANSFORMERS = {  # the settings that the switch chooses; None: those of the preset
-    "attending": None,
+_TRANSFORMERS: dict[str, dict[str, object]] = {  # the settings that the switch chooses; none: those of the preset
+    "attending": {},
     "small": {"start": 0.1},
     "standard": {"start": 1.0},
 }
@@ -55,24 +54,22 @@ def internals_section(session: ui.PageSession[Any], views: Mapping[str, ui.RunVi
             if "transformer" in views:
                 if isinstance(session, NegationSession):
                     _transformer_choice(session)
-                _layer_choice(session, lab.value("layers", "transformer"))
-                _head_choice(session, lab.value("heads", "transformer"))
-
-    runs = {model: view.loaded_run for model, view in views.items() if view.loaded_run}
-    if runs:
+                _attention_choices(session)
+    if runs := ui.loaded_runs(views, "Without a finished run there is nothing to look into.", 120):
         _show_panels(session, runs, _shown_first(list(runs)), "insides")
-    else:
-        ui.untrained_panel(views, "Without a finished run there is nothing to look into.", 120)
 
 
 def _transformer_choice(session: NegationSession) -> None:
-    """Draw the choice among the Transformers of the six words."""
+    """Draw the choice among the Transformers of the six words; the page then selects the head."""
+    own = session.experiment.own.get("transformer", {})
     ui.bind_widget(
         session,
         "start",
         st.selectbox,
-        shown=_shown_transformer(session.experiment),
-        update=_with_transformer,
+        shown=next((name for name, settings in _TRANSFORMERS.items() if own == settings), None),
+        update=lambda lab, name: replace(
+            lab.with_settings(lab.shared, {**lab.own, "transformer": _TRANSFORMERS[name]}), head=None
+        ),
         label="Transformer",
         options=_TRANSFORMER_LABELS,
         placeholder="own settings",
@@ -81,13 +78,33 @@ def _transformer_choice(session: NegationSession) -> None:
     )
 
 
+def _attention_choices(session: ui.PageSession[Any]) -> None:
+    """Draw the choices of the layer and of the head of the attention map, where there are several."""
+    layers, heads = (session.state.value(name, "transformer") for name in ("layers", "heads"))
+    if layers > 1:
+        options = {i: f"{i + 1} of {layers}" for i in range(layers)}
+        ui.bind_widget(session, "layer", st.selectbox, label="Layer", options=options, width=110)
+    if heads > 1:
+        head = session.state.head
+        ui.bind_widget(
+            session,
+            "head",
+            st.selectbox,
+            shown=-1 if head is None else head,
+            update=lambda lab, head: replace(lab, head=None if head < 0 else head),
+            label="Head",
+            options={-1: "most on “not”", **{i: f"{i + 1} of {heads}" for i in range(heads)}},
+            width=150,
+        )
+
+
 def _shown_first(models: Sequence[str]) -> list[str]:
     """Return the models whose panels are open: at most one row of them."""
     chosen = [model for model in _WITH_PANEL if model in models][:_COLUMNS]
     return [model for model in models if model in chosen]
 
 
-def _show_panels(session: ui.PageSession[Any], runs: Mapping[str, Run], models: Sequence[str], name: str) -> None:
+def _show_panels(session: ui.PageSession[Any], runs: Mapping[str, ui.Run], models: Sequence[str], name: str) -> None:
     """Draw a panel for each of these models; it follows the sentence."""
 
     def calls() -> dict[str, ui.Call[list[ui.Panel]]]:
@@ -111,88 +128,43 @@ def panels_view(document: ui.Document, results: Mapping[str, Sequence[ui.Panel]]
     document.figures(key, panels, height=320, narrow_height=300, columns=_COLUMNS)
 
 
-def _shown_transformer(lab: NegationLab) -> str | None:
-    """Return the name of the Transformer whose settings are shown; None for other settings."""
-    own = lab.own.get("transformer")
-    return next((name for name, settings in _TRANSFORMERS.items() if own == settings), None)
-
-
-def _with_transformer(lab: NegationLab, name: str) -> NegationLab:
-    """Return the state with another Transformer, and the head that the page selects."""
-    settings = _TRANSFORMERS[name]
-    changed = lab.with_released("transformer", **settings) if settings else lab.with_preset("transformer")
-    return replace(changed, head=None)
-
-
-def _layer_choice(session: ui.PageSession[Any], count: int) -> None:
-    """Draw the choice of the layer of the attention map, if there are several."""
-    if count > 1:
-        options = {i: f"{i + 1} of {count}" for i in range(count)}
-        ui.bind_widget(session, "layer", st.selectbox, label="Layer", options=options, width=110)
-
-
-def _head_choice(session: ui.PageSession[Any], count: int) -> None:
-    """Draw the choice of the head of the attention map, if there are several."""
-    if count > 1:
-        head = session.state.head
-        ui.bind_widget(
-            session,
-            "head",
-            st.selectbox,
-            shown=-1 if head is None else head,
-            update=lambda lab, head: replace(lab, head=None if head < 0 else head),
-            label="Head",
-            options={-1: "most on “not”", **{i: f"{i + 1} of {count}" for i in range(count)}},
-            width=150,
-        )
-
-
 @dataclass(frozen=True)
 class _Sum:
-    """How the panel of a model whose readout is linear is drawn: what it adds up, and the finding about it."""
+    """How the panel of a model whose readout is linear is drawn, and what it adds up."""
 
     key: str
     title: str
     part: str  # of its input to the readout
-    finding: Callable[[Sequence[str], Float[ndarray, " parts"]], str]
     parts_are_tokens: bool = False  # then they are highlighted with the tokens of the sentence
 
 
 _SUMS = {
-    "bag_of_words": _Sum(
-        "sum-of-words", "Bag of words adds up its words", "token", findings.contributions_finding, parts_are_tokens=True
-    ),
-    "bag_of_bigrams": _Sum("sum-of-pairs", "Bag of bigrams adds up its pairs", "pair", findings.pairs_finding),
-    "bag_of_words_hidden": _Sum(
-        "sum-of-units", "The hidden layer adds up its units", "hidden unit", findings.units_finding
-    ),
-    "convolution": _Sum("sum-of-windows", "The convolution adds up its filters", "window", findings.windows_finding),
+    "bag_of_words": _Sum("sum-of-words", "Bag of words adds up its words", "token", parts_are_tokens=True),
+    "bag_of_bigrams": _Sum("sum-of-pairs", "Bag of bigrams adds up its pairs", "pair"),
+    "bag_of_words_hidden": _Sum("sum-of-units", "The hidden layer adds up its units", "hidden unit"),
+    "convolution": _Sum("sum-of-windows", "The convolution adds up its filters", "window"),
 }
 
 
-def _sum_panel(about: _Sum, title: str, view: negation_sentences.Contributions, classes: Sequence[str]) -> ui.Panel:
+def _sum_panel(model: str, view: negation_sentences.Contributions, classes: Sequence[str]) -> ui.Panel:
     """Return the panel of the sum that a linear readout computes."""
-    name = classes[view.towards]
-    finding = about.finding(view.parts, view.values)
+    about, name = _SUMS[model], classes[view.towards]
+    other = classes[1 - view.towards] if len(classes) == 2 else "the other classes"
+    finding = findings.contributions_finding(model, view.parts, view.values)
     parts, values = _strongest(view.parts, view.values, _MOST_BARS if about.parts_are_tokens else 8)
     tokens: dict[str, Any] = {"token_axis": "y", "token_offset": 1, "token_count": len(parts)}
-    are_linked = about.parts_are_tokens and len(parts) == len(view.parts)
+    total = f"every {about.part}'s contribution to {name}, together {format_signed(view.total)}"
     return ui.Panel(
         about.key,
-        charts.waterfall(
-            parts,
-            values,
-            view.bias,
-            f"{title}: every {about.part}'s contribution to {name}, together {format_signed(view.total)}. {finding}",
-        ),
+        charts.waterfall(parts, values, view.bias, f"{MODELS[model].title}: {total}. {finding}"),
         title=about.title,
-        caption=f"{finding} {_directions(classes, view.towards)}",
-        **(tokens if are_linked else {}),
+        caption=f"{finding} Bars to the right add to {name}, bars to the left to {other}.",
+        **(tokens if about.parts_are_tokens and len(parts) == len(view.parts) else {}),
     )
 
 
 def sentence_panels(
-    model: str, run: Run, words: tuple[str, ...], look: int, layer: int, head: int | None
+    model: str, run: ui.Run, words: tuple[str, ...], look: int, layer: int, head: int | None
 ) -> list[ui.Panel]:
     """Return the panel of one model for a sentence; no panel for a model that is not in `_WITH_PANEL`.
 
@@ -204,7 +176,7 @@ def sentence_panels(
     of_grammar = isinstance(task, NegationConfig) and task.corpus == "grammar"
     if model in _SUMS:
         contributions = negation_sentences.CONTRIBUTIONS[model](load_model.shared_model(run), words, look)
-        return [_sum_panel(_SUMS[model], row.title, contributions, classes)]
+        return [_sum_panel(model, contributions, classes)]
     if model in ("rnn", "lstm", "gru"):
         reading = negation_sentences.sustain_by_token(load_model.shared_model(run), words, look)
         name = classes[reading.towards]
@@ -228,9 +200,7 @@ def sentence_panels(
         heads = attention.weights[layer]
         chosen = find_attending_head(attention.tokens, heads) if head is None else min(head, len(heads) - 1)
         weights = heads[chosen]
-        measured = "exact_accuracy" if of_grammar else "test_accuracy"
-        solved = measured in run.curves.metrics and bool(run.curves.last(measured)[look] > 1 - 1e-6)
-        finding = findings.attention_finding(attention.tokens, heads, chosen, layer, len(attention.weights), solved)
+        finding = findings.attention_finding(attention.tokens, heads, chosen, layer, len(attention.weights))
         which = f"Head {chosen + 1} of {len(heads)}. " if len(heads) > 1 else ""
         masked = " Empty: masked padding." if np.isnan(weights).any() else ""
         return [
@@ -270,12 +240,6 @@ def _strongest(
     return (*(parts[i] for i in kept), f"{len(others)} others"), np.append(values[kept], values[others].sum())
 
 
-def _directions(classes: Sequence[str], towards: int) -> str:
-    """Return a sentence that names the class to which the bars on either side add."""
-    left = classes[1 - towards] if len(classes) == 2 else "the other classes"
-    return f"Bars to the right add to {classes[towards]}, bars to the left to {left}."
-
-
 def reading_chart(
     tokens: Sequence[str], sustain: Float[ndarray, " tokens"], colour: str, classes: tuple[str, str], words: str
 ) -> charts.Drawing:
@@ -302,7 +266,7 @@ def reading_chart(
     return charts.Drawing(words, [trace], layout)
 
 
-def weights_panel(model: str, run: Run, look: int) -> ui.Panel | None:
+def weights_panel(model: str, run: ui.Run, look: int) -> ui.Panel | None:
     """Return the weights of a bag of words or bigrams, or the embeddings of another model if it has any, of a seed."""
     task, row = run.config.task, MODELS[model]
     own = not (isinstance(task, NegationConfig) and task.corpus == "grammar")
@@ -367,9 +331,8 @@ def embedding_chart(plane: negation_sentences.EmbeddingMap, colour: str, subject
 def learned_weights_section(session: ui.PageSession[Any], views: Mapping[str, ui.RunView]) -> None:
     """Draw how the remaining models compute their answer, then the weights or the embeddings of every model."""
     look = session.state.look
-    runs = {model: view.loaded_run for model, view in views.items() if view.loaded_run}
+    runs = ui.loaded_runs(views, "Without a finished run there is nothing to look into.", 120)
     if not runs:
-        ui.untrained_panel(views, "Without a finished run there is nothing to look into.", 120)
         return
     first = _shown_first(list(runs))
     if others := [model for model in runs if model not in first and model in _WITH_PANEL]:

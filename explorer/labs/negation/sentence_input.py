@@ -20,7 +20,7 @@ from explorer.ui.page_sections import escape_markdown, lead, show_problems
 from explorer.ui.state.fields import missing_text_message
 from explorer.ui.state.session import PageSession, change
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.text_picker import draw_paste_or_upload
+from explorer.ui.text_picker import draw_table_form
 
 _LANGUAGE = (
     "This tiny language has {count} sentences. By its grammar, *preserve* keeps nature alive (“sustain”), "
@@ -33,21 +33,15 @@ _VERSION_TEXT = {
     OWN: "The models learn your classes from your sentences.",
 }
 
-_UNTIL_GIVEN = " Until you give a table, the page shows the sentences of the grammar."
-
 # The fragments of the page that depend on the sentence: only these are redrawn when it changes.
 _REDRAW = ("sentence", "verdicts", "insides", "more-insides", "trap")
-
-
-def language_text(count: int) -> str:
-    """Return a description of the language with this number of sentences."""
-    return _LANGUAGE.format(count=wording.number_word(count))
 
 
 def language_lead(session: NegationSession) -> None:
     """Draw a sentence about the language of this version of the task, or about the visitor's file."""
     data = session.data
-    lead(file_text(data) if session.experiment.has_file else language_text(len(data.sentences)))
+    count = wording.number_word(len(data.sentences))
+    lead(file_text(data) if session.experiment.has_file else _LANGUAGE.format(count=count))
 
 
 def file_text(data: Negation) -> str:
@@ -63,7 +57,8 @@ def file_text(data: Negation) -> str:
 def version_row(session: NegationSession) -> None:
     """Draw the choice of the version of the task, with a sentence about it."""
     version = session.experiment.version
-    example = _UNTIL_GIVEN if version == OWN and not session.experiment.has_file else ""
+    missing = version == OWN and not session.experiment.has_file
+    example = " Until you give a table, the page shows the sentences of the grammar." * missing
     with st.container(horizontal=True, vertical_alignment="center"):
         bind_widget(
             session,
@@ -103,38 +98,20 @@ The end is not bad.,positive
 
 def draw_file_form(session: PageSession[Any]) -> None:
     """Draw the form in which a visitor gives labelled sentences; folded once there is a file."""
-
-    def set_text(content: bytes | str, name: str) -> None:
-        sha = visitor_text.keep_text(content, name, "sentences", read_labelled)
-        session.change(lambda lab: lab.with_file(sha))
-
-    def set_safely(content: bytes | str, name: str) -> None:
-        session.attempt(lambda: set_text(content, name))
-
-    with st.expander("Your labelled sentences (CSV)", expanded=not session.state.has_file):
-        st.markdown(
-            "A CSV file whose first row is `text,label`, with one sentence and the name of its class in each row: 2 to "
-            "10 classes, at most 5,000 sentences of at most 40 words. Columns may be separated by commas, "
-            "semicolons or tabs. Words are read in lower case and without punctuation. A sentence that you type or "
-            "pick above becomes part of the URL of this page."
-        )
-        draw_paste_or_upload(
-            session.prefix,
-            set_safely,
-            field="Paste a table",
-            placeholder="text,label\nA good film,positive\nNot good,negative",
-            button="Use these sentences",
-            what="your table",
-            file_type="csv",
-        )
-        st.download_button(
-            "Download an example",
-            _EXAMPLE_FILE,
-            "sentences.csv",
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+    draw_table_form(
+        session,
+        "sentences",
+        read_labelled,
+        lambda lab, sha: lab.with_file(sha),
+        title="Your labelled sentences (CSV)",
+        explanation="A CSV file whose first row is `text,label`, with one sentence and the name of its class in each "
+        "row: 2 to 10 classes, at most 5,000 sentences of at most 40 words. Columns may be separated by commas, "
+        "semicolons or tabs. Words are read in lower case and without punctuation. A sentence that you type or "
+        "pick above becomes part of the URL of this page.",
+        placeholder="text,label\nA good film,positive\nNot good,negative",
+        example=_EXAMPLE_FILE,
+        expanded=not session.state.has_file,
+    )
 
 
 def drop_missing_file(session: NegationSession) -> None:

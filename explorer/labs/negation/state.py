@@ -1,4 +1,4 @@
-"""The state of the negation page: a sentence, models and their settings."""
+"""The states of the negation page in its two languages: a sentence, models and their settings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import ClassVar, Literal
 
 from explorer.catalogue import MODELS, models_of
 from explorer.errors import InvalidSetting
-from explorer.experiments.default_runs import NEGATION_MODELS, NEGATION_PRESETS, SEEDS
+from explorer.experiments.default_runs import ENGLISH_MODELS, NEGATION_MODELS, NEGATION_PRESETS, SEEDS, SENTIMENT_SEEDS
 from explorer.jobs import limits
+from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import negation_data, own_task
 from explorer.ui.state.fields import setting
@@ -31,7 +32,14 @@ _EXAMPLES = {  # the sentence that shows what is special about a version
 
 negation_task = negation_data
 _OWN_BATCH, _OWN_STEPS, _MAX_OWN_EPOCHS = 32, 600, 200  # how a file is trained on, unless the visitor changes it
-_TITLES = {model: MODELS[model].title for model in models_of("negation")}
+_TITLES, _ENGLISH_TITLES = (
+    {model: MODELS[model].title for model in models_of(task)} for task in ("negation", "sentiment")
+)
+_METRICS = {"accuracy": "Accuracy", "loss": "Training loss"}
+MAX_TYPED = 10_000  # characters of the sentence; a longer one than MAX_URL_TEXT is not in the address
+# A training of some seconds, in which the models learn from fewer sentences.
+_SHORT: Mapping[str, object] = {"replicas": 1, "iterations": 1_500, "composed": 20_000}
+_SHORT_MODELS = ("bag_of_words", "gru")
 
 
 @dataclass(frozen=True)
@@ -47,12 +55,10 @@ class NegationLab(OpenExperiment):
     )
     OWN: ClassVar[tuple[str, ...]] = ("epochs", "learning_rate")
 
-    language: Literal["words"] = setting("words")  # the other one: `english_state.EnglishLab`
+    language: Literal["words"] = setting("words")  # the other one: `EnglishLab`
     models: tuple[str, ...] = setting(NEGATION_MODELS, "Models", options=_TITLES)
     say: str = setting("human not preserve nature", "Type a sentence", longest=MAX_URL_TEXT)
-    metric: Literal["accuracy", "loss"] = setting(
-        "accuracy", "Measure", options={"accuracy": "Accuracy", "loss": "Training loss"}
-    )
+    metric: Literal["accuracy", "loss"] = setting("accuracy", "Measure", options=_METRICS)
     data: Literal["grammar", "own"] = setting("grammar")  # "own": the form for a file is shown
     look: int = setting(0, low=0, high=lambda lab: lab.value("replicas") - 1)  # the replica whose internals are shown
     layer: int = setting(0, low=0, high=lambda lab: lab.value("layers", "transformer") - 1)
@@ -89,11 +95,6 @@ class NegationLab(OpenExperiment):
         """The metric that the page shows: over all sentences of the grammar, or on the held-out ones of a file."""
         return "test_accuracy" if self.has_file else "exact_accuracy"
 
-    @property
-    def kind(self) -> str:
-        """The name of a sentence on which the models are tested."""
-        return "held-out sentence" if self.has_file else "sentence"
-
     def with_version(self, name: str, sha: str = "") -> NegationLab:
         """Return the state with another version of the task; an example becomes the example of that version.
 
@@ -119,25 +120,16 @@ class NegationLab(OpenExperiment):
         for model in self.model_names():
             window = {"window": max(data.lengths)} if "window" in self.own_settings(model) else {}
             settings[model] = {**self.preset_settings(model), **window, "epochs": epochs}
+        shared = {**own, "batch_size": _OWN_BATCH}
         first = NegationLab(metric=self.metric, data="own")  # the address contains nothing of the file
-        lab = replace(
-            first, models=_models_within_limits(first, self.models, {**own, "batch_size": _OWN_BATCH}, settings)
-        )
-        return lab.with_settings({**own, "batch_size": _OWN_BATCH}, settings)
+        models = _models_within_limits(first, self.models, shared, settings)
+        return replace(first, models=models).with_settings(shared, settings)
 
     def without_file(self) -> NegationLab:
         """Return the state with the sentences of the grammar again."""
         if not self.has_file:
             return replace(self, data="grammar")
         return NegationLab(models=self.models, metric=self.metric)
-
-    def with_preset(self, model: str) -> NegationLab:
-        """Return the state with the default settings of a model."""
-        return self.with_settings(self.shared, {name: own for name, own in self.own.items() if name != model})
-
-    def with_released(self, model: str, **settings: object) -> NegationLab:
-        """Return the state with the released defaults of a model except for these settings."""
-        return self.with_settings(self.shared, {**self.own, model: settings})
 
     def reset(self) -> NegationLab:
         """Return the default settings with the same sentence and views, or those for the same file."""
@@ -159,3 +151,51 @@ def _models_within_limits(
             continue
         found.append(model)
     return tuple(found) or models
+
+
+@dataclass(frozen=True)
+class EnglishLab(OpenExperiment):
+    """The state of the page in English; its fields are URL parameters."""
+
+    TASK: ClassVar[str] = "sentiment"
+    SHARED: ClassVar[tuple[str, ...]] = (
+        *("reviews", "composed", "words", "vocabulary", "data_seed", "corpus", "text"),
+        *("batch_size", "seed", "replicas", "iterations"),
+    )
+    OWN: ClassVar[tuple[str, ...]] = ("learning_rate",)
+
+    language: Literal["english"] = setting("english")
+    models: tuple[str, ...] = setting(ENGLISH_MODELS, "Models", options=_ENGLISH_TITLES)
+    say: str = setting(ENGLISH_EXAMPLES[0], "Type any English sentence", longest=MAX_URL_TEXT)
+    metric: Literal["accuracy", "loss"] = setting("accuracy", "Measure", options=_METRICS)
+    look: int = setting(0, low=0, high=lambda lab: lab.value("replicas") - 1)  # the replica whose internals are shown
+    layer: int = setting(1, low=0, high=lambda lab: lab.value("layers", "transformer") - 1)
+    head: int | None = setting(None, low=0, high=lambda lab: lab.value("heads", "transformer") - 1)
+
+    @classmethod
+    def default_settings(cls, model: str) -> Mapping[str, object]:
+        return {"replicas": SENTIMENT_SEEDS}
+
+    @property
+    def has_file(self) -> bool:
+        """Whether the models also learn from a visitor's own sentences."""
+        return bool(self.value("corpus") == "own")
+
+    def with_file(self, sha: str) -> EnglishLab:
+        """Return the state in which the models also learn from the sentences of a file, in a short training.
+
+        Raises TextError, NeedsText or InvalidSetting.
+        """
+        from explorer.tasks.sentiment.data import read_own_sentences
+
+        read_own_sentences(sha)
+        return self.short().with_shared(corpus="own", text=sha)
+
+    def short(self) -> EnglishLab:
+        """Return the state with a short training of two models."""
+        return replace(self, models=_SHORT_MODELS).with_shared(**_SHORT)
+
+    def reset(self) -> EnglishLab:
+        """Return the default settings with the same sentence and views."""
+        kept = ("say", "metric", "look", "layer", "head")
+        return EnglishLab(**{name: getattr(self, name) for name in kept}).clamp()

@@ -26,7 +26,7 @@ from explorer.ui.code_and_papers import draw_downloads
 from explorer.ui.state.session import focus_run
 from explorer.ui.state.visitor import count_action, current_tab, current_visitor
 from explorer.web import rate_limits
-from explorer.web.visitors import format_session_end, operator_session_end
+from explorer.web.visitors import operator_session_end
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +127,7 @@ def actions_row(session: ui.PageSession[RunsState], compare: Mapping[str, str], 
             st.caption("Gone for good when you leave this page.")
         elif me.operator:
             end = operator_session_end(st.context.cookies)
-            until = f" until {format_session_end(end)}" if end else ""
+            until = f" until {end:%H:%M} UTC" if end else ""
             st.caption(f"You are the operator{until}. [Sign out](operator)")
 
 

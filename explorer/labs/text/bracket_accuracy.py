@@ -27,10 +27,8 @@ _FAR = 16  # characters that neither an n-gram nor a short window reaches
 
 def bracket_section(views: Mapping[str, ui.RunView]) -> None:
     """Draw the accuracy of closing marks by their distance from the opening mark."""
-    runs = {name: view.loaded_run for name, view in views.items() if view.loaded_run}
+    runs = ui.loaded_runs(views, "No model has been trained to the end on the brackets yet.", HEIGHT)
     if not runs:
-        sentence = "No model has been trained to the end on the brackets yet."
-        ui.untrained_panel(views, sentence, HEIGHT)
         return
     ui.show_each(
         "text-closing",
@@ -107,21 +105,14 @@ def bracket_finding(accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) 
 
 def _method_caption(without: Sequence[str], accuracies: Mapping[str, bracket_accuracy.BracketAccuracy]) -> str:
     first = next(iter(accuracies.values()))
-    which = (
-        "Every position"
-        if all(each.is_complete for each in accuracies.values())
-        else "An evenly spread part of the positions"
-    )
+    complete = all(each.is_complete for each in accuracies.values())
     asked = sorted({int(each.counts.sum()) for each in accuracies.values()})
     many = f"{asked[0]:,}" if len(asked) == 1 else f"{asked[0]:,} to {asked[-1]:,}, fewer for more seeds"
-    return " ".join(
-        [
-            f"{which} of the held-out end at which a mark closes another ({many}). Every model reads the "
-            f"{first.context} characters before it, recurrent networks from a zero state; its answer is the most "
-            "probable of the four closing marks.",
-            band_caption(
-                [len(each.accuracy) for each in accuracies.values()], "one standard error of a share (binomial)"
-            ),
-            *missing_models(without, {name: each.diverged for name, each in accuracies.items()}),
-        ]
-    )
+    parts = [
+        f"{'Every position' if complete else 'An evenly spread part of the positions'} of the held-out end at which a "
+        f"mark closes another ({many}). Every model reads the {first.context} characters before it, recurrent networks "
+        "from a zero state; its answer is the most probable of the four closing marks.",
+        band_caption([len(e.accuracy) for e in accuracies.values()], "one standard error of a share (binomial)"),
+        *missing_models(without, {name: each.diverged for name, each in accuracies.items()}),
+    ]
+    return " ".join(parts)

@@ -123,7 +123,6 @@ def _seed_dots(
 
 
 def _describe_ends(experiment: Experiment, part: ExperimentPanel, outcomes: Mapping[str, Outcome]) -> str:
-    """Return the final losses as a sentence."""
     ends = [
         f"{condition.words} {value:g}: {findings.describe_outcome(each)}"
         for condition in experiment.conditions

@@ -16,13 +16,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.experiments.paper_experiments import (
-    UNIFORM_BITS,
-    Condition,
-    Experiment,
-    ExperimentPanel,
-    Trial,
-)
+from explorer.byte_cache import cached
+from explorer.experiments.paper_experiments import UNIFORM_BITS, Condition, Experiment, ExperimentPanel, Trial
 from explorer.inspection.verdicts import MeanDifference, mean_difference
 from explorer.number_format import format_count, format_interval, format_scientific, format_signed
 from explorer.training.record import Curves
@@ -60,6 +55,7 @@ class Outcome:
         return float(self.bits.mean())
 
 
+@cached()
 def compute_outcome(trial: Trial, curves: Curves, diverged: bool) -> Outcome | None:
     """Return the outcome of a run; None before it has ended."""
     if curves.step < trial.config.steps and not diverged:
@@ -91,7 +87,13 @@ class OutcomeComparison:
     value: int | float
     first: Outcome
     second: Outcome
-    difference: MeanDifference | None  # how far the second ends above the first
+
+    @property
+    def difference(self) -> MeanDifference | None:
+        """How far the second ends above the first; None where one ends without numbers."""
+        if not (self.first.is_finite and self.second.is_finite):
+            return None
+        return mean_difference(self.first.bits, self.second.bits, paired=True)
 
     @property
     def direction(self) -> Direction:
@@ -106,20 +108,13 @@ class OutcomeComparison:
         return "mixed" if self.difference else "unknown"
 
 
-def _compare_outcomes(value: int | float, first: Outcome, second: Outcome) -> OutcomeComparison:
-    finite = first.is_finite and second.is_finite
-    return OutcomeComparison(
-        value, first, second, mean_difference(first.bits, second.bits, paired=True) if finite else None
-    )
-
-
 def compare_conditions(
     experiment: Experiment, panel: ExperimentPanel, outcomes: Mapping[str, Outcome]
 ) -> list[OutcomeComparison]:
     """Compare the two conditions at every value of the setting that has both."""
     without, with_it = (outcomes_by_value(experiment, panel, line, outcomes) for line in experiment.conditions[:2])
     return [
-        _compare_outcomes(value, without[value], with_it[value])
+        OutcomeComparison(value, without[value], with_it[value])
         for value in panel.values
         if value in without and value in with_it
     ]
@@ -128,7 +123,7 @@ def compare_conditions(
 def compare_consecutive(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> list[OutcomeComparison]:
     """Compare each value of the setting with the one before."""
     ends = list(outcomes_by_value(experiment, experiment.panels[0], experiment.conditions[0], outcomes).items())
-    return [_compare_outcomes(value, before, now) for (_, before), (value, now) in pairwise(ends)]
+    return [OutcomeComparison(value, before, now) for (_, before), (value, now) in pairwise(ends)]
 
 
 def outcomes_by_value(
@@ -189,16 +184,14 @@ def _setting_words(panel: ExperimentPanel, value: int | float) -> str:
 def divergence_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
     """Return in which runs a model diverged after it had learned something."""
     without, with_it = (_diverged_settings(experiment, line, outcomes) for line in experiment.conditions[:2])
-    words = [capitalize(line.words) for line in experiment.conditions[:2]]
-    if not without and not with_it:
-        return f"{words[0]} nothing diverges: no batch comes to cost more than uniform guessing."
-    if not without:
-        return f"{words[0]} nothing diverges; {words[1][0].lower()}{words[1][1:]} it does: {join_words(with_it)}."
-    worst = max(each.worst_batch for each in outcomes.values() if each.trial.condition == experiment.conditions[0])
-    blind = f"uniform guessing costs {UNIFORM_BITS:.0f}"
-    cost = f"batches come to cost up to {format_short(worst)} bits per character, where {blind}"
-    first = f"{words[0]} {cost}: at {join_words(without)}."
-    return f"{first} {words[1]} that happens {f'at {join_words(with_it)}' if with_it else 'at none of them'}."
+    first, second = (capitalize(line.words) for line in experiment.conditions[:2])
+    ends = [each for each in outcomes.values() if each.trial.condition == experiment.conditions[0]]
+    worst = format_short(max(each.worst_batch for each in ends))
+    cost = f", up to {worst} bits per character" if without else ""
+    return (
+        f"{first} batches come to cost more than uniform guessing ({UNIFORM_BITS:.0f} bits per character) at "
+        f"{join_words(without) or 'no setting'}{cost}. {second} that happens at {join_words(with_it) or 'no setting'}."
+    )
 
 
 def _diverged_settings(experiment: Experiment, condition: Condition, outcomes: Mapping[str, Outcome]) -> list[str]:

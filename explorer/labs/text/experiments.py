@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from explorer import ui
-from explorer.byte_cache import cached
 from explorer.experiments.paper_experiments import EXPERIMENTS, Experiment, ExperimentPanel, Trial
 from explorer.jobs.cost import estimate_cost
 from explorer.labs.text import experiment_findings as findings
@@ -15,7 +14,6 @@ from explorer.labs.text.experiment_charts import MEASURES, curve_panels, end_pan
 from explorer.labs.text.experiment_findings import Outcome
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
-from explorer.training.record import Curves
 from explorer.ui.wording import count_seeds
 from explorer.web.operations import warmup
 
@@ -59,18 +57,12 @@ def load_outcomes(experiment: Experiment, views: Mapping[str, ui.RunView]) -> di
         view = views[trial.name]
         diverged = _has_diverged(view)
         curves = view.curves if diverged else view.result
-        if curves is not None and (made := _outcome(curves, trial, diverged)):
+        if curves is not None and (made := findings.compute_outcome(trial, curves, diverged)):
             outcomes[trial.name] = made
     return outcomes
 
 
-@cached()
-def _outcome(curves: Curves, trial: Trial, diverged: bool) -> Outcome | None:
-    return findings.compute_outcome(trial, curves, diverged)
-
-
 def _has_diverged(view: ui.RunView) -> bool:
-    """Return whether a run ended because it diverged."""
     if view.job and view.job.done:
         return view.job.state == "diverged"
     return bool(not view.stored and view.stopped and view.stopped.card.state == "diverged")
@@ -146,7 +138,6 @@ def ends_view(document: ui.Document, experiment: Experiment, outcomes: Mapping[s
 
 
 def _curves(experiment: Experiment, request: ui.TrainRequest) -> None:
-    """Draw the curves of every run; during training the browser polls for new ones."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.markdown("##### Learning curves")
         look = st.segmented_control(

@@ -1,17 +1,91 @@
-"""Sentences about the results of the language models, made from numbers."""
+"""Summaries of finished language models, and sentences about them, made from numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
 
-from explorer.inspection.compare import is_paired
+from explorer.catalogue import ModelRow, model_row
+from explorer.inspection.compare import is_paired, median_and_range
 from explorer.inspection.verdicts import compare_with_best
-from explorer.labs.text.standings import Standing
-from explorer.training.comparability import loss_context
+from explorer.labs.text.state import UNITS, Unit
+from explorer.number_format import join_range
+from explorer.training.comparability import TOKEN_NOUNS, loss_context
+from explorer.training.config import RunConfig
+from explorer.training.record import LOSS_RISE, Curves
 from explorer.ui.verdict_sentences import SHARED_TEST_SET, comparison_finding, comparison_note
-from explorer.ui.wording import count_seeds, join_words, number_word
+from explorer.ui.wording import count_seeds, join_words
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Summary of the curves of one model. Losses in nats a token, one value a seed unless noted."""
+
+    row: ModelRow
+    config: RunConfig
+    held_out: Float[ndarray, " replicas"]  # at the end, over everything where that was asked
+    train_loss: Float[ndarray, " replicas"]
+    best_step: int  # where the median over the seeds was lowest
+    best_loss: float
+    final_loss: float  # the median at the last evaluation, over the same part of the text as `best_loss`
+    train_improvement: float  # how far the median loss on training text has fallen since `best_step`
+    training_tokens: float  # read by one seed
+
+    @property
+    def gap(self) -> float:
+        """The held-out loss minus the training loss, medians over the seeds: the generalization gap."""
+        return float(np.median(self.held_out) - np.median(self.train_loss))
+
+    @property
+    def has_risen(self) -> bool:
+        """Whether the held-out loss has risen by more than `LOSS_RISE` since its best step."""
+        return self.final_loss > self.best_loss + LOSS_RISE
+
+    @property
+    def overfits(self) -> bool:
+        """Whether the held-out loss rises while the training loss still falls; if both rise, training is unstable."""
+        return self.has_risen and self.train_improvement > 0
+
+
+def compute_standing(curves: Curves | None, config: RunConfig) -> Standing | None:
+    """Return the summary of the curves; None before the first evaluation."""
+    if curves is None or not len(curves.evaluated):
+        return None
+    part, whole = curves.metrics["val_loss_part"], curves.metrics["val_loss"]
+    held_out_medians = median_and_range(part)[:, 0]
+    if np.isnan(held_out_medians).all():
+        return None
+    best = int(np.nanargmin(held_out_medians))
+    train_medians = median_and_range(curves.metrics["train_loss"])[:, 0]
+    return Standing(
+        model_row(config.model),
+        config,
+        part[-1] if np.isnan(whole[-1]).any() else whole[-1],
+        curves.metrics["train_loss"][-1],
+        int(curves.evaluated[best]),
+        float(held_out_medians[best]),
+        float(held_out_medians[-1]),
+        float(train_medians[best] - train_medians[-1]),
+        float(curves.tokens[-1] - curves.tokens[0]),
+    )
+
+
+def unit_name(unit: Unit, tokenizer: str) -> str:
+    """Return the name of a unit of the loss; the tokens are named, as in nats per character."""
+    return f"nats per {TOKEN_NOUNS[tokenizer]}" if unit == "loss" else UNITS[unit]
+
+
+def convert_loss(loss: Float[ndarray, "*shape"], unit: Unit, characters: float | None) -> Float[ndarray, "*shape"]:
+    """Convert a loss in nats a token to perplexity, or to bits a character with `characters` per token."""
+    if unit == "perplexity":
+        return np.asarray(np.exp(np.minimum(loss, 50.0)))
+    return np.asarray(loss / math.log(2) / (characters or math.nan)) if unit == "bits" else loss
+
 
 _NEGLIGIBLE = 0.001  # nats: a difference that three decimals hardly show
 
@@ -33,30 +107,20 @@ def best_model_finding(standings: Mapping[str, Standing], token: str) -> str:
 def _group_finding(standings: Mapping[str, Standing], token: str) -> str:
     """Return the finding for models whose losses are measured in the same context."""
     ngram = standings.get("ngram")
-    networks = [each for model, each in standings.items() if model != "ngram"]
-    finite = [each for each in networks if np.isfinite(median_loss(each))]
-    if not networks and ngram:
-        return f"The n-gram has a loss of {median_loss(ngram):.3f} nats per {token}; no network has been trained yet."
-    if not finite:
-        return "The losses of the networks are not finite: their training diverged."
-    best = min(finite, key=median_loss)
-    title, loss = f"the {best.row.title}", median_loss(best)
+    networks = [each for model, each in standings.items() if model != "ngram" and np.isfinite(median_loss(each))]
+    if not networks:
+        known = f"The n-gram has a loss of {median_loss(ngram):.3f} nats per {token}. " if ngram else ""
+        return f"{known}No network has been trained to a finite loss."
+    best = min(networks, key=median_loss)
+    title, loss = best.row.title, median_loss(best)
     if ngram is None:
-        only = "has a loss of" if len(finite) == 1 else "has the lowest loss,"
-        return f"T{title[1:]} {only} {loss:.3f} nats per {token}{_details(best)}."
-    margin = median_loss(ngram) - loss
-    if abs(margin) < _NEGLIGIBLE:
-        return f"T{title[1:]} is as good as the n-gram: {loss:.3f} nats per {token}{_details(best)}."
-    if margin < 0:
-        lowest = f"{median_loss(ngram):.3f} nats per {token}"
-        return f"No network beats the n-gram: {lowest}, {title} {loss:.3f}{_details(best)}."
-    if (best.held_out >= median_loss(ngram)).any():
-        count = int((best.held_out < median_loss(ngram)).sum())
-        seeds = f"{number_word(count)} of {count_seeds(len(best.held_out))}"
-        return f"T{title[1:]} beats the n-gram ({median_loss(ngram):.3f} nats per {token}) with {seeds}."
-    return (
-        f"T{title[1:]} beats the n-gram: {loss:.3f} against {median_loss(ngram):.3f} nats per {token}{_details(best)}."
-    )
+        return f"The {title} has the lowest loss of a network, {loss:.3f} nats per {token}{_details(best)}."
+    rival, count = median_loss(ngram), len(best.held_out)
+    losses = f"{loss:.3f} against {rival:.3f} nats per {token}{' (median)' * (count > 1)}"
+    if loss > rival - _NEGLIGIBLE:
+        return f"No network beats the n-gram; the {title} comes closest: {losses}."
+    seeds = f" in {int((best.held_out < rival).sum())} of {count} seeds" if count > 1 else ""
+    return f"The {title} beats the n-gram{seeds}: {losses}."
 
 
 def _details(standing: Standing) -> str:
@@ -98,24 +162,19 @@ def effort_note(standings: Mapping[str, Standing], parameters: Mapping[str, int]
     parameters: of one seed of each model.
     token: the noun for a token.
     """
-    parts = []
+    groups: dict[tuple[int, int], list[Standing]] = {}
     for model, each in standings.items():
         if model != "ngram" and model in parameters:
-            parts.append((parameters[model], each.training_tokens, each.row.title))
-    groups: dict[tuple[int, int], list[str]] = {}
-    for count, tokens, title in parts:
-        groups.setdefault((round(count / 1e5), round(tokens / 1e5)), []).append(title)
-    sentences = [
-        f"{join_words(titles)}: {_range([c for c, _, t in parts if t in titles])} parameters, "
-        f"{max(n for _, n, t in parts if t in titles) / 1e6:.1f} million {token}s read in training"
-        for titles in groups.values()
-    ]
+            size = round(parameters[model] / 1e5), round(each.training_tokens / 1e5)
+            groups.setdefault(size, []).append(each)
+    sentences = []
+    for group in groups.values():
+        counts = [parameters[each.row.name] for each in group]
+        sentences.append(
+            f"{join_words([each.row.title for each in group])}: {join_range(f'{min(counts):,}', f'{max(counts):,}')} "
+            f"parameters, {max(each.training_tokens for each in group) / 1e6:.1f} million {token}s read in training"
+        )
     return f"{'; '.join(sentences)}." if sentences else ""
-
-
-def _range(counts: Sequence[int]) -> str:
-    low, high = min(counts), max(counts)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def contexts_note(standings: Mapping[str, Standing]) -> str:
@@ -131,28 +190,20 @@ def contexts_note(standings: Mapping[str, Standing]) -> str:
 
 
 def overfitting_finding(standings: Mapping[str, Standing]) -> tuple[str, str]:
-    """Return which networks overfit or train unstably as a headline, then since when."""
+    """Return which networks overfit as a headline, then since when losses have risen."""
     trained = [each for model, each in standings.items() if model != "ngram" and np.isfinite(each.final_loss)]
     if not trained:
         return "No network has been trained to the end yet.", ""
-    overfitting = [each for each in trained if each.overfits]
-    unstable = [each for each in trained if each.has_risen and not each.overfits]
-    if overfitting:
-        names = join_words([each.row.title for each in overfitting])
-        headline = f"The {names} overfit{'s' if len(overfitting) == 1 else ''}."
-    elif unstable:
-        names = join_words([each.row.title for each in unstable])
-        headline = f"No network overfits; the training of the {names} is unstable."
-    else:
-        who = "each network" if len(trained) > 1 else "the network"
-        headline = f"No network overfits yet: the held-out loss of {who} is lowest at the end."
+    risen = [each for each in trained if each.has_risen]
+    names = [each.row.title for each in risen if each.overfits]
+    headline = f"The {join_words(names)} overfit{'s' * (len(names) == 1)}." if names else "No network overfits."
     parts = [
-        f"The held-out loss of the {e.row.title} was lowest at step {e.best_step:,} and has risen by "
-        f"{e.final_loss - e.best_loss:.3f} nats since, "
-        + ("while its training loss still falls." if e.overfits else "and so has its training loss.")
-        for e in [*overfitting, *unstable]
+        f"The held-out loss of the {each.row.title} was lowest at step {each.best_step:,} and has risen by "
+        f"{each.final_loss - each.best_loss:.3f} nats since, "
+        + ("while its training loss still falls." if each.overfits else "and so has its training loss: it is unstable.")
+        for each in risen
     ]
-    return headline, " ".join(parts)
+    return headline, " ".join(parts) or "Every held-out loss is lowest at the end, or has not risen much since."
 
 
 def median_loss(standing: Standing) -> float:

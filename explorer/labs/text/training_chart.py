@@ -15,11 +15,9 @@ from numpy import ndarray
 
 from explorer import charts, ui
 from explorer.byte_cache import cached
-from explorer.catalogue import model_row
+from explorer.catalogue import ModelRow, model_row
 from explorer.inspection.compare import downsample, median_and_range
-from explorer.labs.text.findings import overfitting_finding
-from explorer.labs.text.samples import samples_data
-from explorer.labs.text.standings import Standing, compute_standing, convert_loss, unit_name
+from explorer.labs.text.findings import Standing, compute_standing, convert_loss, overfitting_finding, unit_name
 from explorer.labs.text.state import UNITS, Along, TextLab, Unit
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
@@ -29,6 +27,39 @@ from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training.learning_chart import Axis, live_training_section, seconds_to_next
 from explorer.ui.wording import describe_line, join_words
+
+CAPTION = (
+    "Each text is sampled token by token after a line break (where that is no token, after the first token, such as "
+    "“!”), with the same random numbers at every evaluation, by the first seed. The loss is that on "
+    "held-out text, in nats per token."
+)
+
+
+def samples_data(rows: Sequence[tuple[ModelRow, Curves | None]], file: str, live: bool) -> dict[str, object]:
+    """Return the texts of all models, a row each, as the browser shows them; see `text_samples/view.js`."""
+    models = [_model_samples(row, curves) for row, curves in rows]
+    return {"caption": CAPTION, "file": file, "live": live, "models": models}
+
+
+def _model_samples(row: ModelRow, curves: Curves | None) -> dict[str, object]:
+    """Return the texts of the first seed of a model at its evaluations, with the held-out losses there."""
+    texts, losses = [], []
+    if curves is not None and curves.metrics:
+        whole, part = (curves.metrics[name][:, 0] for name in ("val_loss", "val_loss_part"))
+        losses = [
+            round(float(loss), 4) if math.isfinite(loss) else None for loss in np.where(np.isnan(whole), part, whole)
+        ]
+        texts = [texts[0] for texts in curves.samples][: len(losses)]
+    return {
+        "name": row.name,
+        "title": row.title,
+        "colour": row.colour,
+        "steps": curves.evaluated[: len(texts)].tolist() if curves else [],
+        "losses": losses[: len(texts)],
+        "texts": texts,
+        "counted": row.name == "ngram",  # nothing is trained step by step
+    }
+
 
 _AXIS_TITLES: dict[Along, str] = {
     "step": "training steps",
@@ -247,7 +278,6 @@ def _model_panel(
     x: charts.Axis,
     y: charts.Axis,
 ) -> ui.Panel:
-    """Return the panel of one model."""
     row, value, rules, steps = model_row(config.model), "–", [], np.zeros(0)
     caption = "waiting in the queue" if live else "not trained yet"
     if curves is not None and len(curves.evaluated):
@@ -293,11 +323,7 @@ def curves_caption(lab: TextLab, views: Mapping[str, ui.RunView]) -> str:
     parts = [f"{context} ({join_words(names)})" if len(titles) > 1 else context for context, names in titles.items()]
     context = f"Context of the losses: {'; '.join(parts)}. "
     size = max(view.config.evaluation_size for view in views.values())
-    part = (
-        _evaluated_part(size, [found for view in views.values() if (found := view.curves or view.result)])
-        if size
-        else ""
-    )
+    part = f"Evaluated on at most {size:,} tokens of the held-out text, at the end on all of it. " if size else ""
     return f"{band}{context}{part}{_bits_note(lab, views)}".strip()
 
 
@@ -310,17 +336,3 @@ def _bits_note(lab: TextLab, views: Mapping[str, ui.RunView]) -> str:
     if lab.task.tokenizer in ("char", "bytes"):
         return ""
     return "Bits per character do not count unknown words and dropped spaces; bits per byte in the table below do. "
-
-
-def _evaluated_part(size: int, every: Sequence[Curves]) -> str:
-    """Return how much of the held-out text was evaluated; `size` is the requested number of tokens."""
-    every = [each for each in every if len(each.evaluated)]
-    if not every:
-        return ""
-    ends = [(each.last("val_loss_part"), each.last("val_loss")) for each in every]
-    ends = [(part, whole) for part, whole in ends if np.isfinite(whole).all()]
-    if not ends:  # all of it is asked for at the end only; it may be less than the part could be
-        return f"Evaluated on at most {size:,} tokens of the held-out text. "
-    if all(np.allclose(part, whole, rtol=1e-6, atol=0.0) for part, whole in ends):
-        return "Evaluated on all of the held-out text. "
-    return f"The last point is evaluated on all of the held-out text, the others on {size:,} tokens of it. "

@@ -13,13 +13,13 @@ from explorer import ui
 from explorer.experiments.model_variant import ModelVariant
 from explorer.inspection.attention import alignment
 from explorer.labs.translation import alignment_findings as findings
-from explorer.labs.translation.model_picker import Run, loaded_runs, model_picker, selected_replica, selected_variant
+from explorer.labs.translation.controls import model_picker, selected_replica, selected_variant
 from explorer.labs.translation.state import MAX_STEP, Look, TranslationState
 from explorer.models.configs import TransformerEncoderDecoderConfig
 from explorer.tasks.seq2seq.config import source_ids, target_vocabulary
 from explorer.training.config import RunConfig
 from explorer.ui.state.session import fragment
-from explorer.ui.training.run_view import untrained_panel
+from explorer.ui.training.model_input import parse_head_event
 from explorer.web.background import Pool
 from explorer.web.results import pack, register_arrays
 
@@ -37,15 +37,14 @@ _KEY = "translation-alignment"
 
 
 def section(session: ui.PageSession[TranslationState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw the alignment of one model. `views` are the run views of the page, by name of their variant."""
-    runs = loaded_runs(views, session.state.variants)
+    """Draw the alignment of one model."""
+    runs = ui.loaded_runs(views, "No finished run yet: select and train a model.", EMPTY)
     if not runs:
-        untrained_panel(views, "No finished run yet: select and train a model.", EMPTY)
         return
     fragment(session, "translation-inside", lambda: _draw_alignment(session, runs))
 
 
-def _draw_alignment(session: ui.PageSession[TranslationState], runs: Mapping[str, Run]) -> None:
+def _draw_alignment(session: ui.PageSession[TranslationState], runs: Mapping[str, ui.Run]) -> None:
     run = runs[selected_variant(session.state, runs)]
     kind = _attention_kind(run.config)
     ui.explanation(VECTOR_TEXT if kind == "vector" else ATTENTION_TEXT)
@@ -76,7 +75,7 @@ def _draw_alignment(session: ui.PageSession[TranslationState], runs: Mapping[str
     )
     st.subheader("How the weights are computed" if kind != "vector" else "What the decoder receives", anchor=False)
     if kind == "vector":
-        st.latex(findings.vector_formula(), width="content")
+        st.latex(findings.VECTOR_FORMULA, width="content")
         ui.explanation("Every step receives the same c; only the state s and the previous token y change.")
         return
     draw = partial(_draw_example, state, run.config)
@@ -94,21 +93,12 @@ def selected_head(state: TranslationState, data: alignment.AlignmentArrays) -> t
 
 
 def apply_events(session: ui.PageSession[TranslationState]) -> bool:
-    """Apply the component's events to the state and return whether it has changed.
-
-    Every value is checked: a browser can send anything.
-    """
-    state = session.state
-    if (value := ui.pop_event(_KEY, "look")) in ATTENTION_KINDS:
-        state = replace(state, look=value)
-    value = ui.pop_event(_KEY, "open")
-    if isinstance(value, list) and len(value) == 2 and all(type(one) is int and one >= 0 for one in value):
-        state = replace(state, layer=min(value[0], 7), head=min(value[1], 15))
-    if type(value := ui.pop_event(_KEY, "at")) is int and -1 <= value <= MAX_STEP:
-        state = replace(state, at=value)
-    changed = state != session.state
-    session.state = state
-    return changed
+    """Apply the component's events to the state and return whether it has changed."""
+    before, chosen = session.state, ui.pop_choices(_KEY, {"look": ATTENTION_KINDS, "at": range(-1, MAX_STEP + 1)})
+    if head := parse_head_event(ui.pop_event(_KEY, "open"), (8, 16)):
+        chosen |= {"layer": head[0], "head": head[1]}
+    session.state = replace(before, **chosen)
+    return session.state != before
 
 
 def _selected_attention(
@@ -174,10 +164,10 @@ def _draw_example(state: TranslationState, config: RunConfig, data: alignment.Al
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         if isinstance(config.model, TransformerEncoderDecoderConfig):
             width = config.model.width // config.model.heads
-            st.latex(findings.scaled_formula(), width="content")
+            st.latex(findings.SCALED_FORMULA, width="content")
             st.latex(findings.scaled_example(row, width, scores[row, :keys], weights[row, :keys]), width="content")
         else:
-            st.latex(findings.additive_formula(), width="content")
+            st.latex(findings.ADDITIVE_FORMULA, width="content")
             st.latex(findings.additive_example(row, scores[row], weights[row]), width="content")
     where = "the row that is kept" if state.at >= 0 else "the first row; a click keeps another"
     st.caption(

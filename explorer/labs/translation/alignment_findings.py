@@ -22,6 +22,18 @@ from explorer.ui.wording import capitalize, visible_whitespace
 
 YEAR_TOKENS = 4  # tokens of a target that write the year: ISO 8601 begins with it
 _MAX_TERMS = 3  # of the context that a formula writes out: more do not fit on a phone
+# Bahdanau et al. 2015, equations 5 and 6
+ADDITIVE_FORMULA = (
+    r"\begin{aligned} e_{ij} &= v^\top \tanh(W s_{i-1} + U h_j) \\ "
+    r"\alpha_{ij} &= \frac{\exp e_{ij}}{\sum_k \exp e_{ik}} \\ c_i &= \sum_j \alpha_{ij} h_j \end{aligned}"
+)
+# Vaswani et al. 2017, equation 1
+SCALED_FORMULA = r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V"
+# An encoder-decoder with one vector: Cho et al. 2014, appendix A.1
+VECTOR_FORMULA = (
+    r"\begin{aligned} c &= \tanh(V h_S) \\ s_i &= \mathrm{GRU}([y_{i-1};\, c],\, s_{i-1}) \\ "
+    r"\text{logits}_i &= O\,[s_i;\, y_{i-1};\, c] \end{aligned}"
+)
 
 
 def target_positions(task: TranslationConfig, source: int, target: Sequence[str]) -> list[int]:
@@ -42,37 +54,35 @@ def find_year(text: str) -> range | None:
     return range(*found.span()) if found else range(len(text) - 2, len(text))
 
 
-def count_hits(weights: Float[ndarray, "*batch target source"], positions: Sequence[int]) -> ndarray:
-    """Return in how many steps the largest weight is at the right position; `*batch` are layers and heads."""
-    found: ndarray = (weights[..., : len(positions), :].argmax(axis=-1) == np.asarray(positions, dtype=int)).sum(
-        axis=-1
-    )
-    return found
+def head_scores(
+    task: TranslationConfig, text: str, target: Sequence[str], weights: Float[ndarray, "layers heads target source"]
+) -> Float[ndarray, "layers heads"] | None:
+    """Return how well each head attends to what is right; None if nothing is.
 
-
-def mean_weight_on(weights: Float[ndarray, "*batch target source"], steps: int, part: range) -> ndarray:
-    """Return the mean weight on a part of the source during the first steps."""
-    found: ndarray = weights[..., :steps, part.start : part.stop].sum(axis=-1).mean(axis=-1)
-    return found
+    For reverse and copy, these are the steps in which its largest weight is on the right digit; for dates, its mean
+    weight on the year while that is written. For pairs no alignment is known: its mean largest weight.
+    """
+    scores: ndarray
+    if isinstance(task, PairsConfig):
+        scores = weights.max(axis=-1).mean(axis=-1)
+    elif isinstance(task, DatesConfig):
+        if (year := find_year(text)) is None:
+            return None
+        scores = weights[..., :YEAR_TOKENS, year.start : year.stop].sum(axis=-1).mean(axis=-1)
+    else:
+        if not (positions := target_positions(task, weights.shape[-1], target)):
+            return None
+        scores = (weights[..., : len(positions), :].argmax(axis=-1) == np.array(positions)).sum(axis=-1)
+    return scores
 
 
 def best_head(
     task: TranslationConfig, text: str, target: Sequence[str], weights: Float[ndarray, "layers heads target source"]
 ) -> tuple[int, int]:
-    """Return layer and head with the most hits, for dates with the most weight on the year; else the first.
-
-    The right alignment of pairs is not known: for them, return the head with the largest mean of its largest weights.
-    """
-    if isinstance(task, PairsConfig):
-        sharpest = int(weights.max(axis=-1).mean(axis=-1).argmax())
-        return sharpest // weights.shape[1], sharpest % weights.shape[1]
-    if isinstance(task, DatesConfig):
-        year = find_year(text)
-        found = None if year is None else mean_weight_on(weights, YEAR_TOKENS, year)
-    else:
-        found = count_hits(weights, target_positions(task, weights.shape[-1], target))
-    at = 0 if found is None else int(found.argmax())
-    return at // weights.shape[1], at % weights.shape[1]
+    """Return layer and head with the highest score; the first without scores."""
+    scores = head_scores(task, text, target, weights)
+    layer, head = divmod(0 if scores is None else int(scores.argmax()), weights.shape[1])
+    return layer, head
 
 
 def attention_finding(
@@ -92,55 +102,25 @@ def attention_finding(
     weights: the attention over the source.
     selected_head: layer and head that are shown.
     """
-    if isinstance(task, DatesConfig):
-        return _date_finding(task, words, text, target, weights, selected_head)
-    if isinstance(task, PairsConfig):
-        return _pair_finding(words, text, target, weights, selected_head)
-    positions = target_positions(task, weights.shape[-1], target)
-    if not positions:
-        return f"{capitalize(words)} writes nothing here."
-    hits = count_hits(weights, positions)[selected_head]
-    steps = format_units(len(positions), "step")
-    who = words if weights.shape[0] * weights.shape[1] == 1 else f"{head_name(*selected_head)} of {words}"
-    return f"In {hits} of {steps} {who} attends most to the digit it has to write."
-
-
-def _pair_finding(
-    words: str,
-    text: str,
-    target: Sequence[str],
-    weights: Float[ndarray, "layers heads target source"],
-    selected_head: tuple[int, int],
-) -> str:
-    """Return how often the source character with the largest weight is the one that is written."""
     written = [token for token in target if token != EOS]
-    who = words if weights.shape[0] * weights.shape[1] == 1 else f"{head_name(*selected_head)} of {words}"
-    if not written:
-        return f"{capitalize(words)} writes nothing here."
-    strongest = weights[selected_head][: len(written)].argmax(axis=-1)
-    same = sum(text[int(j)] == token for j, token in zip(strongest, written, strict=True))
-    return f"In {same} of {format_units(len(written), 'step')} {who} attends most to the character that it writes."
-
-
-def _date_finding(
-    task: TranslationConfig,
-    words: str,
-    text: str,
-    target: Sequence[str],
-    weights: Float[ndarray, "layers heads target source"],
-    selected_head: tuple[int, int],
-) -> str:
-    year = find_year(text)
-    written = "".join(token for token in target if token != EOS)
-    if year is None:
-        return f"{dates.parse_date(text).error} {capitalize(words)} writes “{written}” anyway."
-    if len(written) < YEAR_TOKENS:
-        return f"{capitalize(words)} writes “{written}”, which is not even a year."
-    found, even = mean_weight_on(weights, YEAR_TOKENS, year), len(year) / weights.shape[-1]
-    typed = " ".join(text.lower().split())[year.start : year.stop]
-    who = words if found.size == 1 else f"{head_name(*selected_head)} of {words}"
-    weight, uniform = format_percent(float(found[selected_head]), 0), format_percent(even, 0)
-    return f"Writing the year, {who} puts {weight} of its attention on “{typed}” (uniform: {uniform})."
+    year = find_year(text) if isinstance(task, DatesConfig) else None
+    if isinstance(task, DatesConfig) and year is None:
+        return f"{dates.parse_date(text).error} {capitalize(words)} writes “{''.join(written)}” anyway."
+    if len(written) < (YEAR_TOKENS if year else 1):
+        return f"{capitalize(words)} writes {'only ' + ''.join(written) if written else 'nothing'}."
+    scores = head_scores(task, text, target, weights)
+    assert scores is not None
+    who = words if scores.size == 1 else f"{head_name(*selected_head)} of {words}"
+    if year:
+        typed = " ".join(text.lower().split())[year.start : year.stop]
+        weight, uniform = (format_percent(share, 0) for share in (scores[selected_head], len(year) / weights.shape[-1]))
+        return f"Writing the year, {who} puts {weight} of its attention on “{typed}” (uniform: {uniform})."
+    if isinstance(task, PairsConfig):
+        strongest = weights[selected_head][: len(written)].argmax(axis=-1)
+        hits = sum(text[int(j)] == token for j, token in zip(strongest, written, strict=True))
+        return f"In {hits} of {format_units(len(written), 'step')} {who} attends most to the character that it writes."
+    steps = format_units(min(weights.shape[-1], len(written)), "step")
+    return f"In {scores[selected_head]} of {steps} {who} attends most to the digit it has to write."
 
 
 def head_comparison(
@@ -155,19 +135,11 @@ def head_comparison(
     The parameters are those of `attention_finding`.
     """
     count = weights.shape[0] * weights.shape[1]
-    if isinstance(task, PairsConfig):
-        if count == 1:
-            return ""
-        best = best_head(task, text, target, weights)
-        sharpest = "this one" if best == selected_head else head_name(*best)
-        return f"Of the {count} heads {sharpest} has the largest weights."
-    is_date = isinstance(task, DatesConfig)
-    if count == 1 or (find_year(text) is None if is_date else not target_positions(task, weights.shape[-1], target)):
+    if count == 1 or head_scores(task, text, target, weights) is None:
         return ""
     best = best_head(task, text, target, weights)
-    if best == selected_head:
-        return f"Of the {count} heads this one does so most."
-    return f"Of the {count} heads {head_name(*best)} does so most."
+    does = "has the largest weights" if isinstance(task, PairsConfig) else "does so most"
+    return f"Of the {count} heads {'this one' if best == selected_head else head_name(*best)} {does}."
 
 
 def vector_finding(words: str, tokens: int, width: int) -> str:
@@ -178,11 +150,6 @@ def vector_finding(words: str, tokens: int, width: int) -> str:
 def sensitivity_finding(source: Sequence[str], moved: Float[ndarray, " source"]) -> str:
     """Return at which position another symbol changes the vector most, and least."""
     most, least = int(moved.argmax()), int(moved.argmin())
-    if most == least:
-        return (
-            f"Another symbol instead of “{visible_whitespace(source[0])}” changes the vector by {moved[0]:.2f} "
-            "(Euclidean distance, mean over the other symbols)."
-        )
     return (
         f"Another symbol at position {most + 1}, instead of “{visible_whitespace(source[most])}”, changes the vector "
         f"most: by {moved[most]:.2f} (Euclidean distance, mean over the other symbols). At position {least + 1}, "
@@ -205,14 +172,6 @@ def output_finding(target: Sequence[str], right: Sequence[str] | None) -> str:
     return f"{sentence}: {count} of {len(right)} tokens are right, counting {EOS}. The right answer is “{answer}”."
 
 
-def additive_formula() -> str:
-    """Return additive attention as LaTeX (Bahdanau et al. 2015, equations 5 and 6)."""
-    return (
-        r"\begin{aligned} e_{ij} &= v^\top \tanh(W s_{i-1} + U h_j) \\ "
-        r"\alpha_{ij} &= \frac{\exp e_{ij}}{\sum_k \exp e_{ik}} \\ c_i &= \sum_j \alpha_{ij} h_j \end{aligned}"
-    )
-
-
 def additive_example(step: int, energies: Float[ndarray, " source"], weights: Float[ndarray, " source"]) -> str:
     """Return additive attention with the numbers of one step, for its largest weight, as LaTeX."""
     i, j = step + 1, int(weights.argmax())
@@ -223,11 +182,6 @@ def additive_example(step: int, energies: Float[ndarray, " source"], weights: Fl
         rf"\begin{{aligned}} e_{{{i},{j + 1}}} &= {energies[j]:.2f} \\ {_softmax(i, j, energies, weights)} \\ "
         rf"c_{{{i}}} &= {terms}{more} \end{{aligned}}"
     )
-
-
-def scaled_formula() -> str:
-    """Return scaled dot-product attention as LaTeX (Vaswani et al. 2017, equation 1)."""
-    return r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V"
 
 
 def scaled_example(
@@ -252,14 +206,6 @@ def _softmax(i: int, j: int, scores: ndarray, weights: ndarray) -> str:
     return (
         rf"{name} &= \frac{{1}}{{1 + \sum_{{k \ne {j + 1}}} \exp(e_{{{i}k}} - e_{{{i},{j + 1}}})}} \\ "
         rf"&= \frac{{1}}{{1 + {rest:.3f}}} = {weights[j]:.2f}"
-    )
-
-
-def vector_formula() -> str:
-    """Return the encoder-decoder with one vector as LaTeX (Cho et al. 2014, appendix A.1)."""
-    return (
-        r"\begin{aligned} c &= \tanh(V h_S) \\ s_i &= \mathrm{GRU}([y_{i-1};\, c],\, s_{i-1}) \\ "
-        r"\text{logits}_i &= O\,[s_i;\, y_{i-1};\, c] \end{aligned}"
     )
 
 

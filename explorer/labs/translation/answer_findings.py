@@ -15,8 +15,7 @@ from explorer.number_format import format_number
 from explorer.ui.verdict_sentences import describe_judgement
 from explorer.ui.wording import both_or_all, capitalize, join_words, number_word
 
-MAX_QUOTED = 14  # tokens up to which an answer is written out in a sentence
-MAX_WORDS = 20  # of a headline
+MAX_QUOTED = 14  # characters of a source of digits in a sentence
 NEGLIGIBLE = 0.02  # accuracy that is too little to speak of
 _VERBS = {
     "reverse": ("reverses", "reverse"),
@@ -40,7 +39,7 @@ class SeedAnswer:
 
 
 def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expected: str | None, seed: str = "") -> str:
-    """Return which models are right; at most 20 words, except where model names are longer.
+    """Return how many models are right, and which if these are few.
 
     expected: the right answer; None if there is none.
     seed: the seed whose answers these are, in words; "" if each model has only one.
@@ -48,71 +47,27 @@ def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expec
     if not answers:
         return ""
     if expected is None:
-        return _without_right_answer(answers)
-    count, one, many = len(answers), *(f"{verb} {_name_source(task, source)} correctly" for verb in _VERBS[task])
+        return "There is no right answer, but the models write one."
+    source = f"“{source}”" if task in ("dates", "pairs") else shorten(source, MAX_QUOTED)
+    one, many = (f"{verb} {source} correctly" for verb in _VERBS[task])
     right = [each.words for each in answers if each.is_right(expected)]
-    wrong = [each.words for each in answers if not each.is_right(expected)]
-    if count == 1:
-        sentence = f"{right[0]} {one}" if right else f"{wrong[0]} {_describe_error(answers[0], expected)}"
-    elif not wrong:
-        sentence = f"{both_or_all(count).lower()} models {many}"
-    elif not right:
-        sentence = f"{'neither model' if count == 2 else f'none of the {number_word(count)} models'} {one}"
-    else:
-        sentence = _name_right_or_wrong(right, wrong, one, many)
-        if len(sentence.split()) > MAX_WORDS - 3 * bool(seed):
-            sentence = f"{number_word(len(right))} of {number_word(count)} models {many if len(right) > 1 else one}"
-    return capitalize(f"with {seed}, {sentence}." if seed else f"{sentence}.")
-
-
-def _name_source(task: str, source: str) -> str:
-    if task in ("dates", "pairs"):
-        return f"“{source}”"
-    return source if len(source) <= MAX_QUOTED else f"these {len(source)} digits"
-
-
-def _name_right_or_wrong(right: Sequence[str], wrong: Sequence[str], one: str, many: str) -> str:
-    """Return which models are right, by naming those or the others, whichever are fewer."""
-    if len(wrong) < len(right):
-        return f"all models except {join_words(wrong)} {many}"
-    others = "the other model does not" if len(wrong) == 1 else f"the other {number_word(len(wrong))} models do not"
-    return f"{join_words(right)} {many if len(right) > 1 else one}; {others}"
-
-
-def _describe_error(each: SeedAnswer, expected: str) -> str:
-    """Return what is wrong: a short answer in full, else the position of its first error."""
-    if len(expected) <= MAX_QUOTED and len(each.text) <= MAX_QUOTED + 6:
-        return f"{_describe_answer(each)}, which is wrong"
-    same = next((i for i, (a, b) in enumerate(zip(each.text, expected, strict=False)) if a != b), None)
-    if same is not None:
-        return f"makes its first error at position {same + 1}"
-    if len(each.text) < len(expected):
-        return f"stops after {len(each.text)} of {len(expected)} tokens"
-    return f"does not stop after {len(expected)} tokens"
-
-
-def _describe_answer(each: SeedAnswer) -> str:
-    return f"writes {each.text or 'nothing'}{'' if each.ended else ' without an end'}"
-
-
-def _without_right_answer(answers: Sequence[SeedAnswer]) -> str:
     if len(answers) == 1:
-        return f"{capitalize(answers[0].words)} {_describe_answer(answers[0])} anyway."
-    if len({(each.text, each.ended) for each in answers}) == 1:
-        return (
-            f"{both_or_all(len(answers))} models write {_describe_answer(answers[0]).removeprefix('writes ')} anyway."
-        )
-    return "The models answer anyway, and not all write the same."
+        sentence = f"{answers[0].words} {one if right else f'does not {many}'}"
+    elif len(right) == len(answers):
+        sentence = f"{both_or_all(len(answers)).lower()} models {many}"
+    else:
+        count = number_word(len(right)) if right else "none"
+        sentence = f"{count} of {number_word(len(answers))} models {one if len(right) < 2 else many}"
+        sentence += f": {join_words(right)}" if 0 < len(right) < 3 else ""
+    return capitalize(f"with {seed}, {sentence}." if seed else f"{sentence}.")
 
 
 def seed_agreement(texts: Sequence[str], expected: str | None, shown: str) -> str:
     """Return in how many seeds the answer is right; without a right answer, in how many it is the shown one."""
-    count = len(texts)
-    if expected is None:
-        same = sum(text == shown for text in texts)
-        return "one seed" if count == 1 else f"same answer in {same} of {count} seeds"
-    right = sum(text == expected for text in texts)
-    return "one seed" if count == 1 else f"right in {right} of {count} seeds"
+    if len(texts) == 1:
+        return "one seed"
+    same = sum(text == (shown if expected is None else expected) for text in texts)
+    return f"{'same answer' if expected is None else 'right'} in {same} of {len(texts)} seeds"
 
 
 def length_caption(length: int, longest: int, unit: str) -> str:
@@ -147,16 +102,9 @@ def exposure_caption(
         (judgement,) = judge([difference], margin=NEGLIGIBLE)
         found = describe_judgement(judgement)
         verdict = f"Mean difference over all positions (after correct tokens minus after its own): {found}. "
-    after_right, after_own = map(_format_nats, losses)
-    return (
-        f"{where}{verdict}Loss: {after_right} nats per position after correct tokens, {after_own} after its own "
-        "(median)."
-    )
-
-
-def _format_nats(losses: Float[ndarray, "replicas positions"]) -> str:
-    median = float(np.median(np.nanmean(losses, axis=1)))
-    return f"{median:.2f}" if median >= 0.01 else f"{median:.3f}"
+    after_right, after_own = (float(np.median(np.nanmean(each, axis=1))) for each in losses)
+    loss = f"Loss: {after_right:.3f} nats per position after correct tokens, {after_own:.3f} after its own (median)."
+    return f"{where}{verdict}{loss}"
 
 
 def real_translation_finding(title: str, text: str, translation: str) -> str:

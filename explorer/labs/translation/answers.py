@@ -13,7 +13,6 @@ from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
 from explorer.inspection.seq2seq import decoding
 from explorer.labs.translation import answer_findings as findings
-from explorer.labs.translation.model_picker import loaded_runs
 from explorer.labs.translation.state import TranslationState
 from explorer.number_format import format_probability
 from explorer.tasks.seq2seq import dates
@@ -30,7 +29,6 @@ from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import DigitsConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.ui.state.widgets import draw_examples
-from explorer.ui.training.run_view import untrained_panel
 
 _ROW = 62  # pixels of a model
 
@@ -56,15 +54,11 @@ def input_row(session: ui.PageSession[TranslationState]) -> None:
 
 
 def section(session: ui.PageSession[TranslationState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw the answers of every model to the source.
-
-    `views` are the run views of the page, by name of their variant.
-    """
+    """Draw the answers of every model to the source."""
     state, task = session.state, session.state.task_config
     source = source_ids(task, state.source)
-    runs = loaded_runs(views, state.variants)
+    runs = ui.loaded_runs(views, "No finished run yet: select and train a model.", _ROW)
     if not runs:
-        untrained_panel(views, "No finished run yet: select and train a model.", _ROW)
         return
     ui.show_each(
         "translation-answers",

@@ -1,21 +1,73 @@
-"""Task, models and training settings of the translation page."""
+"""Task, models and settings of the translation page, and the choice of a model and its seed in its sections."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 
 from explorer import ui
 from explorer.errors import LineageError
-from explorer.labs.translation.model_picker import loaded_runs, seed_picker
+from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.translation.state import TranslationState
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
 from explorer.tasks.seq2seq.own_pairs import read_pairs
 from explorer.tasks.seq2seq.pairs import PairTable, example_pairs
 from explorer.ui import visitor_text
 from explorer.ui.state.fields import missing_text_message
-from explorer.ui.text_picker import draw_paste_or_upload
+from explorer.ui.text_picker import draw_table_form
+
+
+def has_attention(variant: ModelVariant) -> bool:
+    """Return whether the decoder of a variant attends to the source."""
+    return variant.model != "encoder_decoder" or variant.settings.get("attention", "none") != "none"
+
+
+def selected_variant(state: TranslationState, loaded: Mapping[str, ui.Run]) -> str:
+    """Return the selected variant; by default the first with attention, else the first."""
+    if state.inside in loaded:
+        return state.inside
+    return next((name for name in loaded if has_attention(state.variants[name])), next(iter(loaded)))
+
+
+def model_picker(session: ui.PageSession[TranslationState], loaded: Mapping[str, ui.Run], key: str) -> str:
+    """Draw the choice of model and seed; return the name of the variant. `key` begins the keys of both widgets."""
+    name, variants = selected_variant(session.state, loaded), session.state.variants
+    with st.container(horizontal=True, vertical_alignment="top"):
+        titles = {one: variants[one].title for one in loaded}
+        ui.bind_widget(
+            session,
+            "inside",
+            st.selectbox,
+            key=f"{key}-inside",
+            shown=name,
+            update=lambda s, new: replace(s, inside=new, at=-1),
+            options=titles,
+            width=280,
+        )
+        seed_picker(session, loaded[name], key)
+    return name
+
+
+def seed_picker(session: ui.PageSession[TranslationState], run: ui.Run, key: str, label: str = "Seed") -> None:
+    """Draw the choice of the seed."""
+    ui.bind_widget(
+        session,
+        "replica",
+        st.selectbox,
+        key=f"{key}-replica",
+        shown=selected_replica(session.state, run),
+        options=dict(enumerate(map(str, run.config.seeds))),
+        label=label,
+        width=110 if label == "Seed" else "stretch",
+    )
+
+
+def selected_replica(state: TranslationState, run: ui.Run) -> int:
+    """Return the selected replica, within those of the run."""
+    return min(state.replica, run.config.replicas - 1)
+
 
 TASK_CAPTIONS = {
     "reverse": "Reverse: random digits, written from the last to the first.",
@@ -27,8 +79,8 @@ TASK_CAPTIONS = {
 
 
 def settings_row(session: ui.PageSession[TranslationState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw the choice of task, models and seed, and the training settings. `views`: the run views of the page."""
-    loaded = loaded_runs(views, session.state.variants)
+    """Draw the choice of task, models and seed, and the training settings."""
+    loaded = ui.loaded_runs(views)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         ui.bind_widget(
             session,
@@ -49,39 +101,20 @@ def settings_row(session: ui.PageSession[TranslationState], views: Mapping[str, 
 
 def file_form(session: ui.PageSession[TranslationState]) -> None:
     """Draw the form in which a visitor gives pairs; folded once there is a file."""
-
-    def set_text(content: bytes | str, name: str) -> None:
-        sha = visitor_text.keep_text(content, name, "pairs", read_pairs)
-        session.change(lambda state: state.with_task("pairs", sha))
-
-    def set_safely(content: bytes | str, name: str) -> None:
-        session.attempt(lambda: set_text(content, name))
-
-    has_file = bool(session.state.text)
-    with st.expander("Your pairs of a source and a target (CSV)", expanded=not has_file):
-        st.markdown(
-            "A CSV file whose first row is `source,target`, with a pair in each row: 3 to 5,000 pairs, sources and "
-            "targets of at most 40 characters, such as a word and its plural. Columns may be separated by commas, "
-            "semicolons or tabs. Each source has one target. Upper and lower case are different characters. A source "
-            "that you type or pick above becomes part of the URL of this page."
-        )
-        draw_paste_or_upload(
-            session.prefix,
-            set_safely,
-            field="Paste a table",
-            placeholder="source,target\nbaby,babies\nbox,boxes",
-            button="Use these pairs",
-            what="your table",
-            file_type="csv",
-        )
-        st.download_button(
-            "Download an example",
-            "source,target\n" + "".join(f"{source},{target}\n" for source, target in example_pairs()),
-            "pairs.csv",
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+    draw_table_form(
+        session,
+        "pairs",
+        read_pairs,
+        lambda state, sha: state.with_task("pairs", sha),
+        title="Your pairs of a source and a target (CSV)",
+        explanation="A CSV file whose first row is `source,target`, with a pair in each row: 3 to 5,000 pairs, sources "
+        "and targets of at most 40 characters, such as a word and its plural. Columns may be separated by commas, "
+        "semicolons or tabs. Each source has one target. Upper and lower case are different characters. A source "
+        "that you type or pick above becomes part of the URL of this page.",
+        placeholder="source,target\nbaby,babies\nbox,boxes",
+        example="source,target\n" + "".join(f"{source},{target}\n" for source, target in example_pairs()),
+        expanded=not session.state.text,
+    )
 
 
 def drop_missing_file(session: ui.PageSession[TranslationState]) -> None:
@@ -114,9 +147,8 @@ def settings_popover(session: ui.PageSession[TranslationState]) -> None:
     """Draw the training settings."""
     if session.state.has_lengths:
         ui.bind_widget(session, "longest", st.number_input)
-    ui.bind_widget(session, "seeds", st.number_input)
-    ui.bind_widget(session, "steps", st.number_input)
+    for name in ("seeds", "steps"):
+        ui.bind_widget(session, name, st.number_input)
     ui.bind_widget(session, "rate", st.number_input, format="%.4f")
     ui.bind_widget(session, "seed", st.number_input)
-    if session.state != session.state.reset():
-        ui.reset_button(session)
+    ui.reset_button(session)

@@ -16,11 +16,10 @@ from explorer.inspection.compare import median_and_range
 from explorer.inspection.seq2seq import decoding
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.answers import right_answer
-from explorer.labs.translation.model_picker import Run, loaded_runs, model_picker, selected_replica
+from explorer.labs.translation.controls import model_picker, selected_replica
 from explorer.labs.translation.state import MAX_WIDTH, TranslationState
 from explorer.tasks.seq2seq.config import BOS, EOS, source_ids, source_text, target_vocabulary
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
-from explorer.ui.training.run_view import untrained_panel
 from explorer.ui.wording import count_seeds
 from explorer.web.results import pack, register_arrays
 
@@ -31,14 +30,13 @@ _MARKS = {BOS: "begin", EOS: "end"}
 
 
 def section(session: ui.PageSession[TranslationState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw beam search and exposure bias of one model. `views` are the run views of the page, by name."""
+    """Draw beam search and exposure bias of one model."""
     ui.explanation(
         "Greedy decoding takes the most likely token at each step. Beam search keeps several sequences and continues "
         "all of them, so a sequence that begins with a less likely token can still win."
     )
-    runs = loaded_runs(views, session.state.variants)
+    runs = ui.loaded_runs(views, "No finished run yet: select and train a model.", HEIGHT)
     if not runs:
-        untrained_panel(views, "No finished run yet: select and train a model.", HEIGHT)
         return
     name = model_picker(session, runs, "translation.steps")
     _beam_search(session, runs[name], session.state.variants[name])
@@ -48,13 +46,13 @@ def section(session: ui.PageSession[TranslationState], views: Mapping[str, ui.Ru
 # ---- beam search
 
 
-def _beam_search(session: ui.PageSession[TranslationState], run: Run, variant: ModelVariant) -> None:
+def _beam_search(session: ui.PageSession[TranslationState], run: ui.Run, variant: ModelVariant) -> None:
     state = session.state
     source = source_ids(state.task_config, state.source)
 
     def apply_width() -> None:
-        width = ui.pop_event(_KEY, "width")
-        if type(width) is int and 1 <= width <= MAX_WIDTH and width != session.state.width:
+        width = ui.pop_choices(_KEY, {"width": range(1, MAX_WIDTH + 1)}).get("width", session.state.width)
+        if width != session.state.width:
             session.state = replace(session.state, width=width)
             st.rerun()
 
@@ -99,7 +97,7 @@ def beams_view(
 # ---- exposure bias
 
 
-def _exposure_bias(session: ui.PageSession[TranslationState], run: Run, variant: ModelVariant) -> None:
+def _exposure_bias(session: ui.PageSession[TranslationState], run: ui.Run, variant: ModelVariant) -> None:
     state = session.state
     st.subheader("Teacher forcing and free running", anchor=False)
     ui.explanation(
@@ -183,13 +181,7 @@ def exposure_chart(
     positions = np.arange(1, given.shape[1] + 1)
     lines = [
         charts.Line(
-            label,
-            f"{variant.words}, {name}",
-            variant.colour,
-            dash,
-            positions,
-            median_and_range(values.T),
-            name=name,
+            label, f"{variant.words}, {name}", variant.colour, dash, positions, median_and_range(values.T), name=name
         )
         for label, name, dash, values in (
             ("correct", "after correct tokens", "solid", given),

@@ -36,14 +36,8 @@ def real_translation(session: ui.PageSession[TranslationState], model: RealModel
             placeholder=examples[0],
             width=420,
         )
-        ui.bind_widget(
-            session,
-            "depth",
-            st.selectbox,
-            shown=min(state.depth, layers),
-            options={0: "all layers", **{i: f"layer {i}" for i in range(1, layers + 1)}},
-            width=150,
-        )
+        options = {0: "all layers", **{i: f"layer {i}" for i in range(1, layers + 1)}}
+        ui.bind_widget(session, "depth", st.selectbox, shown=min(state.depth, layers), options=options, width=150)
 
         def with_example(state: TranslationState, new: str) -> TranslationState:
             return state.with_field("read", "" if new == examples[0] else new)

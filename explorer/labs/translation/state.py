@@ -45,9 +45,7 @@ class TranslationState(VariantComparison):
     RESET: ClassVar[tuple[str, ...]] = ("longest", "replica", "look", "layer", "head", "at", "fed")
 
     task: Task = setting(
-        "reverse",
-        "Task",
-        options={"reverse": "Reverse", "copy": "Copy", "dates": "Dates", "pairs": "Your own pairs"},
+        "reverse", "Task", options={"reverse": "Reverse", "copy": "Copy", "dates": "Dates", "pairs": "Your own pairs"}
     )
     text: str = setting("", check=check_fingerprint)  # SHA-256 of a visitor's pairs; empty: the example
     who: tuple[str, ...] = setting(tuple(VARIANTS), "Models", options=_TITLES, check=_check_models)

@@ -54,10 +54,7 @@ def expected_shapes(
 
 
 def from_tensors(tensors: Mapping[str, ndarray], layout: objective.RecordLayout, first: int) -> Curves:
-    """Return the curves of tensors that have the expected shapes. Raises ValueError for impossible samples.
-
-    `first`: the step before the first of the losses.
-    """
+    """Return the curves of tensors that have the expected shapes. Raises ValueError for impossible samples."""
     samples: tuple[tuple[str, ...], ...] = ()
     if "sample" in tensors:
         content, ends = tensors["sample"].tobytes(), tensors["sample_end"].ravel()

@@ -20,11 +20,7 @@ _MOST_SECONDS = 60.0
 
 
 def decode_parquet(content: bytes, memory: int) -> pa.Table:
-    """Return the table in a parquet file. Works on Linux only, because elsewhere the memory cannot be limited.
-
-    `memory`: the most bytes that decoding may take.
-    Raises MemoryError if it takes more, and ValueError for an invalid file.
-    """
+    """Return a table, decoded with so many bytes of memory; on Linux only. Raises MemoryError or ValueError."""
     import pyarrow as pa
 
     command = [sys.executable, "-P", str(Path(__file__)), str(memory)]

@@ -6,6 +6,7 @@ with the store's own writer. What an archive may contain and what each step may 
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import logging
@@ -16,10 +17,10 @@ import sys
 import tempfile
 import threading
 import unicodedata
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -33,20 +34,11 @@ from explorer.environment import environment
 from explorer.errors import LineageError, RunError, StoreError, shorten
 from explorer.models.configs import NgramTextConfig
 from explorer.run_store import operations, store
-from explorer.run_store.archive.curves_tensors import expected_shapes, from_tensors
+from explorer.run_store.archive import zip_reader
+from explorer.run_store.archive.curves_tensors import expected_shapes, from_tensors, to_tensors
 from explorer.run_store.archive.parquet_process import decode_parquet
-from explorer.run_store.archive.zip_reader import (
-    CURVES,
-    MAX_HEADER_BYTES,
-    NOTHING_IMPORTED,
-    PARQUET_CURVES,
-    STEP_FILE,
-    Readable,
-    read_files,
-    refusal,
-    refuse_size,
-)
-from explorer.run_store.curves_table import from_table
+from explorer.run_store.archive.zip_reader import CURVES, NOTHING_IMPORTED, PARQUET_CURVES, refusal, step_file
+from explorer.run_store.curves_table import from_table, to_table
 from explorer.run_store.store import Card, StoredRun
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.sentiment.config import SentimentConfig
@@ -71,11 +63,10 @@ _MOST_MACHINES, _LONGEST_MACHINE = 32, 300  # kinds of machine on a card, and th
 Shapes: TypeAlias = dict[str, tuple[tuple[int, ...], str]]  # shape and dtype of tensors by name
 
 
-def import_zip(content: bytes | Path | Readable, owner: str, check_limits: Callable[[RunConfig], object]) -> StoredRun:
-    """Import the run of a zip file. It never replaces a run that is already stored.
+def import_zip(content: bytes | Path | BinaryIO, owner: str, check_limits: Callable[[RunConfig], object]) -> StoredRun:
+    """Import the run of a zip file. Raises DamagedRun, or StoreError without space or if the run is already stored.
 
-    `check_limits` raises InvalidSetting if this server does not allow a configuration of this size.
-    Raises DamagedRun for an invalid zip, and StoreError if there is no space or the run is already stored.
+    check_limits: raises InvalidSetting if this server does not allow a configuration of this size
     """
     home = environment().home  # on the same disk as the runs, so that a rename moves it there
     if not _one_import.acquire(timeout=_MOST_WAIT_SECONDS):
@@ -95,7 +86,7 @@ def import_zip(content: bytes | Path | Readable, owner: str, check_limits: Calla
 
 
 def unpack(
-    content: bytes | Path | Readable, place: Path, owner: str, check_limits: Callable[[RunConfig], object]
+    content: bytes | Path | BinaryIO, place: Path, owner: str, check_limits: Callable[[RunConfig], object]
 ) -> Path:
     """Check a zip file and write its run to `place`, a folder that must not exist yet.
 
@@ -104,7 +95,7 @@ def unpack(
     if place.exists():
         raise FileExistsError(place)
     try:
-        record, said = _validated_run(read_files(content), check_limits)
+        record, said = _validated_run(zip_reader.read_files(content), check_limits)
     except LineageError:
         raise
     except MemoryError as error:
@@ -133,21 +124,21 @@ def _validated_run(files: Mapping[str, bytes], check_limits: Callable[[RunConfig
     card = _card(files["card.json"], config)
     tokenizer = _tokenizer(files, config)
     steps = _steps(files, config, card)
-    layout = objective_class(config.task).layout(config)
-    fits = None if isinstance(config.model, NgramTextConfig) else _expected_contents(config, card, tokenizer)
-    curves = _curves(files, config, card, layout)
+    is_counted = isinstance(config.model, NgramTextConfig)
+    fits = None if is_counted else _expected_contents(config, card, tokenizer)
+    curves = _curves(files, config, card)
     if fits is None:
-        fits = _expected_counts(config, card, tokenizer, len(files[_step_file("snapshots", card.step)]))
-    diverged = card.state == "diverged"
-    snapshots = {
-        step: Snapshot(
-            _tensors(files, "snapshots", step, fits.weights, diverged, fits.exact_weights),
-            _tensors(files, "optimiser", step, fits.optimiser, diverged, optional=fits.optional_state)
-            if _step_file("optimiser", step) in files
-            else None,
-        )
-        for step in steps
-    }
+        fits = _expected_counts(config, card, tokenizer, len(files[step_file("snapshots", card.step)]))
+    diverged, snapshots = card.state == "diverged", {}
+    for step in steps:
+        name, state = (step_file(what, step) for what in ("snapshots", "optimiser"))
+        weights = _tensors(name, files[name], fits.weights, diverged)
+        if not all(np.array_equal(weights[each], value) for each, value in fits.counts.items()):
+            raise refusal(f"“{name}” does not contain the counts of its text.")
+        optimiser = None
+        if state in files:
+            optimiser = _tensors(state, files[state], fits.optimiser, diverged, fits.optional_state)
+        snapshots[step] = Snapshot(weights, optimiser)
     about = (card.state, card.problem, tokenizer, card.machines)
     return Record(config, card.parameters, card.seconds, curves, snapshots, *about), card
 
@@ -171,22 +162,29 @@ def _tokenizer(files: Mapping[str, bytes], config: RunConfig) -> str:
 
 
 def _config(content: bytes, check_limits: Callable[[RunConfig], object]) -> RunConfig:
-    try:
+    with _reading("config.json"):
         config = parse_config(json.loads(content))
         check_limits(config)
-        return config
+    return config
+
+
+@contextlib.contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Refuse the file of this name if it raises an error while it is read."""
+    try:
+        yield
     except LineageError as error:
+        if str(error).startswith(NOTHING_IMPORTED):
+            raise
         raise refusal(error) from error
-    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
-        raise refusal("its config.json cannot be read.") from error
+    except (OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError, pa.ArrowException) as error:
+        raise refusal(f"its {name} cannot be read.") from error
 
 
 def _card(content: bytes, config: RunConfig) -> Card:
     """Return the card. Raises DamagedRun if it cannot belong to a run of this configuration."""
-    try:
+    with _reading("card.json"):
         card = Card.model_validate_json(content)
-    except ValueError as error:
-        raise refusal("its card.json cannot be read.") from error
     if card.format != store.FORMAT:
         raise refusal(f"it has format {shorten(card.format)}; this program reads format {store.FORMAT}.")
     if card.key != key(config):
@@ -240,10 +238,8 @@ class _Expected:
 
     weights: Shapes
     optimiser: Shapes
-    optional_state: tuple[
-        Shapes, ...
-    ] = ()  # groups of tensors that may be in the optimizer file, each completely or not at all
-    exact_weights: Mapping[str, ndarray] | None = None  # the weights themselves, if they follow from the data
+    optional_state: tuple[Shapes, ...] = ()  # tensors that may be in the optimizer file, each group whole or not at all
+    counts: Mapping[str, ndarray] = field(default_factory=dict)  # the weights themselves, if they follow from the data
 
 
 def _expected_contents(config: RunConfig, card: Card, tokenizer: str) -> _Expected:
@@ -272,10 +268,7 @@ def _shapes(tensors: Mapping[str, Tensor], leading: tuple[int, ...] = ()) -> Sha
 
 
 def _expected_counts(config: RunConfig, card: Card, tokenizer: str, weight_bytes: int) -> _Expected:
-    """Return the contents for an n-gram: its tables follow from its text, so they are counted again.
-
-    `weight_bytes`: the size of its file of weights. Raises DamagedRun.
-    """
+    """Return the contents for an n-gram: its tables follow from its text, so they are counted again."""
     if not 0 < card.parameters <= weight_bytes // _BYTES_PER_GRAM:
         raise refusal(f"its card counts {shorten(card.parameters)} n-grams, which its file of weights does not have.")
     try:
@@ -289,63 +282,41 @@ def _expected_counts(config: RunConfig, card: Card, tokenizer: str, weight_bytes
     _check_parameters(card, again.parameters)
     tables = again.snapshots[1].weights
     fits = {name: (value.shape, str(value.dtype)) for name, value in tables.items()}
-    return _Expected(fits, {}, exact_weights=tables)
-
-
-def _step_file(what: str, step: int) -> str:
-    return f"{what}/{step:08d}.safetensors"
+    return _Expected(fits, {}, counts=tables)
 
 
 def _steps(files: Mapping[str, bytes], config: RunConfig, card: Card) -> list[int]:
-    """Return the steps that have weights. Raises DamagedRun."""
     found: dict[str, set[int]] = {"snapshots": set(), "optimiser": set()}
     for name in files:
-        if match := STEP_FILE.fullmatch(name):
+        if match := zip_reader.STEP_FILE.fullmatch(name):
             found[match[1]].add(int(match[2]))
     for step in sorted(found["snapshots"]):
         if not config.first_step <= step <= card.step:
             raise refusal(f"it has weights of step {step:,}; the run went from {config.first_step:,} to {card.step:,}.")
     if card.step not in found["snapshots"]:
-        raise refusal(f"the zip has no {_step_file('snapshots', card.step)}, the weights of its last step.")
+        raise refusal(f"the zip has no {step_file('snapshots', card.step)}, the weights of its last step.")
     for step in sorted(found["optimiser"] - found["snapshots"]):
-        raise refusal(f"the zip has {_step_file('optimiser', step)}, but no weights of this step.")
+        raise refusal(f"the zip has {step_file('optimiser', step)}, but no weights of this step.")
     return sorted(found["snapshots"])
 
 
 def _tensors(
-    files: Mapping[str, bytes],
-    what: str,
-    step: int,
-    expected: Shapes,
-    diverged: bool,
-    exact_weights: Mapping[str, ndarray] | None = None,
-    optional: tuple[Shapes, ...] = (),
+    name: str, content: bytes, expected: Shapes, diverged: bool, optional: tuple[Shapes, ...] = ()
 ) -> dict[str, ndarray]:
-    """Return one file of weights or optimizer state. Raises DamagedRun unless it has exactly the expected tensors.
-
-    what: "snapshots" or "optimiser"
-    expected: shapes and types of all tensors
-    diverged: whether infinite and undefined numbers are accepted
-    exact_weights: values that the tensors must have
-    optional: groups of further tensors, each complete or absent
-    """
-    name = _step_file(what, step)
-    tensors = _load_tensors(name, files[name])
+    """Return the expected tensors of a file, with any whole groups of the optional ones. Raises DamagedRun."""
+    tensors = _load_tensors(name, content)
     for more in optional:
         if not tensors.keys().isdisjoint(more):
             expected = expected | more
     _check_shapes(name, tensors, expected, "the tensors of this run's model")
     if not diverged and not all(np.isfinite(value).all() for value in tensors.values()):
         raise refusal(f"“{name}” contains numbers that are not finite.")
-    if exact_weights and not all(np.array_equal(tensors[n], value) for n, value in exact_weights.items()):
-        raise refusal(f"“{name}” does not contain the counts of its text.")
     return tensors
 
 
 def _load_tensors(name: str, content: bytes) -> dict[str, ndarray]:
-    """Return the tensors of a safetensors file. Raises DamagedRun."""
     header_bytes = int.from_bytes(content[:8], "little")
-    if header_bytes > min(len(content), MAX_HEADER_BYTES):
+    if header_bytes > min(len(content), zip_reader.MAX_HEADER_BYTES):
         raise refusal(f"“{name}” is not a safetensors file.")
     try:
         tensors: dict[str, ndarray] = safetensors.numpy.load(content)
@@ -361,7 +332,6 @@ def _check_shapes(name: str, tensors: Mapping[str, ndarray], expected: Shapes, w
 
 
 def _first_difference(tensors: Mapping[str, ndarray], expected: Shapes) -> str:
-    """Describe the first tensor that differs from the expected ones."""
     for name in expected:
         if name not in tensors:
             return f"{name} is missing"
@@ -373,15 +343,16 @@ def _first_difference(tensors: Mapping[str, ndarray], expected: Shapes) -> str:
     return ""
 
 
-def _curves(files: Mapping[str, bytes], config: RunConfig, card: Card, layout: RecordLayout) -> Curves:
+def _curves(files: Mapping[str, bytes], config: RunConfig, card: Card) -> Curves:
     """Return the curves up to the card's step, with every value checked. Raises DamagedRun."""
+    layout = objective_class(config.task).layout(config)
     if set(card.metrics) != set(layout.metrics) or any(len(m.values) != config.replicas for m in card.metrics.values()):
         raise refusal("the metrics on its card are not those of this task and these seeds.")
-    name, read = (CURVES, _read_curves) if CURVES in files else (PARQUET_CURVES, _read_parquet_curves)
-    try:
-        curves = read(files[name], config, layout)
-    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
-        raise refusal(f"its {name} cannot be read.") from error
+    name = CURVES if CURVES in files else PARQUET_CURVES
+    with _reading(name):
+        is_new = name == CURVES
+        tensors = _load_tensors(name, files[name]) if is_new else _parquet_tensors(files[name], config, layout)
+        curves = _curves_of_tensors(name, tensors, config, layout)
     if curves.step < card.step:
         raise refusal(f"its events do not reach step {card.step:,}.")
     for name, values, most in (("tokens", curves.tokens, 1e18), ("seconds", curves.seconds, _LONGEST)):
@@ -402,12 +373,11 @@ def _curves(files: Mapping[str, bytes], config: RunConfig, card: Card, layout: R
     return curves
 
 
-def _read_curves(content: bytes, config: RunConfig, layout: RecordLayout) -> Curves:
-    """Return the curves of a safetensors file. Raises DamagedRun, ValueError, LookupError or TypeError."""
-    tensors = _load_tensors(CURVES, content)
+def _curves_of_tensors(name: str, tensors: dict[str, ndarray], config: RunConfig, layout: RecordLayout) -> Curves:
+    """Return the curves in the tensors of a file. Raises DamagedRun, ValueError, LookupError or TypeError."""
     steps, evaluated, sample_bytes = len(tensors["losses"]), tensors["evaluated"], np.size(tensors.get("sample", ()))
     fits = expected_shapes(layout, steps, len(evaluated), config.replicas, sample_bytes)
-    _check_shapes(CURVES, tensors, fits, "the curves of this task")
+    _check_shapes(name, tensors, fits, "the curves of this task")
     if steps > config.steps - config.first_step:
         raise refusal(f"its events have {steps:,} steps, more than its configuration allows.")
     if (np.diff(evaluated) <= 0).any() or (
@@ -417,55 +387,33 @@ def _read_curves(content: bytes, config: RunConfig, layout: RecordLayout) -> Cur
     return from_tensors(tensors, layout, config.first_step)
 
 
-def _read_parquet_curves(content: bytes, config: RunConfig, layout: RecordLayout) -> Curves:
-    """Return the curves of an archive of an earlier version. Raises DamagedRun, ValueError or LookupError."""
-    table = _parquet_table(content, config, layout)
-    columns = {name: table[name].to_numpy() for name in table.column_names}
-    moments = len(table) // config.replicas
-
-    def per_moment(name: str) -> ndarray:
-        """Return a column whose values must be equal for all replicas, one value per step."""
-        values: ndarray = columns[name].reshape(moments, config.replicas)
-        if not (values == values[:, :1]).all():
-            raise refusal(f"the {name} of its events differ between the seeds of one step.")
-        return values[:, 0]
-
-    steps = config.first_step + np.arange(moments)
-    if not np.array_equal(per_moment("step"), steps) or not np.array_equal(
-        columns["replica"], np.tile(np.arange(config.replicas), moments)
-    ):
-        raise refusal("the steps of its events are not consecutive.")
-    for name in ("tokens", "seconds", "evaluated"):
-        per_moment(name)
-    return from_table(table, config)
-
-
-def _parquet_table(content: bytes, config: RunConfig, layout: RecordLayout) -> pa.Table:
-    """Decode the events. Raises DamagedRun if there are more, or other columns, than the configuration allows."""
-    parts = [f"{name}.{i}" for name, count in layout.answers.items() for i in range(count)]
-    types = {"step": pa.int32(), "replica": pa.int16(), "loss": pa.float32(), "tokens": pa.float64()}
-    types |= {"seconds": pa.float64(), "evaluated": pa.bool_()}
-    numbers = [*(f"signal.{name}" for name in layout.signals), *(f"metric.{name}" for name in layout.metrics), *parts]
-    types |= {name: pa.float32() for name in numbers}
-    if layout.samples:
-        types["sample"] = pa.string()
+def _parquet_tensors(content: bytes, config: RunConfig, layout: RecordLayout) -> dict[str, ndarray]:
+    """Return the curves of an archive of an earlier version; its table must be exactly what the store would write."""
     if sys.platform != "linux":
         raise refusal(
             f"its curves are in {PARQUET_CURVES}, which only a server on Linux can import. Export the run again."
         )
     most_rows = (config.steps - config.first_step + 1) * config.replicas
+    columns = 7 + len(layout.signals) + len(layout.metrics) + sum(layout.answers.values())
     try:  # for the file, its pages, its texts and the decoded numbers
-        table = decode_parquet(content, 4 * environment().most_upload + 8 * most_rows * len(types))
+        table = decode_parquet(content, 4 * environment().most_upload + 8 * most_rows * columns)
     except MemoryError as error:
-        raise refuse_size() from error
-    names = [n for n in table.column_names if n in parts]
-    if table.num_columns != len(types) or {f.name: f.type for f in table.schema} != types or names != parts:
-        raise refusal("the columns of its events are not those of this task.")
+        raise zip_reader.refuse_size() from error
     if len(table) > most_rows:
         raise refusal(f"its events have {len(table):,} rows, more than its configuration allows.")
-    if len(table) % config.replicas or any(column.null_count for column in table.columns):
-        raise refusal("its events do not have one row for each step and seed.")
-    return table
+    if any(column.null_count for column in table.columns):
+        raise ValueError("a value is missing")
+    curves = from_table(table, config)
+    again = to_table(curves)
+    if {*table.schema} != {*again.schema} or curves.first != config.first_step:
+        raise refusal("the columns or the steps of its events are not those of this task.")
+    for name in again.column_names:
+        if not table[name].equals(again[name]) and not (
+            pa.types.is_floating(again[name].type)
+            and np.array_equal(table[name].to_numpy(), again[name].to_numpy(), equal_nan=True)
+        ):
+            raise refusal(f"the {name} of its events is not that of consecutive steps with all seeds.")
+    return to_tensors(curves)
 
 
 def _check_summary(card: Card, curves: Curves) -> None:
@@ -484,26 +432,14 @@ def _check_summary(card: Card, curves: Curves) -> None:
 
 def _check_written(run: StoredRun, record: Record, card: Card) -> None:
     """Raise DamagedRun unless the written run equals the checked one."""
-    one, other = run.curves, record.curves
-    pairs: list[tuple[Any, Any]] = [(getattr(one, n), getattr(other, n)) for n in _ARRAYS]
-    pairs += [(one.metrics[name], values) for name, values in other.metrics.items()]
-    pairs += [(one.answers[name], values) for name, values in other.answers.items()]
-    pairs += [(one.signals[name], values) for name, values in other.signals.items()]
+    pairs = [(to_tensors(run.curves), to_tensors(record.curves))]
     for step, kept in record.snapshots.items():
-        weights = run.weights(step)
-        pairs += [(weights[name], value) for name, value in kept.weights.items()]
+        pairs.append((run.weights(step), dict(kept.weights)))
         if kept.optimiser:
-            averages = run.checkpoint(step).optimiser or {}
-            pairs += [(averages[name], value) for name, value in kept.optimiser.items()]
-    same = (
-        run.config == record.config
-        and run.tokenizer == record.tokenizer
-        and one.samples == other.samples
-        and run.card == card
-        and run.snapshot_steps() == list(record.snapshots)
-    )
-    if not same or not all(np.array_equal(a, b, equal_nan=True) for a, b in pairs):
+            pairs.append((dict(run.checkpoint(step).optimiser or {}), dict(kept.optimiser)))
+    written = run.config, run.tokenizer, run.card, run.snapshot_steps()
+    if written != (record.config, record.tokenizer, card, list(record.snapshots)) or not all(
+        one.keys() == other.keys() and all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)
+        for one, other in pairs
+    ):
         raise refusal("the written run differs from the content of the zip.")
-
-
-_ARRAYS = ("losses", "tokens", "seconds", "evaluated")

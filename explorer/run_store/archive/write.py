@@ -17,7 +17,7 @@ from explorer.catalogue import model_for_task, model_row, task_row
 from explorer.csv_files import to_csv
 from explorer.errors import DamagedRun
 from explorer.run_store.archive.curves_tensors import to_tensors
-from explorer.run_store.archive.zip_reader import CURVES
+from explorer.run_store.archive.zip_reader import CURVES, step_file
 from explorer.run_store.store import Card, StoredRun, json_bytes
 from explorer.run_store.tables import metrics_table
 from explorer.tasks.recall import RecallConfig
@@ -30,7 +30,7 @@ from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training.comparability import describe_tokens, loss_context, token_noun
-from explorer.training.config import RunConfig, default_config, to_json
+from explorer.training.config import RunConfig, changed_settings, to_json
 from explorer.visible_text import escape_invisible
 
 
@@ -41,9 +41,9 @@ def pack(run: StoredRun) -> bytes:
         names = ["config.json", "events.parquet", *(["tokenizer.json"] if run.tokenizer else [])]
         files = {name: (run.folder / name).read_bytes() for name in names}
         for step in run.snapshot_steps():
-            files[f"snapshots/{step:08d}.safetensors"] = save(run.weights(step))
+            files[step_file("snapshots", step)] = save(run.weights(step))
         for step in run.checkpoint_steps():
-            name = f"optimiser/{step:08d}.safetensors"
+            name = step_file("optimiser", step)
             files[name] = (run.folder / name).read_bytes()
     except OSError as error:
         raise DamagedRun(f"Run {run.key} cannot be exported: its files have changed meanwhile. Try again.") from error
@@ -75,16 +75,21 @@ def model_card(run: StoredRun) -> str:
     settings = [f"{part}.{k} = {_format_value(v)}" for part in _PARTS for k, v in data[part].items() if k not in _NAMES]
     settings += [f"{k} = {_format_value(v)}" for k, v in data.items() if not isinstance(v, dict)]
     said = [f"{what}: {text}" for what, text in (("name", card.name), ("tags", ", ".join(card.tags))) if text]
+    said += [*[""] * bool(said), card.note] if card.note else []
+    versions = [f"{model.name} {version}, {task.name} {task.version}, format of the run {card.format}"]
+    versions += [f"torch {card.torch}", *(f"trained on {each}" for each in card.machines), f"made {card.created}"]
+    again = _code_block([train_command(config)])
+    if config.branch:
+        again = (
+            f"It is a branch that continues from step {config.branch.step:,} of run `{config.branch.parent}`, which "
+            "is needed first. Branch from that run at this step, with the settings above."
+        )
     sections = [
         f"# {model.title} on {task.title}",
         f"Run `{card.key}` of Lineage, {card.state} at step {card.step:,} of {config.steps:,}: "
         f"{card.parameters:,} parameters, {config.replicas} seed(s) trained side by side in {card.seconds:.2f} s.",
         *(["What ended it:", _code_block([card.problem])] if card.problem else []),
-        *(
-            ["## Name, tags and notes", _code_block([*said, *([""] if said else []), card.note])]
-            if said or card.note
-            else []
-        ),
+        *(["## Name, tags and notes", _code_block(said)] if said else []),
         "## What it was trained on",
         f"The {task.name} task (version {task.version}), by these settings:",
         _code_block(settings),
@@ -93,98 +98,79 @@ def model_card(run: StoredRun) -> str:
         *_loss_conditions(config),
         "Each value, and those before the end, are in `metrics.csv`.",
         "## Limits",
-        " ".join(known_limits(config)),
+        known_limits(config),
         "## Train it again",
-        _retraining_instructions(config),
+        again,
         f"Or import this run into another installation:\n\n    python -m explorer import {card.key}.zip",
         "## The model",
         f"{model.paper}: <{model.link}>",
         "## Versions",
-        _code_block(
-            [
-                f"{model.name} {version}, {task.name} {task.version}, format of the run {card.format}",
-                f"torch {card.torch}",
-                *(f"trained on {machine}" for machine in card.machines),
-                f"made {card.created}",
-            ]
-        ),
+        _code_block(versions),
     ]
     return "\n\n".join(sections) + "\n"
 
 
-def known_limits(config: RunConfig) -> list[str]:
+def known_limits(config: RunConfig) -> str:
     """Return sentences about the limits of a model that was trained like this."""
     task = config.task
     if isinstance(task, DatesConfig):
-        return [
+        return (
             f"It was trained on dates from 1950 to 2049 in {len(DATE_FORMATS)} formats, letter by letter. "
             "Other input was not measured."
-        ]
+        )
     if isinstance(task, DigitsConfig):
-        return [f"It was trained on sources of up to {task.longest} digits; its metrics include longer ones."]
+        return f"It was trained on sources of up to {task.longest} digits; its metrics include longer ones."
     if isinstance(task, PairsConfig):
-        return [
+        return (
             f"It knows {len(task.sources)} characters of sources and {len(task.targets)} of targets. Its metrics are "
             "those of pairs that were held out from the same table."
-        ]
-    if isinstance(task, StringConfig):
-        return ["It was trained on one string only, and not on what follows its end."]
-    if isinstance(task, RecallConfig):
-        told = (
-            f"It saw the same {task.sequences:,} sequences again and again, and may "
-            "have memorized them without learning a rule for others."
-            if task.sequences
-            else "Its metrics include other lengths, for which it was not trained."
         )
-        return [f"It was trained to name the first of {task.length:,} random symbols.", told]
+    if isinstance(task, StringConfig):
+        return "It was trained on one string only, and not on what follows its end."
+    if isinstance(task, RecallConfig):
+        told = "Its metrics include other lengths, for which it was not trained."
+        if task.sequences:
+            told = (
+                f"It saw the same {task.sequences:,} sequences again and again, and may have memorized them without "
+                "learning a rule for others."
+            )
+        return f"It was trained to name the first of {task.length:,} random symbols. {told}"
     if isinstance(task, RandomSymbolsConfig):
-        return [
-            "It was trained on random symbols, which nothing predicts: a loss below chance means that it sees "
-            "its targets."
-        ]
+        return (
+            "It was trained on random symbols, which nothing predicts: a loss below chance means that it sees its "
+            "targets."
+        )
     if isinstance(task, LabellingConfig):
-        return [f"It knows {len(task.vocabulary) - 1} tokens, in rows as its task generates them."]
+        return f"It knows {len(task.vocabulary) - 1} tokens, in rows as its task generates them."
     if isinstance(task, WordVectorsConfig):
-        return [
+        return (
             "It has one vector for each word, whatever the sentence: two senses of a word share it, and words that "
-            "occur less often than its settings ask for have none.",
-            "Its vectors reproduce the associations of their text. They are for demonstration only.",
-        ]
+            "occur less often than its settings ask for have none. Its vectors reproduce the associations of their "
+            "text. They are for demonstration only."
+        )
     if not isinstance(task, TextConfig):
-        return [
-            "It knows the words of one small grammar only.",
-            "Its accuracy is measured on the sentences of that grammar. It was trained on the same sentences, "
-            "except for a held-out pair.",
-        ]
+        return (
+            "It knows the words of one small grammar only. Its accuracy is measured on the sentences of that grammar. "
+            "It was trained on the same sentences, except for a held-out pair."
+        )
     leaks = {
-        "windows": "The held-out windows overlap with training windows: its loss is too low (leakage).",
-        "pairs": "Held-out targets are in lines with training targets: its loss is slightly too low (leakage).",
+        "windows": " The held-out windows overlap with training windows: its loss is too low (leakage).",
+        "pairs": " Held-out targets are in lines with training targets: its loss is slightly too low (leakage).",
     }
     carried = " It carries its state from block to block." if task.batches == "contiguous" else ""
-    return [
-        "It was trained and measured on one text only.",
-        f"It was trained on rows of {task.context} tokens.{carried} It was not trained to use anything further back.",
-        *([leaks[task.split]] if task.split in leaks else []),
-        "It generates text in the style of its training text, with invented words and without meaning. It is for "
-        "demonstration only.",
-    ]
+    return (
+        f"It was trained and measured on one text only. It was trained on rows of {task.context} tokens.{carried} It "
+        f"was not trained to use anything further back.{leaks.get(task.split, '')} It generates text in the style of "
+        "its training text, with invented words and without meaning. It is for demonstration only."
+    )
 
 
 def train_command(config: RunConfig) -> str:
     """Return the command that trains a configuration; a branch additionally needs its parent run."""
-    whole = to_json(config)
-    task, model = whole["task"]["name"], whole["model"]["name"]
-    defaults = to_json(default_config(task, model))
-    words = [f"python -m explorer train --task {task} --model {model}"]
-    words += [f"--{name} {whole[name]}" for name in ("seed", "replicas") if whole[name] != defaults[name]]
-    for name, value in whole.items():
-        if name in _PARTS:
-            if value["name"] != defaults[name]["name"]:
-                words.append(f"--set method={value['name']}")
-            changed = {k: v for k, v in value.items() if v != defaults[name][k]}
-            words += [f"--set {_shell_word(f'{name}.{k}={_format_value(v)}')}" for k, v in changed.items()]
-        elif name not in ("seed", "replicas", "branch") and value != defaults[name]:
-            words.append(f"--set {name}={_format_value(value)}")
+    changed = changed_settings(config)
+    words = [f"python -m explorer train --task {task_row(config.task).name} --model {config.model_name}"]
+    words += [f"--{name} {changed.pop(name)}" for name in ("seed", "replicas") if name in changed]
+    words += [f"--set {_shell_word(f'{name}={_format_value(value)}')}" for name, value in changed.items()]
     return " ".join(words)
 
 
@@ -193,15 +179,6 @@ def _shell_word(text: str) -> str:
     quoted = text.replace("\\", "\\\\").replace("'", "\\'")
     escaped = escape_invisible(quoted)
     return shlex.quote(text) if escaped == quoted else f"$'{escaped}'"
-
-
-def _retraining_instructions(config: RunConfig) -> str:
-    if config.branch is None:
-        return _code_block([train_command(config)])
-    return (
-        f"It is a branch that continues from step {config.branch.step:,} of run `{config.branch.parent}`, which is "
-        "needed first. Branch from that run at this step, with the settings above."
-    )
 
 
 def _metrics_table(card: Card) -> str:

@@ -11,35 +11,25 @@ import stat
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import BinaryIO
 
 from explorer.environment import environment
 from explorer.errors import DamagedRun, shorten
 
 _MAX_ENTRIES = 400  # two for each of 64 snapshots, and a few
 MAX_HEADER_BYTES = 1_000_000  # limit for descriptions: config, card, safetensors header, zip directory
-_CHUNK = 1 << 16
 STEP_FILE = re.compile(r"(snapshots|optimiser)/([0-9]{8})\.safetensors")
 CURVES = "curves.safetensors"
 PARQUET_CURVES = "events.parquet"  # all that archives of earlier versions have; now for those who unzip a run by hand
 _RUN_FILES = ("config.json", "card.json", CURVES)
-_TOKENIZER = "tokenizer.json"  # of runs on text
 _INFORMATION_FILES = ("metrics.csv", "MODEL_CARD.md")
 _FOLDERS = ("", "snapshots/", "optimiser/")
 NOTHING_IMPORTED = "Nothing was imported: "
 
 
-@runtime_checkable
-class Readable(Protocol):
-    """An open file: what `open(…, "rb")`, `io.BytesIO` and an upload are."""
-
-    def read(self, size: int = ..., /) -> bytes: ...
-
-    def seek(self, offset: int, whence: int = ..., /) -> int: ...
-
-    def tell(self) -> int: ...
-
-    def seekable(self) -> bool: ...
+def step_file(what: str, step: int) -> str:
+    """Return the name of a file of weights ("snapshots") or of optimizer state ("optimiser")."""
+    return f"{what}/{step:08d}.safetensors"
 
 
 def refusal(why: object) -> DamagedRun:
@@ -50,7 +40,7 @@ def refusal(why: object) -> DamagedRun:
 class _LimitedReader:
     """A file that never returns more than MAX_HEADER_BYTES at once, whatever a header says."""
 
-    def __init__(self, file: Readable) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
         self._file = file
 
@@ -58,7 +48,7 @@ class _LimitedReader:
         return self._file.read(size if 0 <= size < MAX_HEADER_BYTES else MAX_HEADER_BYTES)
 
 
-def read_files(content: bytes | Path | Readable) -> dict[str, bytes]:
+def read_files(content: bytes | Path | BinaryIO) -> dict[str, bytes]:
     """Return the contents of the run's files in a zip by name. Raises DamagedRun."""
     if isinstance(content, Path):
         try:
@@ -99,14 +89,14 @@ def _run_entries(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
             raise refusal("the zip is encrypted. Make one without a password.")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise refusal(f"“{shorten(name)}” uses an unsupported compression. Zip it with deflate.")
-    kept = [info for info in entries if not _is_macos_metadata(info.orig_filename)]
+    kept = [each for each in entries if not re.match(r"__MACOSX/|(.*/)?\.DS_Store$", each.orig_filename, re.DOTALL)]
     top = _common_folder([info.orig_filename for info in kept])
     wanted: dict[str, zipfile.ZipInfo] = {}
     for info in kept:
         name = info.orig_filename.removeprefix(top)
         if name in _FOLDERS:
             continue
-        known = (*_RUN_FILES, PARQUET_CURVES, _TOKENIZER, *_INFORMATION_FILES)
+        known = (*_RUN_FILES, PARQUET_CURVES, "tokenizer.json", *_INFORMATION_FILES)
         if name not in known and not STEP_FILE.fullmatch(name):
             raise refusal(f"the zip contains “{shorten(name)}”, which is not a file of a run.")
         if name in wanted:
@@ -114,10 +104,6 @@ def _run_entries(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         wanted[name] = info
     unread = (*_INFORMATION_FILES, *([PARQUET_CURVES] if CURVES in wanted else []))
     return {name: info for name, info in wanted.items() if name not in unread}
-
-
-def _is_macos_metadata(name: str) -> bool:
-    return name.startswith("__MACOSX/") or name.rsplit("/", 1)[-1] == ".DS_Store"
 
 
 def _common_folder(names: list[str]) -> str:
@@ -128,17 +114,13 @@ def _common_folder(names: list[str]) -> str:
 
 def _read_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, room: int) -> bytes:
     """Return the content of an entry. Raises DamagedRun if it is damaged or has more than `room` bytes."""
-    parts: list[bytes] = []
     try:
         with archive.open(info) as file:
-            while part := file.read(_CHUNK):
-                room -= len(part)
-                if room < 0:
-                    raise refuse_size()
-                parts.append(part)
+            content = file.read(room + 1)
     except _ZIP_ERRORS as error:
         raise refusal(f"“{name}” in the zip is damaged.") from error
-    content = b"".join(parts)
+    if len(content) > room:
+        raise refuse_size()
     if len(content) != info.file_size:
         raise refusal(f"“{name}” in the zip is damaged.")
     if name.endswith(".json") and len(content) > MAX_HEADER_BYTES:

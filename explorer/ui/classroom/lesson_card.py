@@ -21,7 +21,6 @@ from explorer.ui.state.page_states import state_kind
 from explorer.ui.state.session import page_url_params, shared_url_params
 from explorer.ui.state.visitor import current_visitor
 from explorer.web import lesson_results, predictions
-from explorer.web.background import submit
 from explorer.web.call import KeyedCall
 
 _progress = register("lesson_progress")
@@ -233,8 +232,7 @@ def _draw_prediction_form(visitor_id: str, lesson: Lesson, number: int) -> None:
 def _start_measuring(lesson: Lesson, number: int) -> None:
     """Start to measure the result of a step before it is needed."""
     if number <= len(lesson.steps) and not lesson_results.missing_model(lesson.steps[number - 1]):
-        call = _step_call(lesson.name, number)
-        submit(call.key, call, lesson_results.result_pool(lesson.name, number))
+        lesson_results.submit_step(lesson.name, number)
 
 
 def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: object | None) -> None:
@@ -242,7 +240,7 @@ def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: objec
     st.markdown(step.question.text, width=EXPLANATION)
     show(
         f"lesson-answer-{lesson.name}-{number}",
-        _step_call(lesson.name, number),
+        KeyedCall(lesson_results.result_key(lesson.name, number), lesson_results.measure_step, lesson.name, number),
         answer_view,
         lesson,
         number,
@@ -252,7 +250,7 @@ def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: objec
         pool=lesson_results.result_pool(lesson.name, number),  # not behind the slower work of the page below
     )
     _start_measuring(lesson, number + 1)
-    _draw_navigation(lesson, number, partial(predictions.delete_prediction, visitor_id, lesson.name, number))
+    _draw_navigation(lesson, number, partial(predictions.store_prediction, visitor_id, lesson.name, number, None))
 
 
 def _draw_navigation(lesson: Lesson, number: int, predict_again: Callable[[], None] | None = None) -> None:
@@ -271,10 +269,6 @@ def _draw_navigation(lesson: Lesson, number: int, predict_again: Callable[[], No
             open_step(lesson.name, number - 1)
         if predict_again:
             st.button("Predict again", icon=":material/undo:", key="lesson.again", on_click=predict_again)
-
-
-def _step_call(name: str, number: int) -> KeyedCall[Answer]:
-    return KeyedCall(lesson_results.result_key(name, number), lesson_results.measure_step, name, number)
 
 
 def answer_view(document: Document, answer: Answer, lesson: Lesson, number: int, prediction: object | None) -> None:

@@ -11,7 +11,7 @@ are recognised by their number, and none is lost when the server handles several
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -64,6 +64,15 @@ def pop_event(key: str, event: str) -> Any:
     A page may call this before it draws the component; the component's own function then finds no event.
     """
     return st.session_state.pop(event_key(key, event), None)
+
+
+def pop_choices(key: str, allowed: Mapping[str, Container[object]]) -> dict[str, Any]:
+    """Return the new events of a component whose value is allowed, by name: a browser can send anything.
+
+    allowed: the possible texts or whole numbers of each event
+    """
+    values = {event: pop_event(key, event) for event in allowed}
+    return {event: value for event, value in values.items() if type(value) in (int, str) and value in allowed[event]}
 
 
 def event_callbacks(key: str, *events: str, inner: Mapping[str, tuple[str, ...]] | None = None) -> dict[str, Any]:

@@ -33,7 +33,7 @@ STATES = {
     "cost": "explorer.labs.cost.state:CostState",
     "compare": "explorer.labs.compare.state:Comparison",
 }
-_ENGLISH = "explorer.labs.negation.english_state:EnglishLab"  # of the page “negation” in English
+_ENGLISH = "explorer.labs.negation.state:EnglishLab"  # of the page “negation” in English
 
 
 def reads_sentence(page: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float
@@ -19,6 +20,8 @@ from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves, Record
 from explorer.ui.page_sections import empty_panel
 from explorer.ui.state.visitor import current_visitor
+
+Run: TypeAlias = StoredRun | Record  # the record of a private run is in memory only
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class RunView:
         return model_row(self.config.model)
 
     @property
-    def loaded_run(self) -> StoredRun | Record | None:
+    def loaded_run(self) -> Run | None:
         """The finished run or record with its weights, or None: nothing is concluded from an unfinished training."""
         return self.stored or (self.private if self.private and self.private.finished else None)
 
@@ -131,3 +134,11 @@ def finished_loss_curves(views: Mapping[str, RunView]) -> dict[str, LossCurves]:
         for name, curves in results.items()
         if curves is not None and len(curves.evaluated)
     }
+
+
+def loaded_runs(views: Mapping[str, RunView], sentence: str = "", height: int = 0) -> dict[str, Run]:
+    """Return the finished runs by name; if there is none, draw `sentence` as `untrained_panel` does."""
+    runs = {name: run for name, view in views.items() if (run := view.loaded_run)}
+    if sentence and not runs:
+        untrained_panel(views, sentence, height)
+    return runs

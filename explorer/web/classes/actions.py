@@ -1,60 +1,36 @@
 """What the teacher and the students of a class do: questions, answers, votes, the reveal and the end.
 
-All functions may be called from any thread, and raise StoreError while the database does not answer. Each of them
-changes the class in one transaction (`store.change_class`).
+All functions may be called from any thread. They raise UnknownClassroom if there is no such class, StoreError while the
+database does not answer, and those with a Visitor NotAllowed for anyone but the teacher. Each of them changes the class
+in one transaction (`store.change_class`). A request with the number of an earlier question than the one shown changes
+nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import partial
 
 from sqlalchemy import String, cast, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from explorer.database.engine import read_clock
 from explorer.errors import InvalidSetting, NotAllowed, shorten
 from explorer.lessons.lesson import MAX_SENTENCE
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.visible_text import clean_line
 from explorer.web import predictions
+from explorer.web.classes import store, tables
 from explorer.web.classes.classroom import MAX_VISITORS, Classroom, ClassroomQuestion, UnknownClassroom
-from explorer.web.classes.store import (
-    CODE_LENGTH,
-    CODE_LETTERS,
-    MAX_CLASSROOMS,
-    change_class,
-    check_teacher,
-    copy_of_class,
-    end_class,
-    find_classroom,
-    limit_guesses,
-    read_code,
-    remember_class,
-    see_member,
-)
-from explorer.web.classes.tables import (
-    AnswerRow,
-    ClassRow,
-    QuestionRow,
-    TextRow,
-    drop_oldest_question,
-    end_classes,
-    find_code_of_teacher,
-    kept_answers,
-    oldest_use,
-    question_to_json,
-    shown_to_json,
-)
+from explorer.web.classes.tables import AnswerRow, ClassRow, QuestionRow
 from explorer.web.transactions import transaction
 from explorer.web.visitors import Visitor
 
 MAX_CLASS_RECORDS = 20_000  # answers to earlier questions that one class keeps; the oldest question is dropped first
 CONTROL_LENGTH = 10  # letters of a code that gives control of a class: more than anybody can guess
-CONTROL_SECONDS = 600.0  # seconds for which it is valid
+CONTROL_SECONDS = 600.0  # seconds for which it is valid, unless it lasts as long as the class
 _UNKNOWN_CONTROL = (
     "This code gives control of no class. It works once and for ten minutes: ask for a new one at the device that "
     "controls the class, under “Manage the class”."
@@ -63,41 +39,38 @@ MAX_RECORDS = 200_000  # answers to earlier questions in all classes; the least 
 
 
 def show_question(owner: str, shown: ClassroomQuestion) -> Classroom:
-    """Show a question to the visitor's class; start a classroom if the visitor has none. Raises StoreError."""
-    code = transaction(partial(find_code_of_teacher, owner=owner))
+    """Show a question to the visitor's class; start a classroom if the visitor has none."""
+    code = transaction(partial(tables.find_code_of_teacher, owner=owner))
     if not code:
         code, is_new = transaction(partial(_insert_class, owner=owner, shown=shown), lock="classes")
         if is_new:
-            remember_class(owner, code)
-            copy_of_class(code).due = 0.0  # somebody may have guessed the code before
-            return find_classroom(code)
+            store.remember_class(owner, code)
+            store.copy_of_class(code).due = 0.0  # somebody may have guessed the code before
+            return store.find_classroom(code)
 
     def show(session: Session, row: ClassRow, before: Classroom) -> None:
         _keep_answers(session, row, before)
-        row.shown, row.number, row.shown_at = shown_to_json(shown), row.number + 1, row.used
+        row.shown, row.number, row.shown_at = tables.to_json(shown), row.number + 1, row.used
         row.vote, row.votes_shown, row.revealed, row.explained, row.sizes, row.arrivals = 1, False, False, False, [], 0
 
     try:
-        return change_class(code, show)
+        return store.change_class(code, show)
     except UnknownClassroom:  # it has ended meanwhile
         return show_question(owner, shown)
 
 
 def _insert_class(session: Session, owner: str, shown: ClassroomQuestion) -> tuple[str, bool]:
     """Return the code of the visitor's class, and whether it is a new one."""
-    if code := find_code_of_teacher(session, owner):
+    if code := tables.find_code_of_teacher(session, owner):
         return code, False
-    now = read_clock(session)
-    end_classes(session, select(ClassRow.code).where(ClassRow.used <= oldest_use(now)))
-    above = (session.scalar(select(func.count()).select_from(ClassRow)) or 0) + 1 - MAX_CLASSROOMS
-    end_classes(session, select(ClassRow.code).order_by(ClassRow.used).limit(max(0, above)))
-    while session.get(ClassRow, code := "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))):
+    now = tables.end_unused_classes(session)
+    above = (session.scalar(select(func.count()).select_from(ClassRow)) or 0) + 1 - store.MAX_CLASSROOMS
+    least_used = select(ClassRow.code).order_by(ClassRow.used).limit(max(0, above))
+    session.execute(delete(ClassRow).where(ClassRow.code.in_(least_used)))
+    while session.get(ClassRow, code := "".join(secrets.choice(store.CODE_LETTERS) for _ in range(store.CODE_LENGTH))):
         pass
-    session.add(
-        ClassRow(
-            code=code, owner=owner, version=1, started=now, used=now, number=1, shown=shown_to_json(shown), shown_at=now
-        )
-    )
+    columns = {"code": code, "owner": owner, "version": 1, "number": 1, "shown": tables.to_json(shown)}
+    session.add(ClassRow(**columns, started=now, used=now, shown_at=now))
     return code, True
 
 
@@ -108,24 +81,26 @@ def _keep_answers(session: Session, row: ClassRow, before: Classroom) -> None:
     if before.shown.question is None or not number:
         return
     session.add(
-        QuestionRow(code=row.code, number=row.number, question=question_to_json(before.shown.question), answers=number)
+        QuestionRow(code=row.code, number=row.number, question=tables.to_json(before.shown.question), answers=number)
     )
     session.flush()
-    while kept_answers(session, row.code) > max(number, MAX_CLASS_RECORDS):
-        drop_oldest_question(session, row.code)
-    above = kept_answers(session) - MAX_RECORDS
+    while tables.kept_answers(session, row.code) > max(number, MAX_CLASS_RECORDS):
+        tables.drop_oldest_question(session, row.code)
+    above = tables.kept_answers(session) - MAX_RECORDS
     while above > 0:
         least_used = select(QuestionRow.code).join(ClassRow, ClassRow.code == QuestionRow.code)
-        above -= drop_oldest_question(session, session.scalars(least_used.order_by(ClassRow.used).limit(1)).one())
+        above -= tables.drop_oldest_question(
+            session, session.scalars(least_used.order_by(ClassRow.used).limit(1)).one()
+        )
     session.refresh(row)
-    row.kept = kept_answers(session, row.code)  # another class may have dropped some at the same time
+    row.kept = tables.kept_answers(session, row.code)  # another class may have dropped some at the same time
 
 
 def record_answer(code: str, visitor: str, number: int, answer: object, vote: int = 1) -> Classroom:
     """Store a visitor's answer to the question `number` in its first or second vote.
 
-    An answer in the first vote is final; one in the second vote can change until the reveal.
-    Raises UnknownClassroom, NotAllowed, InvalidSetting or StoreError.
+    An answer in the first vote is final; one in the second vote can change until the reveal. Raises NotAllowed if it
+    comes too late, and InvalidSetting if it is none.
     """
     answer = clean_line(answer) if isinstance(answer, str) else answer
 
@@ -154,8 +129,8 @@ def record_answer(code: str, visitor: str, number: int, answer: object, vote: in
             stored.second = answer
         return True
 
-    classroom = change_class(code, record)
-    see_member(classroom, visitor)
+    classroom = store.change_class(code, record)
+    store.see_member(classroom, visitor)
     return classroom
 
 
@@ -193,21 +168,17 @@ def _student_number(session: Session, code: str, visitor: str) -> int:
 
 
 def show_votes(code: str, visitor: Visitor, number: int, shown: bool) -> Classroom:
-    """Show the answers to the teacher before the reveal, or hide them. Raises as `_change_as_teacher`."""
+    """Show the answers to the teacher before the reveal, or hide them."""
     return _set_as_teacher(code, visitor, number, votes_shown=shown)
 
 
 def show_explanation(code: str, visitor: Visitor, number: int, shown: bool) -> Classroom:
-    """Show the explanation on the wall, or the votes again. Raises as `_change_as_teacher`."""
+    """Show the explanation on the wall, or the votes again."""
     return _set_as_teacher(code, visitor, number, explained=shown)
 
 
 def start_second_vote(code: str, visitor: Visitor, number: int) -> Classroom:
-    """End the first vote and start the second one, whose answers are hidden at first.
-
-    Raises UnknownClassroom, StoreError, or NotAllowed for anyone but the teacher, after the reveal, and without an
-    answer.
-    """
+    """End the first vote and start the second one. Raises NotAllowed without an answer, or after the reveal."""
 
     def start_vote(session: Session, row: ClassRow, before: Classroom) -> bool:
         if before.vote > 1:
@@ -221,10 +192,7 @@ def start_second_vote(code: str, visitor: Visitor, number: int) -> Classroom:
 
 
 def reveal_answer(code: str, visitor: Visitor, number: int) -> Classroom:
-    """Show the result to the class; answers are final from now on, and students find theirs again in the lesson.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
+    """Show the result to the class; answers are final from now on, and students find theirs again in the lesson."""
 
     def reveal(session: Session, row: ClassRow, before: Classroom) -> bool:
         if before.revealed:
@@ -239,36 +207,25 @@ def reveal_answer(code: str, visitor: Visitor, number: int) -> Classroom:
 
 
 def remove_answers(code: str, visitor: Visitor, number: int, arrivals: Collection[int]) -> Classroom:
-    """Remove answers by the numbers of their arrival; their visitors cannot answer this question again.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
+    """Remove answers by the numbers of their arrival; their visitors cannot answer this question again."""
 
     def remove(session: Session, row: ClassRow, before: Classroom) -> None:
         selected = [each.arrival for each in before.given.values() if each.arrival in arrivals]
-        session.execute(
-            update(AnswerRow)
-            .where(AnswerRow.code == row.code, AnswerRow.number == number, AnswerRow.arrival.in_(selected))
-            .values(first=None, second=None, removed=True, version=row.version + 1)
-        )
+        chosen = update(AnswerRow).filter_by(code=row.code, number=number).where(AnswerRow.arrival.in_(selected))
+        session.execute(chosen.values(first=None, second=None, removed=True, version=row.version + 1))
 
     return _change_as_teacher(code, visitor, remove, number)
 
 
 def set_closed(code: str, visitor: Visitor, closed: bool) -> Classroom:
-    """Close a class to visitors who have not joined yet, or open it again. Raises as `_change_as_teacher`."""
+    """Close a class to visitors who have not joined yet, or open it again."""
     return _set_as_teacher(code, visitor, closed=closed)
 
 
 def create_control_code(code: str, visitor: Visitor, lasts: bool) -> str:
-    """Return a code with which another browser can take control of a class, once.
-
-    It is valid for CONTROL_SECONDS or, with `lasts`, until the class ends; an earlier one of the same kind is not any
-    more. The database has the SHA-256 of each code, and when it ends.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
-    control = "".join(secrets.choice(CODE_LETTERS) for _ in range(CONTROL_LENGTH))
+    """Return a code with which another browser can take control of a class once; it replaces one of its kind."""
+    # The database has the SHA-256 of each code, and when it ends.
+    control = "".join(secrets.choice(store.CODE_LETTERS) for _ in range(CONTROL_LENGTH))
 
     def add(session: Session, row: ClassRow, before: Classroom) -> None:
         others = {key: until for key, until in row.keys.items() if (until is None) != lasts}
@@ -279,10 +236,7 @@ def create_control_code(code: str, visitor: Visitor, lasts: bool) -> str:
 
 
 def take_control(control: str, visitor: Visitor, address: str = "") -> Classroom:
-    """Let a visitor control the class for which this code was created, from now on together with the others.
-
-    Raises UnknownClassroom, StoreError, or TooManyRequests at an address (see `store.limit_guesses`).
-    """
+    """Let any visitor with this code control its class together with the others. Raises as `store.limit_guesses`."""
     key = _hash_control(control)
 
     def take(session: Session, row: ClassRow, before: Classroom) -> None:
@@ -293,34 +247,32 @@ def take_control(control: str, visitor: Visitor, address: str = "") -> Classroom
         if visitor.id not in row.list_teachers():
             row.teachers = f"{row.teachers} {visitor.id}"
 
-    with limit_guesses(address, key):
+    with store.limit_guesses(address, key):
         named = select(ClassRow.code).where(cast(ClassRow.keys, String).contains(key))
         if not (code := transaction(lambda session: session.scalar(named))):
             raise UnknownClassroom(_UNKNOWN_CONTROL)
-        classroom = change_class(code, take)
-    remember_class(visitor.id, code)
+        classroom = store.change_class(code, take)
+    store.remember_class(visitor.id, code)
     return classroom
 
 
 def _hash_control(control: str) -> str:
-    return hashlib.sha256(read_code(control).encode()).hexdigest()
+    return hashlib.sha256(store.read_code(control).encode()).hexdigest()
 
 
 def keep_control(code: str, visitor: Visitor) -> Classroom:
-    """Let only this browser and the one that started the class control it. Raises as `_change_as_teacher`."""
-    is_further = visitor.id in find_classroom(code).teachers[1:]
+    """Let only this browser and the one that started the class control it."""
+    is_further = visitor.id in store.find_classroom(code).teachers[1:]
     return _set_as_teacher(code, visitor, keys={}, teachers=visitor.id if is_further else "")
 
 
 def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
     """Let the students of a class read a text, given by its SHA-256; with an empty one, no longer.
 
-    Until then, or until the class ends, the text is in the database, where all servers find it.
-
-    Raises UnknownClassroom, StoreError, or NotAllowed for anyone but the teacher, and for a text that is not the
-    teacher's.
+    Until then, or until the class ends, the text is in the database, where all servers find it. Raises NotAllowed for a
+    text that is not the teacher's.
     """
-    check_teacher(find_classroom(code).teachers, visitor)
+    store.check_teacher(store.find_classroom(code).teachers, visitor)
     content = ""
     if text:
         if not corpora.may_read(text, visitor.id):
@@ -329,24 +281,22 @@ def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
             content = corpora.load_text(TextConfig(corpus="own", text=text))
 
     def share(session: Session, row: ClassRow, before: Classroom) -> None:
-        session.execute(delete(TextRow).where(TextRow.code == row.code))
+        session.execute(delete(tables.TextRow).where(tables.TextRow.code == row.code))
         if content:
-            session.add(TextRow(code=row.code, content=content))
+            session.add(tables.TextRow(code=row.code, content=content))
         row.text = text
 
     return _change_as_teacher(code, visitor, share)
 
 
 def end_classroom(code: str, visitor: Visitor) -> None:
-    """Delete a classroom with all its answers. Raises UnknownClassroom, NotAllowed or StoreError."""
-    classroom = find_classroom(code)
-    check_teacher(classroom.teachers, visitor)
-    end_class(classroom.code)
+    """Delete a classroom with all its answers."""
+    classroom = store.find_classroom(code)
+    store.check_teacher(classroom.teachers, visitor)
+    store.end_class(classroom.code)
 
 
 def _set_as_teacher(code: str, visitor: Visitor, number: int | None = None, **values: object) -> Classroom:
-    """Set columns of a class as its teacher; see `_change_as_teacher`."""
-
     def set_columns(session: Session, row: ClassRow, before: Classroom) -> None:
         for name, value in values.items():
             setattr(row, name, value)
@@ -354,19 +304,13 @@ def _set_as_teacher(code: str, visitor: Visitor, number: int | None = None, **va
     return _change_as_teacher(code, visitor, set_columns, number)
 
 
-def _change_as_teacher(
-    code: str,
-    visitor: Visitor,
-    change: Callable[[Session, ClassRow, Classroom], bool | None],
-    number: int | None = None,
-) -> Classroom:
-    """Change a class as its teacher, unless the request is for an earlier question than the one shown.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
-    check_teacher(find_classroom(code).teachers, visitor)  # before the class is locked, which nobody else may do
+def _change_as_teacher(code: str, visitor: Visitor, change: store.Change, number: int | None = None) -> Classroom:
+    """Change a class as its teacher, unless the request is for an earlier question than the one shown."""
+    store.check_teacher(
+        store.find_classroom(code).teachers, visitor
+    )  # before the class is locked, which nobody else may do
 
     def change_if_current(session: Session, row: ClassRow, before: Classroom) -> bool | None:
         return change(session, row, before) if number in (None, row.number) else False
 
-    return change_class(code, change_if_current)
+    return store.change_class(code, change_if_current)

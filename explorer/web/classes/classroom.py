@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Mapping
@@ -61,43 +62,26 @@ class AnsweredQuestion:
 
 
 class Members:
-    """The visitors of one class, by id: those whom this server has seen, and those whom the database names.
-
-    All methods may be called from any thread.
-    """
+    """The visitors of one class, by id, at all servers. All methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._joined: set[str] = set()
-        self._stored: frozenset[str] = frozenset()  # present when the database was last read
-        self._seen: dict[str, float] = {}  # when this server last had a request (`time.monotonic`)
+        self._seen: dict[str, float] = {}  # when each was last there (`time.monotonic`)
 
     def __contains__(self, visitor: str) -> bool:
-        return visitor in self._joined
+        return visitor in self._seen
 
-    def see(self, visitor: str) -> None:
-        """Record a request of a visitor."""
+    def see(self, visitor: str, seconds: float = 0.0) -> None:
+        """Record that a visitor was there so many seconds ago."""
         with self._lock:
-            self._joined.add(visitor)
-            self._seen[visitor] = time.monotonic()
-
-    def set_stored(self, joined: set[str], present: frozenset[str]) -> None:
-        """Take over who has joined and who is present according to the database."""
-        with self._lock:
-            self._joined |= joined
-            self._stored = present
-            self._seen = {visitor: seen for visitor, seen in self._seen.items() if seen > _presence_begin()}
+            self._seen[visitor] = max(self._seen.get(visitor, -math.inf), time.monotonic() - seconds)
 
     @property
     def present(self) -> set[str]:
         """Return who is present at any server."""
-        begin = _presence_begin()
+        begin = time.monotonic() - PRESENCE_SECONDS
         with self._lock:
-            return {visitor for visitor, seen in self._seen.items() if seen > begin} | self._stored
-
-
-def _presence_begin() -> float:
-    return time.monotonic() - PRESENCE_SECONDS
+            return {visitor for visitor, seen in self._seen.items() if seen > begin}
 
 
 @dataclass(frozen=True)
@@ -168,10 +152,7 @@ class Classroom:
         return min(MAX_VISITORS, len(self.members.present.union(*self.votes)))
 
     def state_for(self, visitor: Visitor) -> dict[str, object]:
-        """Return the state of the class for one visitor, as the browser gets it.
-
-        Students get all answers after the reveal; the teacher gets them before it only after asking to see the votes.
-        """
+        """Return the state for a browser: all answers after the reveal, for the teacher before it on request."""
         teaches = self.is_led_by(visitor)
         is_visible = self.revealed or (teaches and self.votes_shown)
         mine = [vote.get(visitor.id) for vote in self.votes]

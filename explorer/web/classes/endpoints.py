@@ -17,7 +17,6 @@ from starlette.routing import Route
 
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError, TooManyRequests
 from explorer.web import lesson_results, rate_limits
-from explorer.web.background import submit
 from explorer.web.classes import actions, answers_csv, store, waiting
 from explorer.web.classes.classroom import Classroom, UnknownClassroom
 from explorer.web.client_address import client_address
@@ -37,11 +36,7 @@ def _classroom_data(classroom: Classroom, visitor: Visitor) -> dict[str, object]
     shown = classroom.shown
     if not shown.lesson:
         return data
-    result = submit(
-        lesson_results.result_key(shown.lesson, shown.step),
-        lambda: lesson_results.measure_step(shown.lesson, shown.step),
-        lesson_results.result_pool(shown.lesson, shown.step),
-    )
+    result = lesson_results.submit_step(shown.lesson, shown.step)
     if data["revealed"] and result.done() and not result.cancelled():
         try:
             step = lesson_results.find_step(shown.lesson, shown.step)[1]
@@ -128,7 +123,6 @@ async def command_endpoint(request: Request) -> Response:
 
 
 def _obey_command(request: Request, body: dict[str, object]) -> Response:
-    """Do what a request asks for; return the state of the class. Raises LineageError."""
     visitor, code = visitor_from_cookies(request.cookies), request.path_params["code"]
     number = body.get("number")
     if not isinstance(number, int) or isinstance(number, bool):
@@ -194,7 +188,6 @@ async def _read_body(request: Request) -> dict[str, object]:
 
 
 def _read_numbers(given: object) -> set[int]:
-    """Return the whole numbers of a list. Raises InvalidSetting."""
     if not isinstance(given, list) or not all(isinstance(each, int) for each in given):
         raise InvalidSetting("The answers to remove are missing: a list of their numbers is needed.")
     return set(given)

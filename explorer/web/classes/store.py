@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import TypeAlias
 from urllib.parse import unquote
 
 from cachetools import LRUCache, TTLCache
@@ -33,7 +34,7 @@ from explorer.periodic_thread import PeriodicThread
 from explorer.tasks.text import corpora
 from explorer.tokenization.words import fold_word
 from explorer.web import own_texts, predictions, rate_limits, transactions
-from explorer.web.classes import waiting
+from explorer.web.classes import tables, waiting
 from explorer.web.classes.classroom import (
     MAX_VISITORS,
     PRESENCE_SECONDS,
@@ -42,21 +43,7 @@ from explorer.web.classes.classroom import (
     Members,
     UnknownClassroom,
 )
-from explorer.web.classes.tables import (
-    ClassOverview,
-    ClassRow,
-    MemberRow,
-    TextRow,
-    end_classes,
-    find_code_of_teacher,
-    find_code_of_visitor,
-    find_row,
-    oldest_use,
-    read_answered_questions,
-    read_classroom,
-    read_overviews,
-    unknown_classroom,
-)
+from explorer.web.classes.tables import ClassRow, MemberRow
 from explorer.web.transactions import transaction
 from explorer.web.visitors import Visitor
 
@@ -69,6 +56,7 @@ POLL_SECONDS = 0.4  # seconds between two times at which the versions of the cla
 _SEEN_SECONDS = 5.0  # seconds after which the row of a member who is still there is written again
 _WRITE_SECONDS = 1.0  # seconds between two times at which members are written
 _TIDY_SECONDS = 600.0  # seconds between two times at which what has ended is deleted
+Change: TypeAlias = Callable[[Session, ClassRow, Classroom], bool | None]  # see `change_class`
 _CLASS_OWNER = "a class"  # owns the texts that this process has from the database; no visitor has this id
 
 
@@ -142,7 +130,7 @@ def find_classroom(code: str) -> Classroom:
     if time.monotonic() >= copy.due:
         _read_again(copy)
     if (classroom := copy.classroom) is None:
-        raise unknown_classroom(code)
+        raise tables.unknown_classroom(code)
     with _lock:
         copy.used = time.monotonic()
         _in_use.add(copy)
@@ -150,11 +138,9 @@ def find_classroom(code: str) -> Classroom:
 
 
 def find_classroom_for(code: str, visitor: Visitor, address: str = "") -> Classroom:
-    """Return the classroom with this code.
+    """Return the classroom with this code. Raises NotAllowed if it is closed to others, and as `limit_guesses`.
 
-    address: of the visitor, at which the number of unknown codes is limited; those who take part do not have to wait
-
-    Raises UnknownClassroom, NotAllowed if it is closed to others, TooManyRequests or StoreError.
+    address: of the visitor, who does not have to wait there if the class is theirs
     """
     with _lock:
         copy = _copies.get(read_code(code))
@@ -190,7 +176,7 @@ def limit_guesses(address: str, code: str) -> Iterator[None]:
 
 def classroom_of_teacher(owner: str) -> Classroom | None:
     """Return the classroom that a visitor started, or None. Raises StoreError."""
-    code = transaction(partial(find_code_of_teacher, owner=owner))
+    code = transaction(partial(tables.find_code_of_teacher, owner=owner))
     try:
         return find_classroom(code) if code else None
     except UnknownClassroom:
@@ -198,15 +184,12 @@ def classroom_of_teacher(owner: str) -> Classroom | None:
 
 
 def classroom_of_visitor(visitor: Visitor) -> Classroom | None:
-    """Return the classroom that a visitor started, or the last one that the visitor joined, if it is still there.
-
-    While the database does not answer, it may be None.
-    """
+    """Return the class that a visitor leads or has joined last; None also while the database does not answer."""
     try:
         with _lock:
             code = _codes.get(visitor.id)
         if code is None:
-            code = transaction(partial(find_code_of_visitor, visitor=visitor.id))
+            code = transaction(partial(tables.find_code_of_visitor, visitor=visitor.id))
             remember_class(visitor.id, code)
         classroom = find_classroom(code) if code else None
     except UnknownClassroom:
@@ -225,23 +208,20 @@ def remember_class(visitor: str, code: str) -> None:
 
 
 def answered_questions(code: str, visitor: Visitor) -> tuple[list[AnsweredQuestion], int]:
-    """Return all questions of a class with their answers, and how many older ones are no longer kept.
-
-    Raises UnknownClassroom, NotAllowed or StoreError.
-    """
+    """Return all questions of a class with their answers, and how many are no longer kept. Raises as `actions`."""
     copy = copy_of_class(code)
 
     def read(session: Session) -> tuple[list[AnsweredQuestion], int]:
-        row = find_row(session, copy.code, read_clock(session))
+        row = tables.find_row(session, copy.code, read_clock(session))
         check_teacher(row.list_teachers(), visitor)
-        return read_answered_questions(session, row), row.dropped
+        return tables.read_answered_questions(session, row), row.dropped
 
     return transaction(read)
 
 
-def list_classes() -> list[ClassOverview]:
+def list_classes() -> list[tables.ClassOverview]:
     """Return an overview of every class that has not ended, at all servers, the oldest first. Raises StoreError."""
-    return transaction(read_overviews)
+    return transaction(tables.read_overviews)
 
 
 def read_code(typed: str) -> str:
@@ -254,7 +234,7 @@ def copy_of_class(code: str) -> _Copy:
     """Return the copy of a class, which may not be loaded yet. Raises UnknownClassroom for an impossible code."""
     plain = read_code(code)
     if len(plain) != CODE_LENGTH or not set(plain) <= set(CODE_LETTERS):
-        raise unknown_classroom(code)
+        raise tables.unknown_classroom(code)
     with _lock:
         if plain not in _copies:
             _copies[plain] = _Copy(plain)
@@ -298,17 +278,16 @@ def _read_again(copy: _Copy) -> None:
 def _read_with_members(session: Session, copy: _Copy) -> Classroom | None:
     now = read_clock(session)
     try:
-        row = find_row(session, copy.code, now)
+        row = tables.find_row(session, copy.code, now)
     except UnknownClassroom:
         return None
-    present = now - datetime.timedelta(seconds=PRESENCE_SECONDS)
     members = select(MemberRow.visitor, MemberRow.seen).where(MemberRow.code == copy.code)
     if copy.members_read:
         members = members.where(MemberRow.seen > copy.members_read - datetime.timedelta(seconds=PRESENCE_SECONDS))
-    seen = {visitor: moment for visitor, moment in session.execute(members)}
-    copy.members.set_stored(set(seen), frozenset(visitor for visitor, moment in seen.items() if moment > present))
+    for visitor, seen in session.execute(members):
+        copy.members.see(visitor, (now - seen).total_seconds())
     copy.members_read = now
-    return read_classroom(session, row, copy.classroom, copy.members)
+    return tables.read_classroom(session, row, copy.classroom, copy.members)
 
 
 def check_teacher(teachers: Iterable[str], visitor: Visitor) -> None:
@@ -317,7 +296,7 @@ def check_teacher(teachers: Iterable[str], visitor: Visitor) -> None:
         raise NotAllowed("Only the browser that started this class, or was given control of it, controls it.")
 
 
-def change_class(code: str, change: Callable[[Session, ClassRow, Classroom], bool | None]) -> Classroom:
+def change_class(code: str, change: Change) -> Classroom:
     """Change a class in one transaction, before which it has been read completely; return it as it is then.
 
     change: gets the row, whose time of use is now, and the class before the change; returns False if nothing changes
@@ -326,15 +305,15 @@ def change_class(code: str, change: Callable[[Session, ClassRow, Classroom], boo
 
     def work(session: Session) -> Classroom:
         now = read_clock(session)
-        row = find_row(session, copy.code, now)
-        before = read_classroom(session, row, copy.classroom, copy.members)
+        row = tables.find_row(session, copy.code, now)
+        before = tables.read_classroom(session, row, copy.classroom, copy.members)
         row.used = now
         with session.no_autoflush:
             if change(session, row, before) is False:
                 return before
         row.version += 1
         session.flush()
-        return read_classroom(session, row, before, copy.members)
+        return tables.read_classroom(session, row, before, copy.members)
 
     if not copy.is_loaded:
         _read_again(copy)  # with its members
@@ -347,9 +326,9 @@ def change_class(code: str, change: Callable[[Session, ClassRow, Classroom], boo
 def end_class(code: str) -> None:
     """Delete a class. Raises StoreError."""
     copy = copy_of_class(code)
+    ended = delete(ClassRow).filter_by(code=copy.code)
     with copy.lock:
-        named = select(ClassRow.code).where(ClassRow.code == copy.code)
-        transaction(lambda session: end_classes(session, named), lock=f"class {copy.code}")
+        transaction(lambda session: session.execute(ended), lock=f"class {copy.code}")
         copy.replace(None)
 
 
@@ -357,16 +336,13 @@ def end_class(code: str) -> None:
 
 
 def record_presence(classroom: Classroom, visitor: str) -> None:
-    """Record that a visitor's browser has requested the state of the classroom. Raises NotAllowed if it is closed.
-
-    The database gets it within a second or so, together with the others.
-    """
+    """Record that a visitor's browser has requested the state of the classroom. Raises NotAllowed if it is closed."""
     classroom.check_open(visitor)
     see_member(classroom, visitor)
 
 
 def see_member(classroom: Classroom, visitor: str) -> None:
-    """Record that a visitor, who takes part, is there."""
+    """Record that a visitor, who takes part, is there; the database gets it within a second or so."""
     classroom.members.see(visitor)
     remember_class(visitor, classroom.code)
     with _lock:
@@ -383,13 +359,8 @@ def write_presence() -> None:
         now = read_clock(session)
         codes = {code for code, _ in rows}
         # The rows of the classes come first, as in every other transaction; they are locked until the members are in.
-        used = session.scalars(
-            update(ClassRow)
-            .where(ClassRow.code.in_(codes), ClassRow.used > oldest_use(now))
-            .values(used=now)
-            .returning(ClassRow.code)
-        )
-        living = set(used)
+        lasting = update(ClassRow).where(ClassRow.code.in_(codes), ClassRow.used > tables.oldest_use(now))
+        living = set(session.scalars(lasting.values(used=now).returning(ClassRow.code)))
         if members := [{"code": code, "visitor": each, "seen": now} for code, each in rows if code in living]:
             upsert(session, MemberRow, members, ("seen",))
 
@@ -418,18 +389,15 @@ _threads = (
 
 
 def tidy() -> None:
-    """Delete classes that nobody uses, members and predictions above their limits. Raises StoreError.
-
-    Of several servers each does it.
-    """
+    """Delete classes that nobody uses, members and predictions above their limits. Raises StoreError."""
 
     def delete_ended(session: Session) -> None:
-        end_classes(session, select(ClassRow.code).where(ClassRow.used <= oldest_use(read_clock(session))))
+        tables.end_unused_classes(session)
         counts = select(MemberRow.code).group_by(MemberRow.code).having(func.count() > MAX_MEMBERS)
         for code in session.scalars(counts).all():
-            newest = select(MemberRow.seen).where(MemberRow.code == code).order_by(MemberRow.seen.desc())
+            newest = select(MemberRow.seen).filter_by(code=code).order_by(MemberRow.seen.desc())
             last = session.scalars(newest.offset(MAX_MEMBERS).limit(1)).one()
-            session.execute(delete(MemberRow).where(MemberRow.code == code, MemberRow.seen <= last))
+            session.execute(delete(MemberRow).filter_by(code=code).where(MemberRow.seen <= last))
         predictions.delete_old(session)
 
     transaction(delete_ended, lock="classes")
@@ -457,7 +425,9 @@ def _is_shared_with(text: str, visitor: str) -> bool:
 
 def _read_shared_text(text: str) -> str | None:
     """Return a text that a class shares, or None; only those who may read it are given it."""
-    shared = select(TextRow.content).join(ClassRow, ClassRow.code == TextRow.code).where(ClassRow.text == text)
+    shared = (
+        select(tables.TextRow.content).join(ClassRow, ClassRow.code == tables.TextRow.code).where(ClassRow.text == text)
+    )
     content = transaction(lambda session: session.scalar(shared.limit(1)))
     if content is not None:
         corpora.store_text(content, _CLASS_OWNER)

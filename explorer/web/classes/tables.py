@@ -7,6 +7,7 @@ before reads only the answers that have changed since.
 from __future__ import annotations
 
 import datetime
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -119,71 +120,71 @@ class MemberRow(Base):
     seen: Mapped[datetime.datetime]
 
 
+# Columns that a Classroom has as they are.
+_COLUMNS = [
+    "code",
+    "version",
+    "number",
+    "vote",
+    "votes_shown",
+    "revealed",
+    "explained",
+    "closed",
+    "kept",
+    "dropped",
+    "text",
+]
+
+
 @lru_cache(maxsize=2)
 def _adapter(kind: type) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def shown_to_json(shown: ClassroomQuestion) -> dict[str, Any]:
-    """Return a question with its page as JSON data, complete, so that a class does not depend on files of lessons."""
-    return dict(_adapter(ClassroomQuestion).dump_python(shown, mode="json"))
-
-
-def question_to_json(question: Question) -> dict[str, Any]:
-    return dict(_adapter(Question).dump_python(question, mode="json"))
+def to_json(shown: ClassroomQuestion | Question) -> dict[str, Any]:
+    """Return a question as JSON data, complete, so that a class does not depend on files of lessons."""
+    kind: type = type(shown)
+    return dict(_adapter(kind).dump_python(shown, mode="json"))
 
 
 def read_classroom(session: Session, row: ClassRow, known: Classroom | None, members: Members) -> Classroom:
-    """Return a class at the version of its row.
-
-    known: the class at an earlier version, or None
-    """
+    """Return a class at the version of its row; `known` is the class at an earlier version."""
     if known and known.version == row.version:
         return known
-    same_question = known is not None and known.number == row.number
-    given = dict(known.given) if known and same_question else {}
-    changed = select(AnswerRow).where(AnswerRow.code == row.code, AnswerRow.number == row.number)
-    if known and same_question:
-        changed = changed.where(AnswerRow.version > known.version)
+    same = known if known and known.number == row.number else None  # with the same question
+    given = dict(same.given) if same else {}
+    changed = select(AnswerRow).filter_by(code=row.code, number=row.number)
+    if same:
+        changed = changed.where(AnswerRow.version > same.version)
     for each in session.scalars(changed.order_by(AnswerRow.arrival).execution_options(populate_existing=True)):
         given[each.visitor] = StudentAnswer(each.arrival, each.seconds, (each.first, each.second), each.removed)
-    shown = known.shown if known and same_question else _adapter(ClassroomQuestion).validate_python(row.shown)
+    shown = same.shown if same else _adapter(ClassroomQuestion).validate_python(row.shown)
+    columns = {name: getattr(row, name) for name in _COLUMNS}
     return Classroom(
-        row.code, row.list_teachers(), row.version, shown, row.number, row.vote, row.votes_shown, row.revealed,
-        row.explained, tuple(row.sizes), row.closed, row.kept, row.dropped, row.text, given, members,
-    )  # fmt: skip
+        **columns, teachers=row.list_teachers(), sizes=tuple(row.sizes), shown=shown, given=given, members=members
+    )
 
 
 def read_answered_questions(session: Session, row: ClassRow) -> list[AnsweredQuestion]:
     """Return all questions of a class that are kept and have answers, with them."""
-    questions = {
-        each.number: _adapter(Question).validate_python(each.question)
-        for each in session.scalars(
-            select(QuestionRow).where(QuestionRow.code == row.code).order_by(QuestionRow.number)
-        )
-    }
+    earlier = session.scalars(select(QuestionRow).filter_by(code=row.code).order_by(QuestionRow.number))
+    questions = {each.number: _adapter(Question).validate_python(each.question) for each in earlier}
     shown = _adapter(ClassroomQuestion).validate_python(row.shown)
     if shown.question:
         questions[row.number] = shown.question
-    records: dict[int, list[AnswerRecord]] = {number: [] for number in questions}
-    answers = select(AnswerRow).where(AnswerRow.code == row.code, ~AnswerRow.removed).order_by(AnswerRow.student)
+    records = defaultdict(list)
+    answers = select(AnswerRow).filter_by(code=row.code, removed=False).order_by(AnswerRow.student)
     for each in session.scalars(answers):
-        if each.number in records:
-            records[each.number].append(AnswerRecord(each.student, (each.first, each.second)))
-    return [AnsweredQuestion(n, question, tuple(records[n])) for n, question in questions.items() if records[n]]
+        records[each.number].append(AnswerRecord(each.student, (each.first, each.second)))
+    return [AnsweredQuestion(n, question, tuple(records[n])) for n, question in questions.items() if n in records]
 
 
 def drop_oldest_question(session: Session, code: str) -> int:
     """Delete the answers to the oldest of the earlier questions of a class; return their number."""
-    oldest = session.scalars(
-        select(QuestionRow).where(QuestionRow.code == code).order_by(QuestionRow.number).limit(1)
-    ).one()
-    session.execute(delete(AnswerRow).where(AnswerRow.code == code, AnswerRow.number == oldest.number))
-    session.execute(
-        update(ClassRow)
-        .where(ClassRow.code == code)
-        .values(kept=ClassRow.kept - oldest.answers, dropped=ClassRow.dropped + 1)
-    )
+    oldest = session.scalars(select(QuestionRow).filter_by(code=code).order_by(QuestionRow.number).limit(1)).one()
+    session.execute(delete(AnswerRow).filter_by(code=code, number=oldest.number))
+    fewer = {"kept": ClassRow.kept - oldest.answers, "dropped": ClassRow.dropped + 1}
+    session.execute(update(ClassRow).filter_by(code=code).values(fewer))
     session.delete(oldest)
     session.flush()
     return oldest.answers
@@ -210,23 +211,15 @@ def read_overviews(session: Session) -> list[ClassOverview]:
     """Return an overview of every class that has not ended, the oldest first."""
     now = read_clock(session)
     is_present = MemberRow.seen > now - datetime.timedelta(seconds=PRESENCE_SECONDS)
+    members = func.count().filter(is_present), func.count(MemberRow.code)
     found = session.execute(
-        select(
-            ClassRow.code,
-            ClassRow.started,
-            ClassRow.number,
-            func.count().filter(is_present),
-            func.count(MemberRow.code),
-        )
+        select(ClassRow.code, ClassRow.started, ClassRow.number, *members)
         .outerjoin(MemberRow, MemberRow.code == ClassRow.code)
         .where(ClassRow.used > oldest_use(now))
         .group_by(ClassRow.code)
         .order_by(ClassRow.started)
     )
-    return [
-        ClassOverview(code, (now - started).total_seconds(), number, *members)
-        for code, started, number, *members in found
-    ]
+    return [ClassOverview(code, (now - started).total_seconds(), *others) for code, started, *others in found]
 
 
 def unknown_classroom(code: str) -> UnknownClassroom:
@@ -262,6 +255,8 @@ def find_code_of_visitor(session: Session, visitor: str) -> str:
     return find_code_of_teacher(session, visitor) or session.scalar(joined) or ""
 
 
-def end_classes(session: Session, codes: object) -> None:
-    """Delete the classes that a query names."""
-    session.execute(delete(ClassRow).where(ClassRow.code.in_(codes)))  # type: ignore[arg-type]
+def end_unused_classes(session: Session) -> datetime.datetime:
+    """Delete the classes that nobody has used for long; return the time of the database."""
+    now = read_clock(session)
+    session.execute(delete(ClassRow).where(ClassRow.used <= oldest_use(now)))
+    return now

@@ -1,8 +1,7 @@
 """Give memory that has been freed back to the operating system.
 
-glibc's allocator keeps freed memory in an arena for each thread that has allocated: after a few large computations on
-different threads that is more than the program uses. Two arenas and a regular `malloc_trim` keep it small. Where there
-is no glibc (macOS, Windows, Alpine) nothing is done.
+glibc keeps freed memory in an arena for each thread that has allocated, which is soon more than the program uses. Two
+arenas and a regular `malloc_trim` keep it small. Without glibc (macOS, Windows, Alpine) nothing is done.
 """
 
 from __future__ import annotations

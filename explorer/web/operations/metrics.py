@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from prometheus_client import CONTENT_TYPE_LATEST, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -64,11 +64,9 @@ def metrics_endpoint(request: Request) -> Response:
 class MetricsMiddleware:
     """ASGI middleware that counts requests, and measures how long each waits for the beginning of its answer.
 
-    The time after that depends on the network and on what is streamed. The label of a request is the first part of its
-    address if a route begins with it, and "page" or "other" otherwise, so there are few labels whatever is requested.
-
-    routes: the paths of our routes, such as "/class/{code:str}".
-    base_path: the path below which the site stands, "" or such as "/lineage".
+    The label of a request is the first part of its address if one of `routes`, such as "/class/{code:str}", begins with
+    it, and "page" or "other" otherwise, so there are few labels whatever is requested. `base_path`: of the site, or
+    empty.
     """
 
     def __init__(self, app: ASGIApp, routes: Iterable[str], base_path: str = "") -> None:
@@ -125,7 +123,8 @@ class _ServerCollector(Collector):
         yield GaugeMetricFamily("lineage_tabs", "Browser tabs that have a page of this server open.", tabs)
         yield GaugeMetricFamily("lineage_connections", "Open WebSockets of pages.", _open_connections)
         yield self._jobs()
-        yield self._memory()
+        memory = dict(zip(("server", "workers"), read_memory(), strict=True))
+        yield _labelled("lineage_memory_bytes", "Memory of this server and of its worker processes.", "part", memory)
         yield GaugeMetricFamily("lineage_disk_limit_bytes", "LINEAGE_MOST_DISK.", environment().most_disk)
         try:
             from_database = list(self._read_database())
@@ -137,33 +136,28 @@ class _ServerCollector(Collector):
 
     def _jobs(self) -> Metric:
         states, executor = service.count_states(), environment().executor
-        jobs = GaugeMetricFamily(
-            "lineage_jobs", "Trainings of this server that have not ended.", labels=["state", "executor"]
-        )
+        help_of_jobs = "Trainings of this server that have not ended."
+        jobs = GaugeMetricFamily("lineage_jobs", help_of_jobs, labels=["state", "executor"])
         for state in ("waiting", "running"):
             jobs.add_metric([state, executor], states[state])
         return jobs
-
-    def _memory(self) -> Metric:
-        memory = GaugeMetricFamily(
-            "lineage_memory_bytes", "Memory of this server and of its worker processes.", labels=["part"]
-        )
-        server, workers = read_memory()
-        memory.add_metric(["server"], server)
-        memory.add_metric(["workers"], workers)
-        return memory
 
     def _read_database(self) -> Iterator[Metric]:
         """Yield what is in the database, which several servers may share. Raises StoreError."""
         yield GaugeMetricFamily("lineage_disk_used_bytes", "Size of all stored runs.", index.used_bytes())
         classes = store.list_classes()
         yield GaugeMetricFamily("lineage_classes", "Classes that have not ended.", len(classes))
-        members = GaugeMetricFamily(
-            "lineage_class_members", "Students of all classes: present now, or joined at any time.", labels=["state"]
-        )
-        members.add_metric(["present"], sum(each.present for each in classes))
-        members.add_metric(["joined"], sum(each.joined for each in classes))
-        yield members
+        members = {name: sum(getattr(each, name) for each in classes) for name in ("present", "joined")}
+        about = "Students of all classes: present now, or joined at any time."
+        yield _labelled("lineage_class_members", about, "state", members)
+
+
+def _labelled(name: str, about: str, label: str, values: Mapping[str, float]) -> Metric:
+    """Return a metric with a value for each value of its label."""
+    metric = GaugeMetricFamily(name, about, labels=[label])
+    for each, value in values.items():
+        metric.add_metric([each], value)
+    return metric
 
 
 ProcessCollector(registry=REGISTRY)

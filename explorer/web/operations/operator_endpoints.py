@@ -17,7 +17,6 @@ from explorer.errors import LineageError
 from explorer.run_store import index
 from explorer.web import job_endpoints
 from explorer.web.classes import store
-from explorer.web.classes.tables import ClassOverview
 from explorer.web.operations import server_facts
 from explorer.web.visitors import visitor_from_cookies
 
@@ -30,25 +29,15 @@ def state_endpoint(request: Request) -> Response:
     operator = visitor_from_cookies(request.cookies)
     if not operator.operator:
         return JSONResponse({"problem": _NOT_ALLOWED}, 403, headers=_HEADERS)
-    problem = ""
-    classes: list[ClassOverview] = []
     disk = {"limit": environment().most_disk}
+    state: dict[str, object] = {"server": server_facts.read_facts(), "classes": [], "disk": disk, "problem": ""}
     try:
-        classes = store.list_classes()
+        state["classes"] = [asdict(each) for each in store.list_classes()]
         disk["used"] = index.used_bytes()
     except LineageError as error:
-        problem = str(error)
-    jobs = [row for row in job_endpoints.job_rows(operator) if row["state"] in ("waiting", "running")]
-    return JSONResponse(
-        {
-            "server": server_facts.read_facts(),
-            "jobs": jobs,
-            "classes": [asdict(each) for each in classes],
-            "disk": disk,
-            "problem": problem,
-        },
-        headers=_HEADERS,
-    )
+        state["problem"] = str(error)
+    state["jobs"] = [row for row in job_endpoints.job_rows(operator) if row["state"] in ("waiting", "running")]
+    return JSONResponse(state, headers=_HEADERS)
 
 
 ROUTES = [Route("/operator/state", state_endpoint)]

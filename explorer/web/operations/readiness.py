@@ -23,21 +23,16 @@ _SECONDS = 5.0  # for which the answer of the database is awaited
 
 async def ready_endpoint(request: Request) -> Response:
     """Return status 200, or 503 with the reason why this server should get no new visitors."""
-    problem = await _find_problem()
-    headers = {"Cache-Control": "no-store"}
-    return PlainTextResponse(problem or "ready\n", 503 if problem else 200, headers=headers)
-
-
-async def _find_problem() -> str:
-    if not warmup.is_ready():
-        return "This server is still starting.\n"
+    problem = "" if warmup.is_ready() else "This server is still starting."
     try:
-        await asyncio.wait_for(asyncio.to_thread(run_transaction, _ask_database), _SECONDS)
+        if not problem:
+            await asyncio.wait_for(asyncio.to_thread(run_transaction, _ask_database), _SECONDS)
     except TimeoutError:
-        return f"The database has not answered for {_SECONDS:g} seconds.\n"
+        problem = f"The database has not answered for {_SECONDS:g} seconds."
     except LineageError as error:
-        return f"{error}\n"
-    return ""
+        problem = str(error)
+    headers = {"Cache-Control": "no-store"}
+    return PlainTextResponse(f"{problem or 'ready'}\n", 503 if problem else 200, headers=headers)
 
 
 def _ask_database(session: Session) -> None:

@@ -36,7 +36,7 @@ def read_facts() -> dict[str, object]:
         "memory": dict(zip(("server", "workers"), read_memory(), strict=True)),
         "disk": {"free": shutil.disk_usage(home).free if home.is_dir() else 0},
         "errors": [
-            {"time": error.time.isoformat(timespec="seconds"), "source": error.source, "exception": error.exception}
+            vars(error) | {"time": error.time.isoformat(timespec="seconds")}
             for error in server_log.last_errors()[:_SHOWN_ERRORS]
         ],
     }
@@ -56,19 +56,12 @@ def _read_workers() -> dict[str, str | int]:
     machine = "" if device == "cpu" else f"LINEAGE_DEVICE = {device}"
     if not machine and executor in ("here", "processes") and "torch" in sys.modules:  # its import takes a second
         machine = machine_kind()
-    return {
-        "executor": executor,
-        "machine": machine,
-        "most": environment().jobs_at_once,
-    }
+    return {"executor": executor, "machine": machine, "most": environment().jobs_at_once}
 
 
 @cached(TTLCache(1, 10.0), lock=Lock())
 def read_memory() -> tuple[int, int]:
-    """Return the bytes in memory of this process, and of its worker processes together, at most ten seconds old.
-
-    Linux counts memory that processes share in equal parts to each of them, other systems in full.
-    """
+    """Return the bytes in memory of this process, and of its worker processes together, at most ten seconds old."""
     this = psutil.Process()
     workers = 0
     for process in this.children(recursive=True):

@@ -124,7 +124,6 @@ def _print_through_root(logger: logging.Logger | None) -> None:
 
 
 def _log_uncaught(kind: type[BaseException], error: BaseException | None, traceback: TracebackType | None) -> None:
-    """Log an exception that ended a thread or the process."""
     if error is None or issubclass(kind, SystemExit):
         return
     if issubclass(kind, KeyboardInterrupt):

@@ -26,14 +26,7 @@ def url_of_server(address: str | None, port: int, path: str, encrypted: bool) ->
 
 
 def describe_start(address: str | None, port: int, path: str, encrypted: bool, stored: str) -> str:
-    """Return the message for a server that has started.
-
-    address: on which it listens; None means every address of this computer.
-    port: of the server.
-    path: prefix of all its URLs; empty without one.
-    encrypted: whether the server uses HTTPS.
-    stored: where the runs are stored, or that nothing is.
-    """
+    """Return the message for a server that has started; `stored` says where the runs are, or that nothing is stored."""
     lines = [f"Lineage is open at {url_of_server(address, port, path, encrypted)}"]
     if address in _EVERY_ADDRESS and (network := _network_address()):
         lines.append(f"Other computers in this network: {url_of_server(network, port, path, encrypted)}")
@@ -47,24 +40,20 @@ def print_in_any_encoding(message: str) -> None:
 
 
 def open_browser(url: str, address: str | None, port: int) -> threading.Thread:
-    """Open a URL in the browser as soon as the server answers, and return the thread that waits for it.
+    """Open a URL as soon as the server answers, on a thread; Streamlit does so for plain scripts only."""
+    host, end = "localhost" if address in _EVERY_ADDRESS else str(address), time.monotonic() + _MOST_SECONDS
 
-    Streamlit opens the browser for plain scripts only, not for an ASGI app.
-    """
-    host = "localhost" if address in _EVERY_ADDRESS else str(address)
-    thread = threading.Thread(target=_open_when_ready, args=(url, host, port), name="browser", daemon=True)
+    def open_when_ready() -> None:
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                socket.create_connection((host, port), timeout=1).close()
+                webbrowser.open(url)
+                return
+            time.sleep(0.1)
+
+    thread = threading.Thread(target=open_when_ready, name="browser", daemon=True)
     thread.start()
     return thread
-
-
-def _open_when_ready(url: str, host: str, port: int) -> None:
-    end = time.monotonic() + _MOST_SECONDS
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            socket.create_connection((host, port), timeout=1).close()
-            webbrowser.open(url)
-            return
-        time.sleep(0.1)
 
 
 def _network_address() -> str:

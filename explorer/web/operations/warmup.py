@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 
 from explorer.jobs.machine_speed import machine_speed
@@ -24,10 +25,7 @@ _started = threading.Event()
 
 
 def start(prefetch: Sequence[Callable[[], object]] = ()) -> None:
-    """Import torch and the modules that train and inspect, on a separate thread. Called once by the server.
-
-    The functions in `prefetch` run afterwards: each starts work that the first visitor of a page would wait for.
-    """
+    """Import torch and what trains and inspects, on a thread, and then start the work of `prefetch`. Called once."""
     _started.set()
     sys.setswitchinterval(0.001)  # a page waits 1 ms, not 5, for the interpreter lock of a job
     threading.Thread(target=_warm_up, args=(prefetch,), name="warm-up", daemon=True).start()
@@ -39,18 +37,15 @@ def is_ready() -> bool:
 
 
 def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
-    try:
-        _prepare_for_first_visitor()
-    except Exception:  # pages then import what they need themselves
-        log.exception("warm-up failed")
-    finally:
+    later = partial(_prepare_for_later_visitors, prefetch)
+    for prepare, pause in ((_prepare_for_first_visitor, FIRST_VISIT), (later, 0.0)):
+        try:
+            prepare()
+        except Exception:  # pages then do it themselves
+            if threading.main_thread().is_alive():  # otherwise the server is being stopped
+                log.exception("warm-up failed")
         _done.set()
-    time.sleep(FIRST_VISIT)
-    try:
-        _prepare_for_later_visitors(prefetch)
-    except Exception:  # pages then do it themselves
-        if threading.main_thread().is_alive():  # otherwise the server is being stopped
-            log.exception("warm-up failed")
+        time.sleep(pause)
 
 
 def import_libraries() -> None:

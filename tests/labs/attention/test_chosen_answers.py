@@ -12,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import InvalidSetting
 from explorer.labs.attention.chosen_answers import chosen_outcomes, find_outcomes, keep_possible_answers
-from explorer.labs.attention.logit_attribution import attribute_answer
+from explorer.labs.attention.head_importance import attribute_answer
 from explorer.labs.attention.patching import compute_patching
 from explorer.labs.attention.state import AttentionState
 from explorer.ui.training.stored_models import find_model

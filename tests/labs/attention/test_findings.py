@@ -12,13 +12,16 @@ from explorer.inspection.attention.head_scores import HeadImportance
 from explorer.inspection.attention.logit_attribution import LogitAttribution
 from explorer.inspection.attention.patching import Patching
 from explorer.labs.attention import findings
-from explorer.labs.attention.changed_texts import COUNTERPARTS
-from explorer.labs.attention.logit_attribution import MAX_PARTS, attribute_answer, largest_parts
-from explorer.labs.attention.measurements import top_answers
-from explorer.labs.attention.patched_state import PatchedState, check_patched_state, parse_patched_state
+from explorer.labs.attention.head_importance import MAX_PARTS, attribute_answer, largest_parts
+from explorer.labs.attention.measurements import AttentionReading, top_answers
 from explorer.labs.attention.patching import compute_patching, describe_pair, find_cell, selected_state
-from explorer.labs.attention.results import AttentionReading
-from explorer.labs.attention.state import AttentionState
+from explorer.labs.attention.state import (
+    COUNTERPARTS,
+    AttentionState,
+    PatchedState,
+    check_patched_state,
+    parse_patched_state,
+)
 from explorer.ui.training.stored_models import find_model
 
 DEFAULTS = AttentionState()

@@ -53,7 +53,7 @@ def test_a_changed_text_stays_until_an_example_with_a_counterpart_is_chosen() ->
     assert state.with_model("text-best").changed == "O they ar"
     assert AttentionState(changed="x").with_model("text-best").changed is None, "the text was that of the old model"
     chosen = replace(state, answer="s", contrast="v")
-    assert [chosen.with_text("O thou do").answer, chosen.with_changed_text("O they do").contrast] == ["s", "v"]
+    assert chosen.with_text("O thou do").answer == "s"
     assert chosen.with_text("O thou ha") == AttentionState(say="O thou ha")
     assert chosen.with_texts(("a b", "a c")) == AttentionState(say="a b", changed="a c")
     other = chosen.with_model("text-best")

@@ -9,7 +9,7 @@ import numpy as np
 
 from explorer.inspection.attention.head_scores import HeadImportance
 from explorer.inspection.attention.patching import Patching
-from explorer.labs.attention.ablation import MAX_HEADS, importance_view
+from explorer.labs.attention.head_importance import MAX_HEADS, importance_view
 from explorer.labs.attention.patching import patched_view, share_map
 from explorer.labs.attention.state import AttentionState
 from explorer.ui.document import Document

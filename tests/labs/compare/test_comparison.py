@@ -11,11 +11,10 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.experiments.learning_rates import COMPARISONS, RateResult, RateSearch
 from explorer.inspection.language.bits_per_byte import held_out_text
-from explorer.labs.compare import chart, comparison, results, tuned_findings
-from explorer.labs.compare.bits_per_byte import BitsPerByte, runs_bits_per_byte
-from explorer.labs.compare.comparison import ComparedRun, load_runs
+from explorer.labs.compare import chart, comparison, results, tuned
+from explorer.labs.compare.comparison import BitsPerByte, ComparedRun, load_runs, runs_bits_per_byte
 from explorer.labs.compare.state import AXES, MOST, TASK_MEASURES, Comparison, default_runs
-from explorer.labs.compare.tuned_findings import TunedResult
+from explorer.labs.compare.tuned import TunedResult
 from explorer.run_store import store
 from explorer.run_store.store import Card, Metric, StoredRun
 from explorer.tasks.text.config import TextConfig
@@ -332,25 +331,25 @@ def test_sentences_at_equal_tuning_budget(snapshot: SnapshotAssertion) -> None:
         tuned_result("LSTM", [v + 0.0001 * (-1) ** i for i, v in enumerate(losses["GRU"])], comparison="text"),
     ]
     accuracies = [tuned_result(title, [value - 1.3 for value in values]) for title, values in losses.items()]
-    tuned = [tuned_result("GRU", GOOD, BAD), tuned_result("RNN", BAD, BAD), tuned_result("LSTM", BAD)]
+    changed = [tuned_result("GRU", GOOD, BAD), tuned_result("RNN", BAD, BAD), tuned_result("LSTM", BAD)]
     assert [
-        tuned_findings.RULE,
-        tuned_findings.headline("recall", results),
-        tuned_findings.verdict("recall", results),
-        tuned_findings.headline("negation", [tuned_result("RNN", [0.998] * 8)]),
-        tuned_findings.headline("text", losses_of_two),
-        tuned_findings.headline("text", equal),
-        tuned_findings.verdict("text", losses_of_two),
-        tuned_findings.headline("sentiment", accuracies),
-        tuned_findings.verdict("sentiment", accuracies),
-        tuned_findings.changed_by_tuning("text", losses_of_two),
-        tuned_findings.changed_by_tuning("recall", tuned),
-        tuned_findings.changed_by_tuning("recall", tuned[1:]),
-        tuned_findings.describe_default("recall", tuned[0]),
-        tuned_findings.describe_default("recall", tuned[2]),
-        tuned_findings.edge_note([tuned_result("GRU", GOOD)]),
-        tuned_findings.edge_note([tuned_result("GRU", GOOD, best=0.1), tuned_result("RNN", GOOD)]),
-        tuned_findings.method_note("recall", [tuned_result("GRU", GOOD)]),
-        tuned_findings.headline("text", []),
-        tuned_findings.method_note("text", []),
+        tuned.RULE,
+        tuned.headline("recall", results),
+        tuned.verdict("recall", results),
+        tuned.headline("negation", [tuned_result("RNN", [0.998] * 8)]),
+        tuned.headline("text", losses_of_two),
+        tuned.headline("text", equal),
+        tuned.verdict("text", losses_of_two),
+        tuned.headline("sentiment", accuracies),
+        tuned.verdict("sentiment", accuracies),
+        tuned.changed_by_tuning("text", losses_of_two),
+        tuned.changed_by_tuning("recall", changed),
+        tuned.changed_by_tuning("recall", changed[1:]),
+        tuned.describe_default("recall", changed[0]),
+        tuned.describe_default("recall", changed[2]),
+        tuned.edge_note([tuned_result("GRU", GOOD)]),
+        tuned.edge_note([tuned_result("GRU", GOOD, best=0.1), tuned_result("RNN", GOOD)]),
+        tuned.method_note("recall", [tuned_result("GRU", GOOD)]),
+        tuned.headline("text", []),
+        tuned.method_note("text", []),
     ] == snapshot

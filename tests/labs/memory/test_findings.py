@@ -173,10 +173,10 @@ def test_sentences_on_gradients(snapshot: SnapshotAssertion) -> None:
 
 
 def test_the_factor_of_a_step_is_raised_to_the_number_of_steps() -> None:
-    gates = gradient_findings.gate_factor(np.array([[0.5, 0.5, 0.9]]), 11)
+    gates = gradient_findings.backward_factor(None, np.array([[0.5, 0.5, 0.9]]), 11)
     assert gates == ("gate 0.5", format_significant(0.5**10), format_significant(0.9**10))
-    radius = gradient_findings.radius_factor(np.array([0.6, 0.6371, 0.7]), 50)
-    assert radius == ("radius 0.637", format_significant(0.637**49), ""), "computed from the number that is printed"
+    radius = gradient_findings.backward_factor(np.array([0.6, 0.6371, 0.7]), None, 50)
+    assert radius == ("radius 0.637", format_significant(0.637**49), "–"), "computed from the number that is printed"
 
 
 def test_sentences_on_strings(snapshot: SnapshotAssertion) -> None:

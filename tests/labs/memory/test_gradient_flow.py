@@ -12,8 +12,13 @@ from explorer.inspection.recurrent.gates import measure_gates
 from explorer.inspection.recurrent.input_gradients import GradientHistory, gradient_history
 from explorer.jobs.job import JobView
 from explorer.labs.memory import exploding_gradients, gate_viewer, gradient_flow
-from explorer.labs.memory.gradient_chart import MAX_POSITIONS, GradientLine, gradient_charts
-from explorer.labs.memory.gradient_flow import norms_at_steps, playback_steps
+from explorer.labs.memory.gradient_flow import (
+    MAX_POSITIONS,
+    GradientLine,
+    gradient_charts,
+    norms_at_steps,
+    playback_steps,
+)
 from explorer.labs.memory.state import MemoryState
 from explorer.training.record import Curves, Record
 from explorer.training.recorder import record_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.labs.negation import linear_readout_ceiling, model_internals, padding_trap, results_tables
+from explorer.labs.negation import answers, linear_readout_ceiling, model_internals, results
 from explorer.labs.negation.findings import ModelAnswer
 from explorer.labs.negation.state import negation_task
 from explorer.tasks.negation import NegationConfig
@@ -19,8 +19,8 @@ def answer(sustain: float) -> ModelAnswer:
 
 def test_the_padding_of_each_model_stands_beside_its_answer_alone() -> None:
     document = Document()
-    results = {"rnn/alone": answer(0.1), "rnn/padded": answer(0.9), "gru/alone": answer(0.1)}
-    padding_trap.paddings_view(document, results, NegationConfig(), 8)
+    found = {"rnn/alone": answer(0.1), "rnn/padded": answer(0.9), "gru/alone": answer(0.1)}
+    answers.paddings_view(document, found, NegationConfig(), 8)
     finding, table = document.blocks
     assert finding["text"] == "The padding changes the answer of RNN (collapse, then sustain)."
     (row,) = table["data"]["rows"]  # type: ignore[index]
@@ -32,9 +32,9 @@ def test_sentences_that_most_models_get_wrong_come_first() -> None:
     task, document = negation_task(NegationConfig()), Document()
     sentences = task.sentences[:2]
     right = np.array([[np.eye(2)[sentence.label]] for sentence in sentences])
-    results = {"rnn": right.copy(), "gru": right}
-    results["rnn"][1] = 1 - right[1]
-    results_tables.file_view(document, results, sentences, task.classes)
+    found = {"rnn": right.copy(), "gru": right}
+    found["rnn"][1] = 1 - right[1]
+    results.file_view(document, found, sentences, task.classes)
     first, second = document.blocks[0]["data"]["rows"]  # type: ignore[index]
     assert first["cells"]["text"]["text"] == sentences[1].text and first["cells"]["rnn"]["wrong"]
     assert "wrong" not in second["cells"]["rnn"]

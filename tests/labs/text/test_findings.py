@@ -17,10 +17,10 @@ from explorer.inspection.language.bits_per_byte import CountedText, HeldOutText
 from explorer.inspection.language.final_losses import FinalLosses
 from explorer.inspection.language.line_overlap import LineOverlap
 from explorer.jobs.job import JobView
-from explorer.labs.text import findings, results_table, text_choice, training_chart
-from explorer.labs.text.samples import CAPTION, samples_data
-from explorer.labs.text.standings import Standing, compute_standing, convert_loss
+from explorer.labs.text import controls, findings, results, training_chart
+from explorer.labs.text.findings import Standing, compute_standing, convert_loss
 from explorer.labs.text.state import TextLab, Unit
+from explorer.labs.text.training_chart import CAPTION, samples_data
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Curves
@@ -103,19 +103,18 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         )
 
     made = curves([[3.0], [2.0]])
-    whole = np.array([[NAN], [2.5]])
     counted = HeldOutText(targets=50, bytes=400, unknown=10, spelling=400 * np.log(2), spacing=100 * np.log(2))
     counted_text = CountedText(HeldOutText(50, 400, 10, 400 * np.log(2), 0.0), 20)
     task = TextConfig(tokenizer="word", vocabulary=30)
 
-    def draw(awaited: tuple[str, ...], results: dict[str, CountedText | None]) -> tuple[str, list[Any]]:
-        data, others = draw_row(task, awaited, results)
+    def draw(awaited: tuple[str, ...], found: dict[str, CountedText | None]) -> tuple[str, list[Any]]:
+        data, others = draw_row(task, awaited, found)
         return data["rows"][0]["cells"]["bytes"]["text"], others
 
     bits, captions = draw(("text",), {"text": counted_text})
     jobs = [JobView(config("gru"), "ada", state, 1, curves=curves([[3.0], [1.0]])) for state in ("running", "stopped")]
     unfinished = {str(i): RunView(config("gru"), None, job) for i, job in enumerate(jobs)}
-    assert results_table.current_standings(unfinished) == {}
+    assert results.current_standings(unfinished) == {}
     rows = [{}, {"rows": "sentences", "split": "sentences"}, {"rows": "prefixes", "split": "pairs"}]
     labs = [TextLab().with_shared(**{"context": 64, **each}) for each in rows]
     views = [{"feedforward": RunView(lab.configs["feedforward"], None, None)} for lab in labs]
@@ -147,20 +146,18 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.contexts_note(equal | {"gru": reading_on(equal["gru"])}),
         caption(None),
         caption(made),
-        caption(replace(made, metrics={**made.metrics, "val_loss": whole})),
-        caption(replace(made, metrics={**made.metrics, "val_loss": np.full((2, 1), NAN)})),
-        results_table.comparability_note(TextConfig(tokenizer="word"), counted),
-        results_table.comparability_note(TextConfig(), counted),
+        results.comparability_note(TextConfig(tokenizer="word"), counted),
+        results.comparability_note(TextConfig(), counted),
         draw(("text",), {}),
         draw((), {}),
         draw(("text",), {"text": None}),
         bits,
         captions[0]["text"],
-        text_choice.lines_note(None, False),
-        text_choice.lines_note(LineOverlap(0, 0, 0, 0), False),
-        text_choice.lines_note(LineOverlap(200, 50, 100, 1), False),
-        text_choice.lines_note(LineOverlap(9, 0, 0, 0), False),
-        text_choice.lines_note(LineOverlap(1, 1, 0, 0), True),
+        controls.lines_note(None, False),
+        controls.lines_note(LineOverlap(0, 0, 0, 0), False),
+        controls.lines_note(LineOverlap(200, 50, 100, 1), False),
+        controls.lines_note(LineOverlap(9, 0, 0, 0), False),
+        controls.lines_note(LineOverlap(1, 1, 0, 0), True),
         findings.best_model_finding({}, "token"),
         list(map(training_chart.curves_caption, labs, views)),
         findings.overfitting_finding({"gru": unstable, "rnn": stable}),
@@ -183,10 +180,10 @@ def test_networks_are_compared_within_one_context_only(snapshot: SnapshotAsserti
     assert [*sentences, findings.network_comparison_finding(found)] == snapshot
 
 
-def draw_row(task: TextConfig, awaited: tuple[str, ...], results: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+def draw_row(task: TextConfig, awaited: tuple[str, ...], found: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
     """Return the table with one row, of a GRU with a loss of eight bits per token, and the blocks after it."""
     document = Document()
-    results_table.results_view(document, results, task, {"gru": {}}, [float(8 * np.log(2))], (0.0, 1.0), awaited)
+    results.results_view(document, found, task, {"gru": {}}, [float(8 * np.log(2))], (0.0, 1.0), awaited)
     data: Any = document.blocks[0]["data"]
     return data, document.blocks[1:]
 
@@ -196,8 +193,8 @@ def test_only_a_task_with_a_test_split_has_its_losses_in_the_table(snapshot: Sna
     captions = [data["caption"]]
     assert "test" not in [column["key"] for column in data["columns"]]
     losses = FinalLosses(TextConfig(test=0.25), True, np.ones(2), np.array([1.5, 2.5]))
-    for awaited, results, text in ((("gru",), {}, "…"), ((), {}, "–"), (("gru",), {"gru": losses}, "2.000")):
-        data, _ = draw_row(TextConfig(test=0.25), awaited, results)
+    for awaited, found, text in ((("gru",), {}, "…"), ((), {}, "–"), (("gru",), {"gru": losses}, "2.000")):
+        data, _ = draw_row(TextConfig(test=0.25), awaited, found)
         assert data["rows"][0]["cells"]["test"]["text"] == text
     assert [column.get("label") for column in data["columns"]][5:7] == ["bits per byte", "test split"]
     assert [*captions, data["caption"]] == snapshot
@@ -214,7 +211,7 @@ def test_the_notes_say_what_bits_per_character_leave_out(
     cases: list[tuple[str, Unit]] = [("word", "bits"), ("char", "bits"), ("bytes", "bits"), ("word", "loss")]
     labs = [replace(TextLab().with_tokenizer(tokenizer), unit=unit) for tokenizer, unit in cases]
     assert [
-        *(results_table.comparability_note(TextConfig(**kind), None) for kind in kinds),
+        *(results.comparability_note(TextConfig(**kind), None) for kind in kinds),
         *(training_chart.curves_caption(lab, views) for lab in labs),
     ] == snapshot
 

@@ -14,6 +14,7 @@ from explorer.labs.translation import alignment as alignment
 from explorer.labs.translation.state import TranslationState
 from explorer.tasks.seq2seq.config import source_ids
 from explorer.training.recorder import record_run
+from explorer.ui.components import base
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.run_view import RunView
 from tests.pages.screen import assert_no_errors, component_data, findings, headings, page_text, wait_until_ready
@@ -82,7 +83,8 @@ def test_events_of_the_component_are_checked(monkeypatch: pytest.MonkeyPatch) ->
     valid = [("look", "decoder", {"look": "decoder"}), ("open", [1, 2], {"layer": 1, "head": 2}), ("at", 0, {"at": 0})]
     invalid = [("look", "elsewhere"), ("open", [1, -2]), ("open", "12"), ("at", -1), ("at", 10_000), ("at", True)]
     for name, value, changed in [*valid, *((*each, {}) for each in invalid)]:
-        monkeypatch.setattr(ui, "pop_event", lambda key, event, n=name, v=value: v if event == n else None)
+        for module in (ui, base):
+            monkeypatch.setattr(module, "pop_event", lambda key, event, n=name, v=value: v if event == n else None)
         session = PageSession(STATE)
         assert alignment.apply_events(session) == bool(changed)
         assert session.state == replace(STATE, **changed)  # type: ignore[arg-type]

@@ -25,16 +25,15 @@ from explorer.inspection.seq2seq.decoding import (
 )
 from explorer.labs.translation import answers, decoding_steps
 from explorer.labs.translation.ablation import ablations_view, copying_view
-from explorer.labs.translation.errors import pairs_view
+from explorer.labs.translation.controls import selected_variant
 from explorer.labs.translation.findings import TranslationResult
-from explorer.labs.translation.model_picker import loaded_runs, selected_variant
+from explorer.labs.translation.results import lengths_chart, pairs_view
 from explorer.labs.translation.state import TranslationState
-from explorer.labs.translation.training_chart import lengths_chart
 from explorer.tasks.seq2seq.config import source_ids
 from explorer.training.recorder import record_run
 from explorer.ui.document import Document
 from explorer.ui.state.session import PageSession
-from explorer.ui.training.run_view import RunView
+from explorer.ui.training.run_view import RunView, loaded_runs
 from tests.pages.screen import assert_no_errors, component_data, findings, texts, wait_until_ready, warnings_of
 from tests.words import assert_mentions
 
@@ -93,7 +92,7 @@ def test_a_row_is_right_only_with_its_end() -> None:
 
 
 def test_the_default_is_the_first_variant_with_attention(views: Mapping[str, RunView]) -> None:
-    two = loaded_runs(views, VARIANTS)
+    two = loaded_runs(views)
     assert list(two) == ["vector", "additive"], "the third is not trained"
     for inside, variant in (("", "additive"), ("vector", "vector"), ("wide", "additive")):
         assert selected_variant(replace(STATE, inside=inside), two) == variant
@@ -184,7 +183,7 @@ def test_dates_have_no_length_selection_and_without_a_run_nothing_is_drawn() -> 
     assert [head["title"] for head in data["head"]] == ["source"]
     assert (data["rows"][0]["right"], data["rows"][0]["note"]) == (None, "one seed")
     assert_mentions("\n".join(findings(at)), "no such date … february 1999 … 28 days, not 31")
-    assert any(text.startswith("The model with one vector writes") for text in texts(at))
+    assert "There is no right answer, but the models write one." in texts(at)
     assert component_data(at, "beam_search")[0]["right"] is None
     steps = component_data(at, "plot_frame")[0]["figures"][0]["plot"]["data"][2]["x"]
     assert len(steps) == 11, "ten characters and the end"

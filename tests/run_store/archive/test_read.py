@@ -575,7 +575,7 @@ def test_an_export_shows_characters_that_reorder_or_hide_text_and_an_import_remo
     assert "\n    name: a\\u202eb\\u200b\n" in files["MODEL_CARD.md"].decode()
     command = f"printf '%s\n' {write.train_command(config)}"
     printed = subprocess.run(["bash", "-c", command], capture_output=True, env={"LC_ALL": "C.UTF-8"}).stdout
-    assert f"task.text={text}".encode() in printed.splitlines()
+    assert f"text={text}".encode() in printed.splitlines()
     imported = store.load(read.unpack(content, tmp_path / "again", "me", limits.check))
     assert imported.config == config
     assert (imported.card.name, imported.card.tags, imported.card.note) == ("ab", ("t",), "one\n\ttwo")

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from explorer.web.classes import actions, store, tables
+from explorer.web.classes import store, tables
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [time.monotonic()]
     begin, begin_in_database = now[0], datetime.datetime.now(datetime.UTC)
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    for module in (actions, store, tables):
+    for module in (store, tables):
         monkeypatch.setattr(
             module, "read_clock", lambda session: begin_in_database + datetime.timedelta(seconds=now[0] - begin)
         )

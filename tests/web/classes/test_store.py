@@ -72,7 +72,7 @@ def test_a_classroom_is_deleted_after_four_idle_hours(clock: list[float]) -> Non
 
 
 def test_above_the_limit_the_least_recently_used_classroom_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(actions, "MAX_CLASSROOMS", 3)
+    monkeypatch.setattr(store, "MAX_CLASSROOMS", 3)
     first, second, third = (actions.show_question(f"teacher {i}", SHOWN_QUESTION).code for i in range(3))
     store.record_presence(find_classroom(first), "ada")
     store.write_presence()
@@ -140,8 +140,8 @@ def test_a_class_survives_a_restart() -> None:
 
 def test_a_stored_question_is_read_also_without_the_fields_that_are_newer() -> None:
     read = tables._adapter(Question).validate_python
-    assert read(tables.question_to_json(SENTENCE_QUESTION)) == SENTENCE_QUESTION
-    old = tables.question_to_json(NUMBER_QUESTION)
+    assert read(tables.to_json(SENTENCE_QUESTION)) == SENTENCE_QUESTION
+    old = tables.to_json(NUMBER_QUESTION)
     del old["collects"]
     assert read(old) == NUMBER_QUESTION
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -45,29 +46,28 @@ def test_a_request_waits_until_something_changes_for_the_student(monkeypatch: py
 
     async def scenario() -> None:
         one, other = browsers(2)
-        mark = (await ask(one, code))["mark"]
-        request = asyncio.create_task(ask(one, code, mark))
-        assert await is_waiting(request)
-        await asyncio.to_thread(actions.record_answer, code, visitor_id(other), 1, "a")
-        assert await is_waiting(request), "the answers of others are no change"
-        await asyncio.to_thread(actions.reveal_answer, code, TEACHER, 1)
-        state = await request
+        marks = [(await ask(one, code))["mark"]]
+
+        async def state_after(*changes: Callable[[], object]) -> Any:
+            """Return the answer to a request that waits until the last change."""
+            request = asyncio.create_task(ask(one, code.lower(), marks[-1]))
+            for change in changes:
+                assert await is_waiting(request)
+                await asyncio.to_thread(change)
+            state = await request
+            marks.append(state.get("mark", ""))
+            return state
+
+        state = await state_after(  # the answers of others are no change
+            lambda: actions.record_answer(code, visitor_id(other), 1, "a"),
+            lambda: actions.reveal_answer(code, TEACHER, 1),
+        )
         assert (state["revealed"], state["votes"][0]["given"]) == (True, ["a"])
-        request = asyncio.create_task(ask(one, code, state["mark"]))
-        assert await is_waiting(request)
-        await asyncio.to_thread(actions.remove_answers, code, TEACHER, 1, [1])
-        state = await request
+        state = await state_after(lambda: actions.remove_answers(code, TEACHER, 1, [1]))
         assert state["votes"][0]["given"] == []
-        assert state["mark"] != mark
-        request = asyncio.create_task(ask(one, code, state["mark"]))
-        assert await is_waiting(request)
-        await asyncio.to_thread(actions.show_question, "teacher", SHOWN_QUESTION)
-        state = await request
-        assert state["number"] == 2
-        request = asyncio.create_task(ask(one, code.lower(), state["mark"]))
-        assert await is_waiting(request)
-        await asyncio.to_thread(actions.end_classroom, code, TEACHER)
-        assert (await request)["over"]
+        assert (await state_after(lambda: actions.show_question("teacher", SHOWN_QUESTION)))["number"] == 2
+        assert (await state_after(lambda: actions.end_classroom(code, TEACHER)))["over"]
+        assert len(set(marks)) == 5
 
     asyncio.run(asyncio.wait_for(scenario(), 120))
     assert not waiting._waiting

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from explorer.database.columns import TEXT, TIME, keys, required
+
 revision = "v004"
 down_revision = "v003"
-
-TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def _code() -> sa.Column[str]:
@@ -19,37 +19,23 @@ def _code() -> sa.Column[str]:
 def upgrade() -> None:
     op.create_table(
         "classes",
-        sa.Column("code", TEXT, primary_key=True),
-        sa.Column("owner", TEXT, nullable=False),
-        sa.Column("started", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("version", sa.Integer, nullable=False),
-        sa.Column("used", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("number", sa.Integer, nullable=False),
-        sa.Column("shown", sa.JSON, nullable=False),
-        sa.Column("shown_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("vote", sa.Integer, nullable=False),
-        sa.Column("votes_shown", sa.Boolean, nullable=False),
-        sa.Column("revealed", sa.Boolean, nullable=False),
-        sa.Column("sizes", sa.JSON, nullable=False),
-        sa.Column("arrivals", sa.Integer, nullable=False),
-        sa.Column("closed", sa.Boolean, nullable=False),
-        sa.Column("kept", sa.Integer, nullable=False),
-        sa.Column("dropped", sa.Integer, nullable=False),
-        sa.Column("text", TEXT, nullable=False),
+        *keys("code"),
+        *required(TEXT, "owner", "text"),
+        *required(TIME, "started", "used", "shown_at"),
+        *required(sa.Integer, "version", "number", "vote", "arrivals", "kept", "dropped"),
+        *required(sa.JSON, "shown", "sizes"),
+        *required(sa.Boolean, "votes_shown", "revealed", "closed"),
     )
     op.create_index("ix_classes_owner", "classes", ["owner"])
     op.create_table(
         "class_answers",
         _code(),
-        sa.Column("visitor", TEXT, primary_key=True),
+        *keys("visitor"),
         sa.Column("number", sa.Integer, primary_key=True),
-        sa.Column("arrival", sa.Integer, nullable=False),
-        sa.Column("seconds", sa.Double, nullable=False),
-        sa.Column("student", sa.Integer, nullable=False),
-        sa.Column("first", sa.JSON(none_as_null=True), nullable=True),
-        sa.Column("second", sa.JSON(none_as_null=True), nullable=True),
-        sa.Column("removed", sa.Boolean, nullable=False),
-        sa.Column("version", sa.Integer, nullable=False),
+        *required(sa.Integer, "arrival", "student", "version"),
+        *required(sa.Double, "seconds"),
+        *(sa.Column(name, sa.JSON(none_as_null=True), nullable=True) for name in ("first", "second")),
+        *required(sa.Boolean, "removed"),
         sa.UniqueConstraint("code", "number", "arrival"),
     )
     op.create_index("ix_class_answers_version", "class_answers", ["code", "version"])
@@ -57,23 +43,17 @@ def upgrade() -> None:
         "class_questions",
         _code(),
         sa.Column("number", sa.Integer, primary_key=True),
-        sa.Column("question", sa.JSON, nullable=False),
-        sa.Column("answers", sa.Integer, nullable=False),
+        *required(sa.JSON, "question"),
+        *required(sa.Integer, "answers"),
     )
-    op.create_table("class_texts", _code(), sa.Column("content", TEXT, nullable=False))
-    op.create_table(
-        "class_members",
-        _code(),
-        sa.Column("visitor", TEXT, primary_key=True),
-        sa.Column("seen", sa.DateTime(timezone=True), nullable=False),
-    )
+    op.create_table("class_texts", _code(), *required(TEXT, "content"))
+    op.create_table("class_members", _code(), *keys("visitor"), *required(TIME, "seen"))
     op.create_index("ix_class_members_visitor", "class_members", ["visitor"])
     op.create_table(
         "predictions",
-        sa.Column("visitor", TEXT, primary_key=True),
-        sa.Column("lesson", TEXT, primary_key=True),
+        *keys("visitor", "lesson"),
         sa.Column("step", sa.Integer, primary_key=True),
-        sa.Column("prediction", sa.JSON, nullable=False),
-        sa.Column("stored", sa.DateTime(timezone=True), nullable=False),
+        *required(sa.JSON, "prediction"),
+        *required(TIME, "stored"),
     )
     op.create_index("ix_predictions_stored", "predictions", ["stored"])

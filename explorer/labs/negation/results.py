@@ -1,8 +1,11 @@
-"""The results of the negation page: final accuracies, and every sentence through every model."""
+"""The learning curves of the negation page, its final accuracies, and every sentence through every model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from inspect import unwrap
+from typing import Any, TypeAlias
 
 import numpy as np
 import streamlit as st
@@ -10,17 +13,24 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer import charts, ui
-from explorer.catalogue import MODELS
+from explorer.byte_cache import cached
+from explorer.catalogue import MODELS, model_row
+from explorer.inspection.compare import downsample, median_and_range
 from explorer.labs.negation import findings
+from explorer.labs.negation.answers import answer_cell, class_probabilities, probabilities_of_sentences
 from explorer.labs.negation.findings import ModelAnswer
-from explorer.labs.negation.predictions import Run, class_probabilities, probabilities_of_sentences
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.state import NegationLab
 from explorer.tasks.ceiling import linear_readout_ceiling
 from explorer.tasks.negation import CLASSES, LabelledSentence, Negation
+from explorer.training.config import RunConfig, key
+from explorer.training.record import Curves
 from explorer.ui.budgets import budget_sentence
 from explorer.ui.learning_rates import draw_learning_rates
-from explorer.ui.state.widgets import setting_widget
+from explorer.ui.state.session import ExperimentSession
+from explorer.ui.state.widgets import draw_choice, setting_widget
+from explorer.ui.training.learning_chart import epoch_axis
+from explorer.ui.wording import describe_line
 
 
 def results_section(session: NegationSession) -> None:
@@ -46,7 +56,8 @@ def results_section(session: NegationSession) -> None:
             ui.headline(findings.file_accuracy_finding(ends))
         else:
             ui.headline(findings.final_accuracy_finding(ends, best))
-        ui.draw_now(results_view, views, best, lab.has_file, findings.comparison_with_best(ends, lab.kind))
+        kind = "held-out sentence" if lab.has_file else "sentence"
+        ui.draw_now(results_view, views, best, lab.has_file, findings.comparison_with_best(ends, kind))
 
     request.add_fragment("negation.results", draw)
 
@@ -113,16 +124,7 @@ def _is_recorded(view: ui.RunView, metric: str) -> bool:
     return view.result is not None and metric in view.result.metrics and not np.isnan(view.result.last(metric)).all()
 
 
-def answer_cell(answer: ModelAnswer, truth: int | None) -> charts.Cell:
-    """Return the table cell of a model's answer, marked where it is wrong."""
-    return charts.Cell(
-        f"{answer.name} {answer.probability:.2f}",
-        tone=CLASSES[answer.answer] if len(answer.classes) == 2 else "",
-        wrong=truth is not None and answer.answer != truth,
-    )
-
-
-def sentences_table(task: Negation, runs: Mapping[str, Run], drawn: Sequence[int]) -> charts.Table:
+def sentences_table(task: Negation, runs: Mapping[str, ui.Run], drawn: Sequence[int]) -> charts.Table:
     """Return the answer of every model to every sentence; sentences that differ only in "not" are neighbours.
 
     drawn: how often each sentence is in the training data of the first seed
@@ -167,10 +169,9 @@ _MAX_ROWS = 20  # of the table of held-out sentences
 
 def _file_answers(task: Negation, views: Mapping[str, ui.RunView]) -> None:
     """Draw the answer of every model to the held-out sentences of a file; first those that most models get wrong."""
-    runs = {model: view.loaded_run for model, view in views.items() if view.loaded_run}
+    runs = ui.loaded_runs(views, "The answers appear here when a training has ended.", 120)
     held_out = tuple(sentence for sentence in task.sentences if sentence.probability)
     if not runs:
-        ui.untrained_panel(views, "The answers appear here when a training has ended.", 120)
         return
     words = tuple(sentence.words for sentence in held_out)
     calls = {model: ui.Call(probabilities_of_sentences, run, words) for model, run in runs.items()}
@@ -218,11 +219,121 @@ def task_section(session: NegationSession, views: Mapping[str, ui.RunView]) -> N
                 setting_widget(session, name, section="task")
         return
     drawn = np.bincount(task.sample("train", session.experiment.value("seed")), minlength=len(task.sentences))
-    runs = {model: view.loaded_run for model, view in views.items() if view.loaded_run}
-    table = sentences_table(task, runs, drawn.tolist())
+    table = sentences_table(task, ui.loaded_runs(views), drawn.tolist())
     ui.draw_now(lambda document: document.table("negation-sentences", table))
     with st.popover("Settings of the task", icon=":material/tune:"):
         for name in ("p_not", "train_size", "test_size", "data_seed", "fresh_data", "max_nots", "held_out"):
             setting_widget(session, name, section="task")
     ui.paragraph(budget_sentence({view.row.title: view.config for view in views.values() if view.result}))
     draw_learning_rates("negation", titles)
+
+
+_Runs: TypeAlias = tuple[tuple[RunConfig, Curves | None], ...]  # can be a cache key
+_METRICS = {"exact_accuracy": "accuracy", "test_accuracy": "accuracy on held-out sentences", "train_loss": "loss"}
+
+
+def training_section(session: NegationSession) -> None:
+    """Draw the learning curves of all models, with the settings and the Train button."""
+    lab = session.experiment
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header("How do the models learn it?", anchor=False)
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            ui.bind_widget(session, "metric", st.segmented_control, label_visibility="collapsed")
+            with st.popover("Settings", icon=":material/tune:"):
+                training_settings(session, ("replicas", "seed", "batch_size"), "settings-of")
+                ui.reset_button(session)
+            ui.draw_train_controls(
+                ui.TrainRequest.for_section(lab.TASK),
+                lab.configs,
+                next_seed=session.next_seed_configs,
+                keys=("train", "stop"),
+            )
+    _learning_curves(session)
+
+
+def training_settings(session: ExperimentSession[Any], shared: Sequence[str], key: str) -> None:
+    """Draw the choice of the models, the settings that they share, and the settings of each; `key`: of their choice."""
+    lab = session.experiment
+    ui.bind_widget(session, "models", st.pills, selection_mode="multi")
+    for name in shared:
+        setting_widget(session, name, section="race")
+    model = draw_choice(st.selectbox, "Settings of one model", {m: MODELS[m].title for m in lab.model_names()}, key=key)
+    for name in lab.own_settings(model):
+        setting_widget(session, name, model=model, section="race")
+
+
+def _learning_curves(session: NegationSession) -> None:
+    lab = session.experiment
+    if lab.metric != "accuracy":
+        what = "Cross-entropy over all training sentences, in nats."
+    elif lab.has_file:
+        what = f"Accuracy on the {len(session.data.sample('test', 0)):,} held-out sentences, which training never sees."
+    else:
+        what = (
+            "Exact accuracy: over all sentences, weighted by their probability. Dashed: the ceiling of a sum of word "
+            f"weights, {readout_ceiling(lab):.4f}."
+        )
+    ui.draw_learning_chart(
+        "negation-race",
+        ui.TrainRequest.for_section(lab.TASK),
+        lab.configs,
+        partial(_panels, lab),
+        f"{describe_line(lab.value('replicas'))} {what}",
+        run=".".join(key(config) for config in lab.configs.values()),
+        axis=epoch_axis,
+        height=180,
+        columns=3,
+        narrow_height=160,
+    )
+
+
+def _panels(lab: NegationLab, views: Mapping[str, ui.RunView]) -> list[ui.Panel]:
+    accuracy = lab.metric == "accuracy"
+    ceiling = readout_ceiling(lab) if accuracy and not lab.has_file else None
+    private = any(view.config.own_text for view in views.values())  # a cache would outlive the visit
+    runs = tuple((view.config, view.curves) for view in views.values())
+    return list(
+        (unwrap(_draw_panels) if private else _draw_panels)(runs, lab.accuracy if accuracy else "train_loss", ceiling)
+    )
+
+
+@cached()
+def _draw_panels(runs: _Runs, metric: str, ceiling: float | None) -> tuple[ui.Panel, ...]:
+    """Return the curve of each model on one axis, drawn once for all visitors who follow the same training.
+
+    ceiling: of a sum of word weights, if the metric is an exact accuracy
+    """
+    x = charts.Axis("epoch", (0, max(config.epochs for config, _ in runs)), ticks=4)
+    values = [curves.metrics[metric] for _, curves in runs if curves and len(curves.metrics[metric])]
+    if metric == "train_loss":
+        span = (0.0, 1.05 * max((float(each.max()) for each in values), default=0.7))
+    else:
+        lowest = min((float(each.min()) for each in values), default=0.5)
+        span = (min(0.42, lowest - 0.02), 1.03)
+    y = charts.Axis(span=span, ticks=4)
+    panels = []
+    for i, (config, curves) in enumerate(runs):
+        rules = [] if ceiling is None else [charts.level(ceiling, "" if i else "ceiling", right=True)]
+        panels.append(_panel(config, curves, metric, x, y, rules))
+    return tuple(panels)
+
+
+def _panel(
+    config: RunConfig, curves: Curves | None, metric: str, x: charts.Axis, y: charts.Axis, rules: list[charts.Rule]
+) -> ui.Panel:
+    row, epochs, spread = model_row(config.model), np.zeros(0), np.zeros((0, 3))
+    if curves is not None:
+        spread = median_and_range(curves.metrics[metric])
+        kept = downsample(spread, max_points=150)  # of small multiples
+        epochs = curves.axis_values("epoch", curves.evaluated, config.steps_per_epoch)[kept]
+        spread = spread[kept]
+    line = charts.Line(row.title, row.title, row.colour, row.dash, epochs, spread)
+    subject = f"{_METRICS[metric].capitalize()} by epoch"
+    return ui.Panel(
+        f"{row.name}-{metric}",
+        charts.LineChart(subject, [line], x, y, rules, labels="none", digits=3),
+        title=row.title,
+        colour=row.colour,
+        value=f"{spread[-1, 0]:.3f}" if len(spread) else "–",
+        reads_in_title=True,
+    )

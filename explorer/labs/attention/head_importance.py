@@ -1,18 +1,84 @@
-"""Direct logit attribution: what each head and each feedforward layer adds to the answer."""
+"""Which heads a model needs: its loss without each (Michel et al. 2019), and what each adds to the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
 
 from explorer import charts, ui
+from explorer.charts.style import SOFT
 from explorer.inspection.attention import attend, attention_model, logit_attribution, outcomes
 from explorer.labs.attention import findings
 from explorer.labs.attention.chosen_answers import chosen_outcomes
 from explorer.labs.attention.measurements import query_position, tokenize_text
 from explorer.labs.attention.state import AttentionState
-from explorer.model.model import Model
+from explorer.model.model import Evaluated, Model
 from explorer.ui.wording import visible_whitespace
+
+if TYPE_CHECKING:
+    from explorer.inspection.attention.head_scores import HeadImportance
+
+
+MAX_HEADS = 32  # that the figure of head importance shows
+_IMPORTANCE_TEXTS: Mapping[Evaluated, str] = {
+    "held-out text": "text that was not in the training",
+    "sentences of the task": "sentences of the task",
+    "this text": "the text above",
+    "": "text that was not in the training",
+}
+
+
+def importance_call(stored_model: Model, state: AttentionState) -> ui.Call[HeadImportance] | None:
+    """Return the call that measures the head importance; None where it cannot be measured."""
+    if not stored_model.importance_text:
+        return None
+    text = stored_model.text_or_example(state.say) if stored_model.importance_text == "this text" else ""
+    return ui.Call(type(stored_model).head_importance, stored_model, state.seed, text)
+
+
+def importance_section(state: AttentionState, stored_model: Model) -> None:
+    """Draw the importance of each head, for a model with a loss to measure."""
+    call = importance_call(stored_model, state)
+    if call is None and not stored_model.importance_problem:
+        return
+    sample = _IMPORTANCE_TEXTS[stored_model.importance_text]
+    ui.explanation(
+        f"Each head is switched off in turn, and the loss is measured on {sample}. "
+        "A head with an interesting pattern can be unimportant, and one with a dull pattern can be needed."
+    )
+    if call is None:
+        st.caption(stored_model.importance_problem)
+        return
+    if state.step is not None or state.is_ablated:
+        st.caption("Measured on the unchanged model at the end of training.")
+    duration = "up to a minute" if stored_model.importance_text == "this text" else "a few seconds"
+    waiting = f"The loss without each head is measured; this takes {duration} …"
+    ui.show("gaze-worth", call, importance_view, stored_model.colour, waiting=waiting, height=300, pool="patient")
+
+
+def importance_view(document: ui.Document, measured: HeadImportance, colour: str) -> None:
+    """Write the loss without each head, the most important one on top, with two standard errors on either side."""
+    layers, heads = measured.ablated_loss.shape
+    labels = [f"layer {i + 1}, head {j + 1}" for i in range(layers) for j in range(heads)]
+    document.finding(findings.importance_finding(measured, labels))
+    values, errors = measured.importance.reshape(-1), 2 * measured.error.reshape(-1)
+    largest = np.sort(np.argsort(-np.abs(values), kind="stable")[:MAX_HEADS])
+    shown = largest[np.argsort(-values[largest])]
+    rows = [charts.DotRow(labels[i], colour, values[[i]], error=errors[[i]]) for i in shown]
+    span = charts.span_of([values[shown] - errors[shown], values[shown] + errors[shown], [0.0]])
+    x = charts.Axis(f"change of the {measured.metric}", span)
+    zero = charts.Rule(0.0, True, SOFT, "solid")
+    chart = charts.DotChart("Loss without each head, compared with that of the whole model", rows, x, [zero])
+    caption = findings.importance_caption(measured)
+    if len(shown) < len(labels):
+        caption += f" Shown are the {len(shown)} heads of {len(labels)} without which the loss changes most."
+    panel = ui.Panel("gaze-worth", chart, caption=caption)
+    document.figures("gaze-worth", [panel], height=90 + 30 * len(shown), columns=1)
+
 
 MAX_PARTS = 12  # that have bars of their own; all other parts have one together
 
@@ -25,7 +91,7 @@ class AttributedAnswer:
     attribution: logit_attribution.LogitAttribution | None  # None for a model whose parts do not add up
 
 
-def section(state: AttentionState, stored_model: Model) -> None:
+def attribution_section(state: AttentionState, stored_model: Model) -> None:
     """Draw what each part adds to the difference between the chosen or the two most probable answers."""
     ui.explanation(
         "**Direct logit attribution**: the last state is the sum of the embedding and of what all heads and "

@@ -1,29 +1,29 @@
-"""A character model of a string that the visitor types, trained at once: with its state, and without."""
+"""Small data: a character model of a string that the visitor types, and the accuracy on the training sequences."""
 
 from __future__ import annotations
 
 import time
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from explorer import charts, ui
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
-from explorer.inspection.compare import median_and_range
-from explorer.labs.memory import string_findings as findings
+from explorer.experiments.recall import NOTEBOOK_STEPS, notebook_configs
+from explorer.inspection.compare import median_and_range, metric_over_seeds
+from explorer.labs.memory import findings, recall, string_findings
 from explorer.labs.memory.state import MemoryState
-from explorer.tasks.string import (
-    GeneratedError,
-    ambiguous_contexts,
-    find_errors,
-    loss_floor,
-    validated_string,
-)
+from explorer.tasks.string import GeneratedError, ambiguous_contexts, find_errors, loss_floor, validated_string
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Curves
 from explorer.ui.state.widgets import draw_examples
+from explorer.ui.training.learning_chart import step_axis
 from explorer.ui.wording import count_seeds
 from explorer.web.background import Pool
 
@@ -64,7 +64,7 @@ def train_string(text: str, model: str) -> StringTraining:
     return StringTraining(text, model, with_state, without_state, time.perf_counter() - began)
 
 
-def section(session: ui.PageSession[MemoryState]) -> None:
+def string_section(session: ui.PageSession[MemoryState]) -> None:
     """Draw the controls, then the losses and the generated texts of the string."""
     ui.explanation(
         "Type a string: a small network learns to predict its next character. A second one has no memory: its state is "
@@ -78,7 +78,7 @@ def section(session: ui.PageSession[MemoryState]) -> None:
         ui.show_problems([str(error)])
         ui.empty_panel("Type a string above.", HEIGHT)
         return
-    ui.explanation(f"**{ui.escape_markdown(findings.memory_finding(text))}**")
+    ui.explanation(f"**{ui.escape_markdown(string_findings.memory_finding(text))}**")
     if len(set(text)) == 1:
         ui.empty_panel("The lowest loss is 0, and every model reaches it. Add another character.", HEIGHT)
         return
@@ -91,7 +91,6 @@ def section(session: ui.PageSession[MemoryState]) -> None:
 
 
 def _draw_inputs(session: ui.PageSession[MemoryState]) -> None:
-    """Draw the controls for the string and the model."""
     state = session.state
 
     def with_text(state: MemoryState, text: str) -> MemoryState:
@@ -101,7 +100,7 @@ def _draw_inputs(session: ui.PageSession[MemoryState]) -> None:
     with st.container(horizontal=True, vertical_alignment="top"):
         ui.bind_widget(session, "text", st.text_input, update=with_text, width=330)
         ui.bind_widget(session, "text_model", st.segmented_control)
-    st.caption(findings.string_caption(state.text))
+    st.caption(string_findings.string_caption(state.text))
     examples = {text: text.strip() for text in EXAMPLES}
     draw_examples(session, "text_pick", "Example strings", state.text, examples, with_text, width="content")
 
@@ -120,8 +119,8 @@ def losses_view(document: ui.Document, training: StringTraining) -> None:
     with_state, without_state = training.with_state, training.without_state
     transitions = len(training.text) - 1
     finding = (
-        findings.final_loss_finding(title, with_state.last("loss"), without_state.last("loss"), low),
-        findings.solved_step_finding(with_state.evaluated, with_state.metrics["accuracy"], transitions),
+        string_findings.final_loss_finding(title, with_state.last("loss"), without_state.last("loss"), low),
+        string_findings.solved_step_finding(with_state.evaluated, with_state.metrics["accuracy"], transitions),
     )
     document.text(" ".join(finding))
     document.caption(
@@ -162,7 +161,7 @@ def texts_view(document: ui.Document, training: StringTraining, seed: int) -> No
     texts = {"state fed back": training.with_state.samples[-1], "no state": training.without_state.samples[-1]}
     errors = {name: [find_errors(training.text, text) for text in written] for name, written in texts.items()}
     characters = len(training.with_state.samples[-1][0])
-    document.text(findings.error_count_caption(characters, len(training.text) - 1, *errors.values()))
+    document.text(string_findings.error_count_caption(characters, len(training.text) - 1, *errors.values()))
     data = {
         "texts": [
             {
@@ -188,7 +187,7 @@ def _text_runs(text: str, errors: list[GeneratedError], first: str) -> list[dict
     for error in errors:
         if error.position > end:
             runs.append({"text": text[end : error.position], "why": None})
-        runs.append({"text": text[error.position], "why": findings.error_hint(error, text, first)})
+        runs.append({"text": text[error.position], "why": string_findings.error_hint(error, text, first)})
         end = error.position + 1
     return [*runs, {"text": text[end:], "why": None}] if end < len(text) else runs
 
@@ -200,7 +199,7 @@ def _show_floor(text: str) -> None:
         "what follows c. Its loss is the entropy of the next character, weighted by how often c occurs among the N "
         "transitions, in nats:"
     )
-    st.latex(findings.floor_formula(text))
+    st.latex(string_findings.floor_formula(text))
     ui.draw_now(contexts_view, text)
 
 
@@ -218,10 +217,10 @@ def contexts_view(document: ui.Document, text: str) -> None:
     }
     rows = [
         {
-            "name": findings.character_name(context.character),
-            "follow": findings.describe_successors(context),
+            "name": string_findings.character_name(context.character),
+            "follow": string_findings.describe_successors(context),
             "share": f"{context.count} / {count}",
-            "entropy": findings.entropy_words(context),
+            "entropy": string_findings.entropy_words(context),
             "part": f"{context.count * context.entropy / count:.3f}",
         }
         for context in contexts
@@ -230,3 +229,60 @@ def contexts_view(document: ui.Document, text: str) -> None:
     document.table(
         "memory-string-contexts", charts.Table(columns, rows, "Characters with several continuations", caption)
     )
+
+
+_ACCURACIES = {
+    "train_accuracy": ("training", "training sequences", "6px,4px"),
+    "accuracy": ("new", "new sequences", "solid"),
+}
+
+
+def train_set_section() -> None:
+    """Draw the accuracy on the training sequences compared with new ones."""
+    request, configs = ui.TrainRequest.for_section("trap"), notebook_configs()
+    views = request.views(configs)
+    finished = {model: view.result for model, view in views.items() if view.result is not None and ui.is_finished(view)}
+    if finding := findings.train_set_finding(finished):
+        ui.explanation(f"**{ui.escape_markdown(finding)}**")
+    ui.explanation(
+        "Both networks train on the same 256 sequences of 50 symbols in every step. Accuracy on the training sequences "
+        "alone would look like success."
+    )
+    ui.show_problems(request.problems)
+    ui.draw_train_controls(request, configs)
+    ui.draw_learning_chart(
+        "memory-trap",
+        request,
+        configs,
+        _accuracy_panels,
+        f"Line: median of eight seeds. Band: lowest to highest seed. Dashed line: guessing. Vertical line: step "
+        f"{NOTEBOOK_STEPS}. {findings.train_set_caption(finished)}".strip(),
+        axis=partial(step_axis, step=5.0),
+        height=260,
+        narrow_height=210,
+        columns=2,
+    )
+
+
+def _accuracy_panels(views: Mapping[str, ui.RunView]) -> list[ui.Panel]:
+    last = ui.last_step(views)
+    return [_accuracy_panel(model, view.curves, last) for model, view in views.items()]
+
+
+@cached()
+def _accuracy_panel(model: str, curves: Curves | None, last: int) -> ui.Panel:
+    row, lines = MODELS[model], []
+    for name, (label, words, dash) in _ACCURACIES.items():
+        x, *values = metric_over_seeds(curves, name, median_and_range)
+        lines.append(charts.Line(label, words, row.colour, dash, x, np.stack(values, axis=1), name=words))
+    subject, marks = f"{row.title}, accuracy by step", [charts.limit(NOTEBOOK_STEPS)]
+    chart = recall.accuracy_chart(subject, lines, recall.step_axis(last), 0.5, marks)
+    return ui.Panel(f"trap-{model}", chart, title=row.title, colour=row.colour)
+
+
+def small_data_section(session: ui.PageSession[MemoryState]) -> None:
+    """Draw both experiments."""
+    st.subheader("A language model of one string", anchor=False)
+    string_section(session)
+    st.subheader("Accuracy on the training sequences and on new ones", anchor=False)
+    train_set_section()

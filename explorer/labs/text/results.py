@@ -1,4 +1,4 @@
-"""The results of the language models: parameters, losses, and bits per byte."""
+"""The results of the language models: parameters, losses and bits per byte, and what the loss means."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
 from explorer import charts, ui
 from explorer.inspection.language import bits_per_byte, final_losses
 from explorer.labs.text import findings
-from explorer.labs.text.standings import Standing, compute_standing, convert_loss, unit_name
+from explorer.labs.text.findings import Standing, compute_standing, convert_loss, unit_name
 from explorer.labs.text.state import UNITS, TextLab
 from explorer.number_format import format_duration
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
-from explorer.ui.page_sections import perplexity_link
+from explorer.ui.page_sections import explanation, perplexity_link
 from explorer.ui.wording import percentage
 
 
@@ -31,12 +32,12 @@ def results_section(views: Mapping[str, ui.RunView], lab: TextLab, standings: Ma
     if not standings:
         ui.untrained_panel(views, "No model has been trained to the end with these settings yet. Press Train.", 120)
         return
-    _results_table(lab.task, views, standings)
+    _draw_table(lab.task, views, standings)
     ui.paragraph(findings.network_comparison_finding(standings))
     perplexity_link()
 
 
-def _results_table(task: TextConfig, views: Mapping[str, ui.RunView], standings: Mapping[str, Standing]) -> None:
+def _draw_table(task: TextConfig, views: Mapping[str, ui.RunView], standings: Mapping[str, Standing]) -> None:
     """Draw a row for each model. Bits per byte follow when the held-out text is counted, in the background."""
     rows = [_result_row(views[model], each) for model, each in standings.items()]
     losses = [each.held_out for each in standings.values() if np.isfinite(each.held_out).all()]
@@ -150,20 +151,36 @@ def comparability_note(task: TextConfig, held_out: bits_per_byte.HeldOutText | N
     held_out: the counted held-out text; None before it is counted.
     """
     sentences = ["Only bits per byte can be compared between tokenizers."]
-    if task.tokenizer in ("bpe", "word"):  # they split at spaces, and drop them
+    if held_out and task.tokenizer in ("bpe", "word"):  # they split at spaces, and drop them
         unknown = "words" if task.tokenizer == "word" else "characters"
         spaces = "spaces and line ends" if task.rows == "blocks" else "spaces"
+        share = percentage(held_out.unknown / held_out.targets)
         sentences.append(
-            "Bits per character, a unit of the curves, are those of the text that the tokens stand for: unknown "
-            f"{unknown} and dropped {spaces} cost nothing there."
+            f"Bits per byte add {held_out.spelling_bits:.3f} for spelling unknown {unknown} ({share} of the held-out "
+            f"tokens) and {held_out.spacing_bits:.3f} for {spaces}, each predicted from neighbouring characters with "
+            "frequencies in the training part."
         )
-        if held_out:
-            share = percentage(held_out.unknown / held_out.targets)
-            sentences.append(
-                f"Bits per byte add {held_out.spelling_bits:.3f} for spelling unknown {unknown} ({share} of the "
-                f"held-out tokens) and {held_out.spacing_bits:.3f} for {spaces}, each predicted from neighbouring "
-                "characters with frequencies in the training part."
-            )
     if task.lower:
         sentences.append("All figures are those of the text in small letters: capital letters cost nothing.")
     return " ".join(sentences)
+
+
+def loss_section() -> None:
+    """Draw the formulas of the loss and of Kneser–Ney smoothing."""
+    explanation(
+        "A language model gives a probability to every possible next token. Its loss is the mean surprisal of the "
+        "tokens that come, and its perplexity is the exponential of the loss: the model is as uncertain as if it chose "
+        "evenly among that many tokens."
+    )
+    st.latex(r"L = -\frac{1}{N} \sum_{t=1}^{N} \ln p(x_t \mid x_{<t}), \qquad \text{perplexity} = e^{L}")
+    perplexity_link()
+    explanation(
+        "Kneser–Ney smoothing subtracts a discount D from each count and gives that probability to the shorter "
+        "context, which counts after how many different tokens a token occurs, not how often. Modified Kneser–Ney "
+        "(Chen and Goodman 1998), the default of this page, has three discounts: for counts of 1, of 2, and of 3 or "
+        "more. With one discount:"
+    )
+    st.latex(
+        r"p(w \mid h) = \frac{\max(c(hw) - D, 0)}{c(h)} + \frac{D \cdot N_{1+}(h\,\cdot)}{c(h)} \, p(w \mid h'), "
+        r"\qquad h' = h \text{ without its first token}"
+    )

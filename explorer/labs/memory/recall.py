@@ -1,27 +1,28 @@
-"""Results on recall: accuracy by training step and by length, and a table."""
+"""Recall: the models and their settings, accuracy by training step and by length, and a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
 from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
+from explorer.experiments.learning_rates import RATES
 from explorer.experiments.model_variant import ModelVariant
-from explorer.experiments.recall import SOLVED
+from explorer.experiments.recall import LEARNING_RATES, SOLVED, SWEEP_LENGTHS, VARIANTS
 from explorer.inspection.compare import median_and_range
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.state import MemoryState
 from explorer.number_format import format_count, format_duration, join_range
 from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths, orderless_accuracy
-from explorer.training.config import RunConfig
-from explorer.training.record import Curves
 from explorer.ui.wording import describe_line
 
 HEIGHT, NARROW = 220, 190
@@ -43,20 +44,13 @@ def step_axis(last: int) -> charts.Axis:
 
 def recall_results(variants: Mapping[str, ModelVariant], views: Mapping[str, ui.RunView]) -> dict[str, RecallResult]:
     """Return the results of the runs that are finished."""
-    results = {}
-    for name, view in views.items():
-        if (
-            ui.is_finished(view)
-            and view.result is not None
-            and (result := _recall_result(variants[name], view.config, view.result))
-        ):
-            results[name] = result
-    return results
-
-
-@cached()
-def _recall_result(variant: ModelVariant, config: RunConfig, curves: Curves) -> RecallResult | None:
-    return findings.recall_result(variant, config, curves)
+    return {
+        name: result
+        for name, view in views.items()
+        if ui.is_finished(view)
+        and view.result
+        and (result := findings.recall_result(variants[name], view.config, view.result))
+    }
 
 
 def group_by_architecture(variants: Mapping[str, ModelVariant]) -> dict[str, list[str]]:
@@ -71,10 +65,7 @@ def group_by_architecture(variants: Mapping[str, ModelVariant]) -> dict[str, lis
 
 
 def lengths_view(
-    document: ui.Document,
-    state: MemoryState,
-    variants: Mapping[str, ModelVariant],
-    results: Mapping[str, RecallResult],
+    document: ui.Document, state: MemoryState, variants: Mapping[str, ModelVariant], results: Mapping[str, RecallResult]
 ) -> None:
     """Write the finding, and the accuracy by length, a panel for each architecture."""
     task, lengths = state.task, evaluation_lengths(state.task.length)
@@ -141,10 +132,7 @@ def _orderless_caption(task: RecallConfig, variants: Iterable[ModelVariant]) -> 
 
 
 def results_view(
-    document: ui.Document,
-    state: MemoryState,
-    results: Mapping[str, RecallResult],
-    views: Mapping[str, ui.RunView],
+    document: ui.Document, state: MemoryState, results: Mapping[str, RecallResult], views: Mapping[str, ui.RunView]
 ) -> None:
     """Write all numbers in a table, a row for each variant, and what differs between the models."""
     length = state.length
@@ -229,3 +217,55 @@ def _learning_panel(model: str, runs: ui.VariantCurves, last: int, task: RecallC
     subject = f"{row.title}, accuracy on new sequences by step"
     chart = accuracy_chart(subject, lines, step_axis(last), 1 / task.symbols)
     return ui.Panel(f"learning-{model}", chart, title=row.title, colour=row.colour)
+
+
+def input_row(session: ui.PageSession[MemoryState]) -> None:
+    """Draw the choice of a length whose runs are included, and the popover with everything else."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        ui.bind_widget(
+            session,
+            "length_pick",
+            st.segmented_control,
+            shown=session.state.length if session.state.length in SWEEP_LENGTHS else None,
+            update=lambda state, length: replace(state, length=length),
+            label="Sequence length (symbols)",
+            options={length: f"{length:,}" for length in SWEEP_LENGTHS},
+        )
+        with st.popover("Models and settings", icon=":material/tune:"):
+            _draw_models(session)
+            _draw_settings(session)
+
+
+def _draw_models(session: ui.PageSession[MemoryState]) -> None:
+    for model, names in group_by_architecture(VARIANTS).items():
+        selected = [name for name in names if name in session.state.who]
+        others = tuple(name for name in VARIANTS if name not in names)
+
+        def make(state: MemoryState, selected: list[str], others: tuple[str, ...] = others) -> MemoryState:
+            return state.with_models({*selected, *(name for name in state.who if name in others)})
+
+        ui.bind_widget(
+            session,
+            f"who-{model}",
+            st.pills,
+            shown=selected,
+            update=make,
+            label=f"{MODELS[model].title}: {'positions' if model == 'transformer' else 'initialization'}",
+            options={name: VARIANTS[name].label for name in names},
+            selection_mode="multi",
+        )
+
+
+def _draw_settings(session: ui.PageSession[MemoryState]) -> None:
+    state = session.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        ui.bind_widget(session, "length", st.number_input, label="Any other length (needs training)", width=230)
+        ui.bind_widget(session, "symbols", st.number_input, width=210)
+        rates = sorted({0.0, *LEARNING_RATES, *RATES, state.rate})
+        ui.bind_widget(
+            session, "rate", st.selectbox, options={r: f"{r:g}" if r else "default" for r in rates}, width=150
+        )
+        ui.bind_widget(session, "steps", st.number_input, width=210)
+        ui.bind_widget(session, "seeds", st.number_input, width=110)
+        ui.bind_widget(session, "seed", st.number_input, width=120)
+    ui.reset_button(session)
