@@ -14,6 +14,7 @@ from explorer.models.configs import ModelConfig
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.sentiment.config import SentimentConfig
+from explorer.tasks.seq2seq.config import TranslationConfig
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 from explorer.tasks.seq2seq.pairs import PairsConfig
@@ -35,10 +36,7 @@ TaskConfig: TypeAlias = (
     | TextConfig
     | RecallConfig
     | StringConfig
-    | ReverseConfig
-    | CopyConfig
-    | DatesConfig
-    | PairsConfig
+    | TranslationConfig
     | RandomSymbolsConfig
     | GrammarTextConfig
     | DelayedCopyConfig
@@ -148,13 +146,6 @@ _TRANSLATION: dict[str, object] = {
     "evaluate_every": 50,
     "snapshots": 4,
 }
-_RECURRENT_DIGITS = {**_TRANSLATION, "iterations": 450, "learning_rate": 5e-3, "warmup": 20}
-_RECURRENT_DATES = {**_TRANSLATION, "iterations": 1_600, "learning_rate": 1e-2, "warmup": 20}
-_RECURRENT_PAIRS = {**_TRANSLATION, "iterations": 600, "learning_rate": 5e-3, "warmup": 20}
-_TRANSFORMER_PAIRS = {**_TRANSLATION, "iterations": 600, "learning_rate": 2e-3, "warmup": 100}
-_TRANSFORMER_DIGITS = {**_TRANSLATION, "iterations": 800, "learning_rate": 2e-3, "warmup": 100}
-_TRANSFORMER_DATES = {**_TRANSLATION, "iterations": 1_000, "learning_rate": 3e-3, "warmup": 100}
-
 # Sequence labelling. On noise there is nothing to learn except a leak; on tale there is both.
 _LABELLING: dict[str, object] = {
     "batch_size": 32,
@@ -231,6 +222,24 @@ _WORD_VECTORS: dict[str, object] = {
 def _tagger(config: type[ModelConfig], class_name: str) -> dict[str, ModelForTask]:
     """What answers at every place, on each labelling task."""
     return {task: ModelForTask(config, class_name, recipe) for task, recipe in _LABELLING_RECIPES.items()}
+
+
+def _translator(
+    config: type[ModelConfig],
+    class_name: str,
+    digits: tuple[int, float],
+    dates: tuple[int, float],
+    pairs: tuple[int, float],
+    warmup: int,
+) -> dict[str, ModelForTask]:
+    """Return a translation model for each of its tasks; a pair has the steps and the learning rate."""
+    recipes = {"reverse": digits, "copy": digits, "dates": dates, "pairs": pairs}
+    return {
+        task: ModelForTask(
+            config, class_name, {**_TRANSLATION, "iterations": steps, "learning_rate": rate, "warmup": warmup}
+        )
+        for task, (steps, rate) in recipes.items()
+    }
 
 
 MODELS = {
@@ -396,15 +405,14 @@ MODELS = {
             "translation; Bahdanau, Cho and Bengio 2015, Neural machine translation by jointly learning to align and "
             "translate",
             "https://arxiv.org/abs/1409.0473",
-            {
-                task: ModelForTask(configs.EncoderDecoderConfig, "encoder_decoder:EncoderDecoder", recipe)
-                for task, recipe in (
-                    ("reverse", _RECURRENT_DIGITS),
-                    ("copy", _RECURRENT_DIGITS),
-                    ("dates", _RECURRENT_DATES),
-                    ("pairs", _RECURRENT_PAIRS),
-                )
-            },
+            _translator(
+                configs.EncoderDecoderConfig,
+                "encoder_decoder:EncoderDecoder",
+                (450, 5e-3),
+                (1_600, 1e-2),
+                (600, 5e-3),
+                20,
+            ),
         ),
         ModelRow(
             "transformer_encoder_decoder",
@@ -413,19 +421,14 @@ MODELS = {
             "8px,3px",
             "Vaswani et al. 2017, Attention is all you need",
             "https://arxiv.org/abs/1706.03762",
-            {
-                task: ModelForTask(
-                    configs.TransformerEncoderDecoderConfig,
-                    "transformer_encoder_decoder:TransformerEncoderDecoder",
-                    recipe,
-                )
-                for task, recipe in (
-                    ("reverse", _TRANSFORMER_DIGITS),
-                    ("copy", _TRANSFORMER_DIGITS),
-                    ("dates", _TRANSFORMER_DATES),
-                    ("pairs", _TRANSFORMER_PAIRS),
-                )
-            },
+            _translator(
+                configs.TransformerEncoderDecoderConfig,
+                "transformer_encoder_decoder:TransformerEncoderDecoder",
+                (800, 2e-3),
+                (1_000, 3e-3),
+                (600, 2e-3),
+                100,
+            ),
         ),
         ModelRow(
             "skip_gram",
@@ -448,47 +451,28 @@ MODELS = {
         ),
     )
 }
-_LABELLING_OBJECTIVE = "explorer.training.objectives.labelling:LabellingObjective"
-_TRANSLATION_OBJECTIVE = "explorer.training.objectives.translation:TranslationObjective"
+_LABELLING_OBJECTIVE, _TRANSLATION_OBJECTIVE = "labelling:LabellingObjective", "translation:TranslationObjective"
 TASKS = {
-    row.name: row
-    for row in (
-        TaskRow(
-            "negation",
-            "Negation",
-            NegationConfig,
-            "explorer.training.objectives.negation:NegationObjective",
-            "negation",
-        ),
-        TaskRow(
-            "sentiment",
-            "English sentences",
-            SentimentConfig,
-            "explorer.training.objectives.sentiment:SentimentObjective",
-            "negation",
-        ),
-        TaskRow("text", "Text", TextConfig, "explorer.training.objectives.text:TextObjective", "text"),
-        TaskRow("recall", "Recall", RecallConfig, "explorer.training.objectives.recall:RecallObjective", "memory"),
-        TaskRow("string", "String", StringConfig, "explorer.training.objectives.string:StringObjective", "memory"),
-        TaskRow("reverse", "Reverse", ReverseConfig, _TRANSLATION_OBJECTIVE, "translation"),
-        TaskRow("copy", "Copy", CopyConfig, _TRANSLATION_OBJECTIVE, "translation"),
-        TaskRow("dates", "Dates", DatesConfig, _TRANSLATION_OBJECTIVE, "translation"),
-        TaskRow("pairs", "Your own pairs", PairsConfig, _TRANSLATION_OBJECTIVE, "translation"),
-        TaskRow("noise", "Random symbols", RandomSymbolsConfig, _LABELLING_OBJECTIVE, "masks"),
-        TaskRow("tale", "Grammar text", GrammarTextConfig, _LABELLING_OBJECTIVE, "masks"),
-        TaskRow("echo", "Delayed copy", DelayedCopyConfig, _LABELLING_OBJECTIVE, "positions"),
-        TaskRow("gloss", "Word sense", WordSenseConfig, _LABELLING_OBJECTIVE, "sentences"),
-        TaskRow("gist", "Hidden word", MaskedWordConfig, _LABELLING_OBJECTIVE, "sentences"),
-        TaskRow("place", "Position rule", PositionRuleConfig, _LABELLING_OBJECTIVE, "shapes"),
-        TaskRow("agreement", "Agreement", AgreementConfig, _LABELLING_OBJECTIVE, "shapes"),
-        TaskRow(
-            "word_vectors",
-            "Word vectors",
-            WordVectorsConfig,
-            "explorer.training.objectives.word_vectors:WordVectorsObjective",
-            "word-vectors",
-        ),
-        TaskRow("induction", "Induction", InductionConfig, _LABELLING_OBJECTIVE, "induction"),
+    name: TaskRow(name, title, config, f"explorer.training.objectives.{objective}", page)
+    for name, title, config, objective, page in (
+        ("negation", "Negation", NegationConfig, "negation:NegationObjective", "negation"),
+        ("sentiment", "English sentences", SentimentConfig, "sentiment:SentimentObjective", "negation"),
+        ("text", "Text", TextConfig, "text:TextObjective", "text"),
+        ("recall", "Recall", RecallConfig, "recall:RecallObjective", "memory"),
+        ("string", "String", StringConfig, "string:StringObjective", "memory"),
+        ("reverse", "Reverse", ReverseConfig, _TRANSLATION_OBJECTIVE, "translation"),
+        ("copy", "Copy", CopyConfig, _TRANSLATION_OBJECTIVE, "translation"),
+        ("dates", "Dates", DatesConfig, _TRANSLATION_OBJECTIVE, "translation"),
+        ("pairs", "Your own pairs", PairsConfig, _TRANSLATION_OBJECTIVE, "translation"),
+        ("noise", "Random symbols", RandomSymbolsConfig, _LABELLING_OBJECTIVE, "masks"),
+        ("tale", "Grammar text", GrammarTextConfig, _LABELLING_OBJECTIVE, "masks"),
+        ("echo", "Delayed copy", DelayedCopyConfig, _LABELLING_OBJECTIVE, "positions"),
+        ("gloss", "Word sense", WordSenseConfig, _LABELLING_OBJECTIVE, "sentences"),
+        ("gist", "Hidden word", MaskedWordConfig, _LABELLING_OBJECTIVE, "sentences"),
+        ("place", "Position rule", PositionRuleConfig, _LABELLING_OBJECTIVE, "shapes"),
+        ("agreement", "Agreement", AgreementConfig, _LABELLING_OBJECTIVE, "shapes"),
+        ("word_vectors", "Word vectors", WordVectorsConfig, "word_vectors:WordVectorsObjective", "word-vectors"),
+        ("induction", "Induction", InductionConfig, _LABELLING_OBJECTIVE, "induction"),
     )
 }
 TYPED_TEXT_TASKS = ("negation", "sentiment", "text")  # tasks whose models read typed text

@@ -29,13 +29,9 @@ _SECRET_NAMES = (
     "LINEAGE_METRICS_TOKEN",
 )
 # Settings that vanished, each with the sentence that the server logs if it is still set:
-_VANISHED = {
-    "LINEAGE_MOST_COPIES": "servers no longer keep copies of the runs in LINEAGE_RUNS.",
-}
-_MODEL = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?(@[A-Za-z0-9][\w.-]{0,99})?", re.ASCII)
+_VANISHED = {"LINEAGE_MOST_COPIES": "servers no longer keep copies of the runs in LINEAGE_RUNS."}
 _EXECUTOR = re.compile(r"here|processes|ray(://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?)?")
 _DEVICE = re.compile(r"auto|cpu|cuda(:[0-9]{1,2})?|mps")
-_ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 
 def split_list(text: str) -> list[str]:
@@ -49,18 +45,23 @@ def _check_networks(text: str) -> str:
     return text
 
 
-def _check_origins(text: str) -> str:
-    for entry in split_list(text):
-        if not _ORIGIN.fullmatch(entry):
-            raise ValueError(f"{shorten(entry)} is no origin such as https://example.org")
-    return text
+def _entries_match(pattern: str, problem: str) -> pydantic.AfterValidator:
+    """Return the check of a list whose entries all have a form; `problem` ends the sentence about another one."""
+
+    def check(text: str) -> str:
+        for entry in split_list(text):
+            if not re.fullmatch(pattern, entry, re.ASCII):
+                raise ValueError(f"{shorten(entry)} {problem}")
+        return text
+
+    return pydantic.AfterValidator(check)
 
 
-def _check_models(text: str) -> str:
-    for entry in split_list(text):
-        if not _MODEL.fullmatch(entry):
-            raise ValueError(f"{shorten(entry)} is no model such as gpt2, OWNER/NAME or OWNER/NAME@REVISION")
-    return text
+_ORIGINS = _entries_match(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?", "is no origin such as https://example.org")
+_MODELS = _entries_match(
+    r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?(@[A-Za-z0-9][\w.-]{0,99})?",
+    "is no model such as gpt2, OWNER/NAME or OWNER/NAME@REVISION",
+)
 
 
 def check_executor(text: str) -> str:
@@ -100,8 +101,8 @@ class Environment(pydantic_settings.BaseSettings):
     # The server on the internet, see docs/server.md.
     secret: Annotated[str, pydantic.AfterValidator(_check_secret)] = ""  # signs cookies; empty: a file in `home`
     trusted_proxies: Annotated[str, pydantic.AfterValidator(_check_networks)] = ""  # addresses or networks
-    origins: Annotated[str, pydantic.AfterValidator(_check_origins)] = ""  # further ones of which pages may connect
-    frame_ancestors: Annotated[str, pydantic.AfterValidator(_check_origins)] = ""  # pages that may show ours in a frame
+    origins: Annotated[str, _ORIGINS] = ""  # further ones of which pages may connect
+    frame_ancestors: Annotated[str, _ORIGINS] = ""  # pages that may show ours in a frame
 
     # Limits of one training.
     most_steps: Annotated[int, pydantic.Field(ge=1)] = 50_000
@@ -135,7 +136,7 @@ class Environment(pydantic_settings.BaseSettings):
     most_upload: Annotated[int, pydantic.Field(ge=1)] = 50_000_000  # bytes of an imported run, unpacked
 
     # Real pretrained models, see docs/real-models.md.
-    models: Annotated[str, pydantic.AfterValidator(_check_models)] = (  # that may be downloaded: NAME or NAME@REVISION
+    models: Annotated[str, _MODELS] = (  # that may be downloaded: NAME or NAME@REVISION
         "gpt2, distilgpt2, pythia-14m, pythia-70m, pythia-160m, smollm2-135m, bert-base-uncased, "
         "distilbert-base-uncased, all-minilm-l6-v2, t5-small, opus-mt-en-de"
     )

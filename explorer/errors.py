@@ -1,24 +1,4 @@
-"""The errors that user input can cause. Each message names the given value, the possible values and a remedy.
-
-LineageError
-├── SentenceError
-│   ├── EmptySentence
-│   ├── SentenceTooLong
-│   └── UnknownWords
-├── TextError
-│   ├── NeedsText
-│   └── CorpusMissing
-├── InvalidSetting
-├── LimitExceeded
-├── Diverged
-├── NotAllowed
-├── TooManyRequests
-├── StoreError
-├── UnknownSweep
-└── RunError
-    ├── UnknownRun
-    └── DamagedRun
-"""
+"""The errors that user input can cause. Each message names the given value, the possible values and a remedy."""
 
 from __future__ import annotations
 

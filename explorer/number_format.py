@@ -80,11 +80,8 @@ def format_percent(share: float, digits: int = 1) -> str:
     if math.isnan(share):
         return "–"
     least = 10**-digits
-    return (
-        f"< {least:.{digits}f}\u00a0%"
-        if 0 < 100 * share < least / 2
-        else f"{format_number(100 * share, digits)}\u00a0%"
-    )
+    text = f"< {least:.{digits}f}" if 0 < 100 * share < least / 2 else format_number(100 * share, digits)
+    return f"{text}\u00a0%"
 
 
 def format_probability(p: float, digits: int = 2) -> str:

@@ -1,4 +1,5 @@
 """The Python API: train, load, inspect and compare models from a notebook or a script.
 
-`import explorer` exports it. Start at `run.py` (everything that can be done with one run); `docs/python.md` shows it.
+`import explorer` exports it. Start at `run.py` (a run) and `inspected_model.py` (what can be seen of every model);
+`docs/python.md` shows it.
 """

@@ -55,11 +55,6 @@ def require_file(file: object) -> Path:
     return Path(file)
 
 
-def describe_file_error(error: OSError | ValueError) -> str:
-    """Return why a file cannot be read or written. ValueError: a name that no file can have, as one with a NUL."""
-    return getattr(error, "strerror", None) or "it is no file name"
-
-
 def as_whole_number(value: object) -> int | None:
     """Return a whole number, also of numpy, as an int; None for anything else, as True, 3.0 or "3"."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex) or getattr(value, "shape", None):

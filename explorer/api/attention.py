@@ -138,18 +138,19 @@ class Attention:
         )
 
 
-def attention(model: Model, text: str, seed: int, step: int, part: Part = "") -> Attention:
-    """Return the attention of a model on a text; see `Run.attention`. Raises LineageError."""
+def attention(model: Model, text: str, replica: int, step: int | None, part: Part = "") -> Attention:
+    """Return the attention of a model on a text; see `InspectedModel.attention`. Raises LineageError."""
+    of = (model.title, text, model.seeds[replica], step or 0, model)
     if isinstance(model, RunModel) and isinstance(model.config.task, TRANSLATION_CONFIGS):
-        weights, tokens, keys = _alignment(model, text, seed, step)
-        return Attention(weights, tokens, keys, model.title, text, seed, step, model)
-    given, found = read_text(model, text, seed, step, part)
+        weights, tokens, keys = _alignment(model, text, replica, step)
+        return Attention(weights, tokens, keys, *of)
+    given, found = read_text(model, text, replica, step, part)
     weights = attend(found.model, given.ids).weights
     warn(given.unread)
-    return Attention(weights, found.queries, found.keys, model.title, text, seed, step, model, part, given.unread)
+    return Attention(weights, found.queries, found.keys, *of, part, given.unread)
 
 
-def read_text(model: Model, text: object, seed: int, step: int, part: Part = "") -> Read:
+def read_text(model: Model, text: object, replica: int, step: int | None, part: Part = "") -> Read:
     """Return the tokens of a text and the attention to them. Raises LineageError."""
     text = require_text(text)
     if isinstance(model, RunModel) and isinstance(model.config.task, TRANSLATION_CONFIGS):
@@ -158,12 +159,14 @@ def read_text(model: Model, text: object, seed: int, step: int, part: Part = "")
             'run of another task, such as explorer.load("negation-single-transformer").'
         )
     given = model.tokenize(text)
-    return given, model.attention(given, part, model.seeds.index(seed), step if model.steps else None)
+    return given, model.attention(given, part, replica, step if model.steps else None)
 
 
-def _alignment(model: RunModel, text: str, seed: int, step: int) -> tuple[ndarray, tuple[str, ...], tuple[str, ...]]:
+def _alignment(
+    model: RunModel, text: str, replica: int, step: int | None
+) -> tuple[ndarray, tuple[str, ...], tuple[str, ...]]:
     task: Any = model.config.task
-    module: Any = model.module(model.seeds.index(seed), step)
+    module: Any = model.module(replica, step)
     found = align(module, task, source_ids(task, text))
     if found.weights is None:
         raise InvalidSetting(
@@ -176,7 +179,7 @@ def _alignment(model: RunModel, text: str, seed: int, step: int) -> tuple[ndarra
 
 @dataclass
 class _State:
-    """The choices of the user in the component; the fields have the names of its events."""
+    """The choices of the user in the component; the fields have the names of its events and of its data."""
 
     open: list[int]
     step: int
@@ -193,15 +196,13 @@ class _State:
 
 
 def _attention_component(attention: Attention, layer: int, head: int, live: bool) -> NotebookComponent:
-    """Return the component of an attention; see `Attention.show`. Raises InvalidSetting."""
     model = attention.model
-    given, found = read_text(model, attention.text, attention.seed, attention.step, attention.part)
+    given, found = _read_again(attention, attention.step)
     check_head(found.model.layout, layer, head)
     state = _State([layer, head], attention.step, model.default_query(found.queries))
     snapshots = _snapshots(attention, given)  # without intervention, so no event changes them
 
     def on_event(event: str, value: Any) -> dict[str, object] | None:
-        """Apply an event; return the new data if the model has to answer."""
         if event not in ("asked", "step", "touch"):
             if event in ("open", "scale", "sort", "view"):
                 setattr(state, event, value)
@@ -216,17 +217,18 @@ def _attention_component(attention: Attention, layer: int, head: int, live: bool
     return NotebookComponent("attention_heads", title, data, on_event, live)
 
 
-def _component_data(attention: Attention, state: _State, snapshots: Mapping[str, object] | None) -> dict[str, object]:
-    """Return the data of the component; its view.js explains it.
+def _read_again(attention: Attention, step: int) -> Read:
+    replica = attention.model.seeds.index(attention.seed)
+    return read_text(attention.model, attention.text, replica, step, attention.part)
 
-    attention: the model that attends, and its text
-    state: what is chosen in the component
-    snapshots: the data of the training slider
+
+def _component_data(attention: Attention, state: _State, snapshots: Mapping[str, object] | None) -> dict[str, object]:
+    """Return the data of the component, which its view.js explains; `snapshots` are those of the training slider.
 
     Raises InvalidSetting for an intervention that the model does not have.
     """
     model = attention.model
-    given, found = read_text(model, attention.text, attention.seed, state.step, attention.part)
+    given, found = _read_again(attention, state.step)
     layout = found.model.layout
     original, is_ablated = attend(found.model, given.ids), state.ablation != Ablation()
     ablated = attend(found.model, given.ids, state.ablation) if is_ablated else original
@@ -240,14 +242,8 @@ def _component_data(attention: Attention, state: _State, snapshots: Mapping[str,
         "causal": causal,
         "masked": np.flatnonzero(np.isnan(ablated.weights).all(axis=(0, 1, 2))).tolist(),
         "address": arrays_address({"weights": pack_weights(ablated.weights, causal)}),
-        "open": state.open,
-        "asked": state.asked,
-        "scale": state.scale,
-        "sort": state.sort,
-        "view": state.view,
+        **vars(state),
         "snapshots": snapshots,
-        "step": state.step,
-        "touch": state.touch,
         "can": {"mask": layout.causal, "positions": layout.positions},
         "worth": None,
         "worth_error": None,
@@ -284,14 +280,7 @@ def _snapshots(attention: Attention, given: TokenizedInput) -> dict[str, object]
 def _answers(
     model: Model, found: TextAttention, asked: int, original: AttentionResult, ablated: AttentionResult
 ) -> dict[str, object]:
-    """Return the most probable answers at the query token, with and without the intervention.
-
-    model: what names the answers
-    found: the tokens of the text
-    asked: the position of the query token
-    original: the result without intervention
-    ablated: the result with it; the same object if there is none
-    """
+    """Return the most probable answers at the query token `asked`, without and with the intervention."""
     every_token = found.model.layout.answers_every_token
     row = asked if every_token else 0
     now, before = (np.exp(each.log_probabilities[row]) for each in (ablated, original))

@@ -120,18 +120,19 @@ class Comparison:
         return plot_runs(self.runs, self.names, metric)
 
     def _measure(self, run: Run, metric: str) -> dict[str, float]:
-        values, first = (_final_values(each, metric) for each in (run, self.runs[0]))
+        def final(each: Run) -> np.ndarray:
+            found = each.curves_of_run.metrics.get(metric)
+            return np.full(len(each.seeds), np.nan) if found is None or not len(found) else found[-1].astype(float)
+
+        values, first = final(run), self.runs[0]
         known = values[~np.isnan(values)]
         edges = (known.mean(), known.min(), known.max()) if len(known) else (np.nan,) * 3
-        found = dict(zip(("mean", "lowest", "highest"), map(float, edges), strict=True))
-        difference = None
-        if run is not self.runs[0]:
-            difference = mean_difference(first, values, is_paired(self.runs[0].config, run.config))
-        names = ("difference", "low", "high", "p")
-        if difference is None:
-            return found | dict.fromkeys(names, np.nan)
-        parts = (difference.mean, difference.low, difference.high, difference.p)
-        return found | dict(zip(names, parts, strict=True))
+        difference = (
+            None if run is first else mean_difference(final(first), values, is_paired(first.config, run.config))
+        )
+        parts = [getattr(difference, name, np.nan) for name in ("mean", "low", "high", "p")]
+        names = ("mean", "lowest", "highest", "difference", "low", "high", "p")
+        return dict(zip(names, map(float, (*edges, *parts)), strict=True))
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -142,8 +143,3 @@ class Comparison:
     def _repr_html_(self) -> str:
         html: str = self.table().round(4).to_html(index=False, na_rep="", border=0)
         return html
-
-
-def _final_values(run: Run, metric: str) -> np.ndarray:
-    values = run.curves_of_run.metrics.get(metric)
-    return np.full(len(run.seeds), np.nan) if values is None or not len(values) else values[-1].astype(float)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from explorer.api import embedding
-from explorer.api.output_files import write_new_file
+from explorer.api.arguments import require_file
+from explorer.atomic_files import write_new_file
 from explorer.errors import InvalidSetting, LineageError
 
 Data = Mapping[str, object]
@@ -50,7 +51,9 @@ class NotebookComponent:
 
         Raises InvalidSetting for an existing file without `force`, and for one that cannot be written.
         """
-        return write_new_file(file, self.to_html().encode(), force)
+        path = require_file(file)
+        write_new_file(path, self.to_html().encode(), force, "force=True")
+        return path
 
     @cached_property
     def widget(self) -> Any:

@@ -24,6 +24,7 @@ from explorer.model.predictions import (
 )
 from explorer.model.real_model import RealModel
 from explorer.model.run_model import RunModel
+from explorer.tasks.text.config import TextConfig
 
 MAX_TOKENS = 1_000_000  # of one text; `generate` keeps their noise in memory
 
@@ -37,8 +38,11 @@ def require_texts_to_predict(text: object) -> list[str]:
     return checked
 
 
-def prediction_table(model: RunModel, text: str, step: int, replicas: Sequence[int]) -> pd.DataFrame:
-    """Return the prediction of these replicas of a run for one text; see `Run.predict`. Raises LineageError."""
+def prediction_table(model: Model, text: str, step: int | None, replicas: Sequence[int]) -> pd.DataFrame:
+    """Return the prediction of these replicas for one text; see `InspectedModel.predict`. Raises LineageError."""
+    if isinstance(model, RealModel):
+        return _real_prediction_table(model, text, step)
+    assert isinstance(model, RunModel), "every other model is a run"
     found = predict(model, text, step, replicas)
     if isinstance(found, Distribution):
         return _distribution_table(found)
@@ -65,24 +69,21 @@ def prediction_table(model: RunModel, text: str, step: int, replicas: Sequence[i
     ).astype({"expected": object, "correct": object})
 
 
-def real_prediction_table(model: RealModel, text: str, step: int | None) -> pd.DataFrame:
-    """Return the prediction of a real model for one text; see `RealModel.predict`. Raises LineageError."""
+def _real_prediction_table(model: RealModel, text: str, step: int | None) -> pd.DataFrame:
     found = predict_with_real_model(model, text, step)
     if isinstance(found, Output):
-        return pd.DataFrame({"output": [found.text], "probability": [found.probability]})
-    tables = []
-    for each in found:
-        tables.append(_distribution_table(each))
-        if each.position is not None:
-            tables[-1].insert(0, "position", each.position)
-    return pd.concat(tables, ignore_index=True)
+        table = pd.DataFrame({"output": [found.text], "probability": [found.probability]})
+    else:
+        tables = [_distribution_table(each) for each in found]
+        for each, one in zip(found, tables, strict=True):
+            if each.position is not None:
+                one.insert(0, "position", each.position)
+        table = pd.concat(tables, ignore_index=True)
+    table.attrs["unread"] = model.tokenize(text).unread
+    return table
 
 
 def _distribution_table(found: Distribution) -> pd.DataFrame:
-    """Return outcomes with their mean probability over the seeds, the most probable first.
-
-    With several seeds, also the lowest and the highest probability of a seed.
-    """
     shares = found.probabilities
     columns: dict[str, Any] = {found.kind: list(found.outcomes), "probability": shares.mean(axis=0).astype(float)}
     if len(shares) > 1:
@@ -99,10 +100,8 @@ def read_prompt(model: Model, text: str) -> list[int]:
     return ids
 
 
-def generate_text(
-    model: Model, prompt: str, tokens: int, sampling: Sampling, step: int | None = None, replica: int = 0
-) -> str:
-    """Return the prompt and its continuation; see `Run.generate`. Raises LineageError."""
+def generate_text(model: Model, prompt: str, tokens: int, sampling: Sampling, replica: int, step: int | None) -> str:
+    """Return the prompt and its continuation; see `InspectedModel.generate`. Raises LineageError."""
     generator = model.text_generator(replica, step)
     tokens = require_whole_number("tokens", tokens, 1, MAX_TOKENS)
     assert model.tokenizer, "a language model has one"
@@ -111,15 +110,18 @@ def generate_text(
     return found.whole[0]
 
 
-def surprisal_table(
-    model: Model, text: str, step: int | None = None, replicas: Sequence[int] = (0,), window: int | None = None
-) -> pd.DataFrame:
-    """Return -log p of every token of a text but the first, in nats: the mean over replicas, and their range.
-
-    window: in tokens; by default the whole text, or as much as the model can read
-
-    Raises InvalidSetting for a text of fewer than two tokens.
-    """
+def surprisal_table(model: Model, text: str, step: int | None, replicas: Sequence[int]) -> pd.DataFrame:
+    """Return -log p of every token of a text but the first; see `InspectedModel.surprisal`. Raises LineageError."""
+    model.check_generates_text()  # the error of a run of another task comes first
+    window = 0
+    if isinstance(model, RunModel):
+        task = model.config.task
+        if not isinstance(task, TextConfig) or task.rows == "prefixes":
+            raise InvalidSetting(
+                "The loss of a text needs a language model that predicts at every position: a run of the task text "
+                "whose rows are blocks or sentences."
+            )
+        window = task.context
     generators = [model.text_generator(replica, step) for replica in replicas]
     ids = np.array(read_prompt(model, text))
     if len(ids) < 2:

@@ -187,7 +187,7 @@ class AnswerParts:
 def patch(
     model: Model, first: Read, other: Read, position: int | None, answer: str | None, contrast: str | None
 ) -> PatchedAnswers:
-    """Patch every state of a model that has read two texts; see `Run.patching`. Raises LineageError."""
+    """Patch every state of a model that has read two texts; see `InspectedModel.patching`. Raises LineageError."""
     (clean, found), (changed, _) = first, other
     at = _check_position(model, found, position)
     outcomes = _find_outcomes(model, found, at, answer, contrast)
@@ -197,7 +197,7 @@ def patch(
 
 
 def attribute(model: Model, read: Read, position: int | None, outcome: str | None, contrast: str | None) -> AnswerParts:
-    """Divide a logit among the parts of a model; see `Run.logit_attribution`. Raises LineageError."""
+    """Divide a logit among the parts of a model; see `InspectedModel.logit_attribution`. Raises LineageError."""
     given, found = read
     at = _check_position(model, found, position)
     parts = attribute_logit(found.model, given.ids, at, *_find_outcomes(model, found, at, outcome, contrast))
@@ -213,7 +213,6 @@ def _check_position(model: Model, found: TextAttention, position: int | None) ->
 
 
 def _find_outcomes(model: Model, found: TextAttention, position: int, *texts: str | None) -> list[int | None]:
-    """Return the most probable outcomes with these texts. Raises InvalidSetting."""
     if all(text is None for text in texts):
         return [None for _ in texts]
     order = answer_logits(found.model, found.ids, position).argsort(descending=True).tolist()

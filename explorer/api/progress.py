@@ -32,27 +32,24 @@ def train_config(config: RunConfig, progress: bool | None = None, before: Record
                 if isinstance(event, training_events.Step):
                     bar.update()
         record = recorder.record()
-        if note := describe_lowest_loss(config, record.curves):
-            warnings.warn(note, stacklevel=3)
-        return record
-    except KeyboardInterrupt:
+        note = describe_lowest_loss(config, record.curves)
+    except (KeyboardInterrupt, Diverged) as error:
         if not recorder.resumable:
             raise
-        record = recorder.record("stopped", "It was interrupted.")
-        warnings.warn(
-            f"The training was interrupted at step {recorder.step:,} of {config.steps:,}. The run ends at its last "
-            f"checkpoint, step {record.curves.step:,}; run.resume() trains the rest.",
-            stacklevel=3,
-        )
-        return record
-    except Diverged as error:
-        if not recorder.resumable:
-            raise
-        warnings.warn(str(error), stacklevel=3)
-        return recorder.record("diverged", str(error))
+        if isinstance(error, Diverged):
+            record, note = recorder.record("diverged", str(error)), str(error)
+        else:
+            record = recorder.record("stopped", "It was interrupted.")
+            note = (
+                f"The training was interrupted at step {recorder.step:,} of {config.steps:,}. The run ends at its last "
+                f"checkpoint, step {record.curves.step:,}; run.resume() trains the rest."
+            )
     finally:
         events.close()  # type: ignore[attr-defined]  # a generator
         torch.set_num_threads(threads)
+    if note:
+        warnings.warn(note, stacklevel=3)
+    return record
 
 
 def progress_bar(shown: bool | None, title: str, unit: str, total: int, done: int = 0) -> Any:

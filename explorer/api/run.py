@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import html
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from explorer import charts
-from explorer.api import arguments, attention, outputs, patching, temperature_component, traces
 from explorer.api.arguments import (
     as_whole_number,
     require_file,
     require_flag,
     require_metric,
-    require_sampling,
     require_text,
     require_texts,
     require_whole_number,
 )
-from explorer.api.output_files import write_new_file
+from explorer.api.inspected_model import InspectedModel, format_facts
 from explorer.api.progress import train_config
+from explorer.atomic_files import write_new_file
 from explorer.catalogue import task_row
 from explorer.csv_files import to_csv_file
 from explorer.environment import environment
@@ -35,7 +34,6 @@ from explorer.run_store import operations, store
 from explorer.run_store.archive.write import pack
 from explorer.run_store.store import StoredRun
 from explorer.run_store.tables import curves_table, metrics_table
-from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, changed_settings
 from explorer.training.record import Curves, Record
 
@@ -44,24 +42,11 @@ if TYPE_CHECKING:
     from numpy import ndarray
     from torch import nn
 
-    from explorer.api.attention import Attention
-    from explorer.api.components import NotebookComponent
-    from explorer.api.patching import AnswerParts, PatchedAnswers
-
-_T = TypeVar("_T")
-_COLOURS = (
-    "transformer",
-    "rnn",
-    "gru",
-    "additive",
-    "feedforward",
-    "counts-hidden",
-    "lstm",
-    "ngram",
-)  # of compared runs
+# Of compared runs:
+_COLOURS = ("transformer", "rnn", "gru", "additive", "feedforward", "counts-hidden", "lstm", "ngram")
 
 
-class Run:
+class Run(InspectedModel):
     """One training and its result: configuration, curves, and weights at several steps of the training.
 
     `explorer.train` and `explorer.load` return it. A run of `train` is in memory until `save` stores it.
@@ -81,7 +66,7 @@ class Run:
         return self.source.key
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]  # read only
         """The name that its user gave it; otherwise one made of the task, the model and the settings."""
         given = self.source.card.name if isinstance(self.source, StoredRun) else ""
         return given or run_name(self.config)
@@ -187,212 +172,7 @@ class Run:
         """Return a plotly figure of one metric (by default the first one) by step, with the range over the seeds."""
         return plot_runs([self], names_side_by_side([self.config]), metric)
 
-    # ---- Predictions and internals of the model ----
-
-    def predict(
-        self, text: str | Iterable[str], *, step: int | None = None, seed: int | str | None = None
-    ) -> pd.DataFrame:
-        """Return the prediction of the model for a text.
-
-        text: the input of the task: a sentence (negation), a sequence of symbols (recall), a source (reverse, copy,
-            dates, pairs), a row (sequence labelling), or text to continue (text, string). For several texts the table
-            has their rows one after the other and a column `text`.
-        step: of the training, one of `steps`; by default the last.
-        seed: one of `seeds`; by default the mean over the seeds, with the lowest and the highest probability of a
-            seed. "all": every seed by itself, with a column `seed`.
-
-        The columns are, by task:
-            negation                   label, probability
-            text, string               token, probability: the distribution of the next token
-            recall                     symbol, probability: of being the first symbol
-            reverse, copy, dates       seed, output, probability, correct: the greedy output of every seed
-            pairs                      as for dates; `correct` is None for a source that the pairs do not have
-            sequence labelling         position, token, label, probability, expected, correct, in_loss (whether the
-                                       training asks for a label at this position)
-
-        Raises SentenceError or InvalidSetting for a text that the model cannot read, InvalidSetting for a step, a seed
-        or a task without prediction, DamagedRun for a run without these weights.
-
-        >>> run.predict("human not preserve nature").columns.tolist()[:2]
-        ['label', 'probability']
-        """
-        at, every = self._check_step(step), list(range(len(self.seeds)))
-        groups = [every] if seed is None else [[each] for each in every] if seed == "all" else [[self._index(seed)]]
-        tables = []
-        for one in outputs.require_texts_to_predict(text):
-            for replicas in groups:
-                table = outputs.prediction_table(self._model, one, at, replicas)
-                if seed == "all" and "seed" not in table:
-                    table.insert(0, "seed", self.seeds[replicas[0]])
-                if not isinstance(text, str):
-                    table.insert(0, "text", one)
-                tables.append(table)
-                arguments.warn(table.attrs.get("unread", ""))
-        return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-
-    def attention(self, text: str, *, step: int | None = None, seed: int | None = None) -> Attention:
-        """Return the attention weights of every head on a text: arrays, tokens, tables and figures.
-
-        text: as `predict` takes it. seed: one of `seeds`; by default the first, because the heads of two seeds have
-        nothing in common. In `weights`, keys that a mask hides are NaN; numpy.nan_to_num(weights) makes them 0.
-
-        Raises InvalidSetting for a model without attention, and the errors of `predict`.
-
-        >>> run.attention("human not preserve nature").weights.shape
-        (1, 1, 6, 6)
-        """
-        seed, step = self.seeds[self._index(seed)], self._check_step(step)
-        return attention.attention(self._model, require_text(text), seed, step)
-
-    def patching(
-        self,
-        clean: str,
-        changed: str,
-        *,
-        position: int | None = None,
-        answer: str | None = None,
-        contrast: str | None = None,
-        step: int | None = None,
-        seed: int | None = None,
-    ) -> PatchedAnswers:
-        """Return which states of a Transformer carry the answer from one text to another (activation patching).
-
-        The model reads the changed text, and one state at a time is replaced by the state that it has on the clean
-        text: the residual stream at one position, the output of one head, what a layer adds. The share of the clean
-        answer that this restores is measured by the difference of two logits (Heimersheim & Nanda 2024).
-
-        clean, changed: two texts with the same number of tokens, at most 64.
-        position: where the answer is read; by default the last token, of a classifier the first.
-        answer, contrast: the two outcomes, as texts; by default the most probable outcomes of both texts. If these are
-            the same, the contrast is the second most probable outcome of the changed text.
-        step, seed: by default the last step and the first seed.
-
-        Raises InvalidSetting for a model without attention, texts of different lengths, and texts with the same answer.
-
-        >>> explorer.load("text-transformer").patching("O thou ha", "O they ha").residual.shape  # depths, positions
-        (5, 5)
-        """
-        at = (self.seeds[self._index(seed)], self._check_step(step))
-        first, other = (attention.read_text(self._model, text, *at) for text in (clean, changed))
-        return patching.patch(self._model, first, other, position, answer, contrast)
-
-    def logit_attribution(
-        self,
-        text: str,
-        *,
-        position: int | None = None,
-        outcome: str | None = None,
-        contrast: str | None = None,
-        step: int | None = None,
-        seed: int | None = None,
-    ) -> AnswerParts:
-        """Return what each head and each feedforward layer of a Transformer adds to a logit.
-
-        The last state is the sum of what all parts add, if a norm comes before each part or there is none. With the
-        scale of the final norm held at its value, the logit is a sum of one number for each part.
-
-        outcome: by default the most probable one. contrast: an outcome whose logit is subtracted. Both are texts. The
-        other arguments are those of `patching`.
-
-        Raises InvalidSetting for a model without attention, and for one in which a norm follows each part.
-
-        >>> explorer.load("text-transformer").logit_attribution("O thou ha").table().columns.tolist()
-        ['part', 'added']
-        """
-        read = attention.read_text(self._model, text, self.seeds[self._index(seed)], self._check_step(step))
-        return patching.attribute(self._model, read, position, outcome, contrast)
-
-    def generate(
-        self,
-        prompt: str = "",
-        *,
-        tokens: int = 200,
-        temperature: float = 1.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        min_p: float = 0.0,
-        sampling_seed: int = 0,
-        step: int | None = None,
-        seed: int | None = None,
-    ) -> str:
-        """Return the prompt and its continuation by a language model (tasks text and string).
-
-        tokens: how many are generated.
-        temperature: 0 always takes the most probable token, 1 samples as learned, above 1 more randomly.
-        top_k: sample from this many most probable tokens. 0: all.
-        top_p: sample from the most probable tokens that together reach this probability (Holtzman et al. 2020).
-        min_p: sample from tokens with at least this share of the highest probability (Nguyen et al. 2024).
-        sampling_seed: seed of the random numbers; the same seed gives the same text.
-        step, seed: of the training; by default the last step and the first seed.
-
-        Raises InvalidSetting for a run of another task or an impossible value.
-
-        >>> explorer.load("text-toy-rnn").generate("abca", tokens=4, temperature=0)
-        'abca abc'
-        """
-        self._model.check_generates_text()  # the error of a run of another task comes first
-        sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
-        at = (self._check_step(step), self._index(seed))
-        return outputs.generate_text(self._model, require_text(prompt), tokens, sampling, *at)
-
-    def temperature(
-        self,
-        prompt: str = "",
-        *,
-        tokens: int = 120,
-        temperature: float = 1.0,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        min_p: float = 0.0,
-        sampling_seed: int = 0,
-        step: int | None = None,
-        seed: int | None = None,
-        live: bool = False,
-    ) -> NotebookComponent:
-        """Return the temperature slider of the app for a notebook: a text generated at each of 41 temperatures.
-
-        tokens: at most 400.
-        temperature: the first position of the slider, from 0 to 2. The other settings are those of `generate`.
-        live: the component shows the distribution of every token at the exact temperature, because the model in the
-            kernel computes its logits. Otherwise only that of the first token is exact, and those of the other tokens
-            are shown at the nearest of the 41 temperatures.
-
-        See `NotebookComponent`. Raises InvalidSetting for a run of another task than text, or an impossible value.
-        """
-        sampling = require_sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=sampling_seed)
-        at = (self._index(seed), self._check_step(step))
-        if not isinstance(self.config.task, TextConfig):
-            raise InvalidSetting(
-                f"This run learned the task {self.task}. The temperature slider needs a run of the task text, such as "
-                'explorer.load("text-transformer").'
-            )
-        generator, live = self._model.text_generator(*at), require_flag("live", live)
-        return temperature_component.temperature_component(
-            self._model, generator, self.key, require_text(prompt), tokens, sampling, live
-        )
-
-    def surprisal(self, text: str, *, step: int | None = None, seed: int | None = None) -> pd.DataFrame:
-        """Return -log p of each token of a text given those before it, in nats (task text).
-
-        The columns are position, token and surprisal: the mean over the seeds, with the lowest and highest value of a
-        seed. The first token is missing, because nothing is read before it. The mean of the column is the loss of the
-        text, and its exponential the perplexity. The text is read in windows of the training context, each beginning
-        half a window after the one before it.
-
-        Raises InvalidSetting for a run of another task, and a text of fewer than two tokens.
-
-        >>> explorer.load("text-toy-rnn").surprisal("abca abca").token.tolist()[:3]
-        ['b', 'c', 'a']
-        """
-        at, task = self._check_step(step), self.config.task
-        replicas = range(len(self.seeds)) if seed is None else [self._index(seed)]
-        self._model.check_generates_text()  # the error of a run of another task comes first
-        if not isinstance(task, TextConfig) or task.rows == "prefixes":
-            raise InvalidSetting(
-                "The loss of a text needs a language model that predicts at every position: a run of the task text "
-                "whose rows are blocks or sentences."
-            )
-        return outputs.surprisal_table(self._model, require_text(text), at, replicas, task.context)
+    # ---- Predictions and internals of the model, besides those of every model ----
 
     def neighbours(self, word: str, count: int = 6) -> pd.DataFrame:
         """Return the words whose vectors have the highest cosine similarity with that of a word (task word_vectors).
@@ -415,37 +195,13 @@ class Run:
         found = analogy(table, a, b, c, count).candidates
         return self._candidates(found).assign(in_question=[each.excluded for each in found])
 
-    def trace(
-        self,
-        text: str,
-        *,
-        replace: Mapping[str, traces.Replacement] | None = None,
-        step: int | None = None,
-        seed: int | None = None,
-    ) -> traces.Trace:
-        """Return every named intermediate value of one forward pass, and the logits.
-
-        replace: values to replace, by name: an array of the shape that the value has in a trace (an intervention as in
-            activation patching), or a function of the tensor (with a batch axis) that returns another one. Inside a
-            loop over time, as in a recurrent network, the function is called with the tensor of each step.
-        step, seed: by default the last step and the first seed.
-
-        The trace is a mapping from names, as `blocks.0.attention.weights`, to arrays without the batch axis. Raises
-        InvalidSetting for an unknown name or another shape, and the errors of `predict`.
-
-        >>> trace = run.trace("human not preserve nature")
-        >>> trace["blocks.0.attention.weights"].shape
-        (1, 6, 6)
-        """
-        at = (self._index(seed), self._check_step(step))
-        return traces.trace(self._model.module(*at), *traces.run_inputs(self._model, require_text(text), *at), replace)
-
     def model(self, *, step: int | None = None, seed: int | None = None) -> nn.Module:
         """Return the model of one seed as a torch module in evaluation mode, without gradients.
 
         step, seed: by default the last step and the first seed. The module is a copy: changing it changes nothing else.
         """
-        return self._model.load_replicas(self._check_step(step)).single_replica(self._index(seed))
+        replica, step = self._find_replica_and_step(seed, step)
+        return self._model.load_replicas(step).single_replica(replica)
 
     def weights(self, step: int | None = None) -> dict[str, ndarray]:
         """Return the weights after a step (by default the last), by name, each with the seeds as its first axis."""
@@ -507,8 +263,9 @@ class Run:
         contents = self._exported_files(file)
         beside = file.with_suffix(".safetensors")
         if beside in contents and not (beside.is_file() and beside.read_bytes() == contents[beside]):
-            write_new_file(beside, contents[beside], force)
-        return write_new_file(file, contents[file], force)
+            write_new_file(beside, contents[beside], force, "force=True")
+        write_new_file(file, contents[file], force, "force=True")
+        return file
 
     def url(self, server: str = "http://localhost:8501") -> str:
         """Return the address of the stored run in the app, which runs at `server`. Raises InvalidSetting in memory."""
@@ -532,12 +289,7 @@ class Run:
             "training": f"{self._progress()}, {self.seconds:.1f} s",
             **self._summary(),
         }
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>"
-            f"{html.escape(value)}</td></tr>"
-            for name, value in facts.items()
-        )
-        return f"<strong>{html.escape(self.name)}</strong> <code>{self.key}</code><table>{rows}</table>"
+        return format_facts(f"<strong>{html.escape(self.name)}</strong> <code>{self.key}</code>", facts)
 
     def _progress(self) -> str:
         return f"{self.state} at step {self.step:,}" + (
@@ -545,7 +297,6 @@ class Run:
         )
 
     def _summary(self) -> dict[str, str]:
-        """Return each metric at the end as its mean, with its range over the seeds."""
         found = {}
         for name, values in self.metrics().groupby("metric", sort=False).value:
             known = values.dropna()
@@ -557,7 +308,6 @@ class Run:
 
     @property
     def _model(self) -> RunModel:
-        """What the pages and the command line use, too."""
         if self._latest is None or self._latest.run is not self.source:
             self._latest = RunModel(self.source, self.name, self.config.title)
         return self._latest
@@ -565,9 +315,9 @@ class Run:
     def _check_step(self, step: int | None) -> int:
         return self.step if step is None else _one_of("weights of step", step, self.steps)
 
-    def _index(self, seed: int | str | None) -> int:
-        """Return the position of a seed among those of the run; None is the first."""
-        return 0 if seed is None else self.seeds.index(_one_of("seed", seed, self.seeds))
+    def _find_replica_and_step(self, seed: int | str | None, step: int | None) -> tuple[int, int]:
+        replica = 0 if seed is None else self.seeds.index(_one_of("seed", seed, self.seeds))
+        return replica, self._check_step(step)
 
     def _word_table(self) -> Any:
         if self.task != "word_vectors":
@@ -584,7 +334,6 @@ class Run:
         )
 
     def _exported_files(self, file: Path) -> dict[Path, bytes]:
-        """Return the content of each file of an export."""
         suffix = file.suffix.lower()
         if found := exported_notebook.export_files(self.config, self.source, file):
             return found

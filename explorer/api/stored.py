@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from explorer.api.arguments import require_text
 from explorer.api.real_model import RealModel
@@ -17,15 +17,7 @@ from explorer.model.real_model import find_real_model
 from explorer.run_store import index, store
 
 
-@overload
-def load(run: Path) -> Run: ...
-
-
-@overload
-def load(run: str) -> Any: ...
-
-
-def load(run: str | Path) -> Run | RealModel:
+def load(run: str | Path) -> Any:  # a Run or a RealModel
     """Return a stored run by its key, by the name of an included run, or by its folder.
 
     "hub:gpt2" is the real model that was opened with `lineage open gpt2`, and "hub:/a/folder" the model in a folder; it
@@ -70,16 +62,10 @@ def runs() -> pd.DataFrame:
     rows = [
         {
             "name": entry.folder if entry.shipped else entry.name,
-            "key": entry.key,
-            "task": entry.task,
-            "model": entry.model,
-            "title": entry.title,
-            "state": entry.state,
+            **{name: getattr(entry, name) for name in ("key", "task", "model", "title", "state")},
             "seeds": entry.replicas,
             "steps": entry.step,
-            "parameters": entry.parameters,
-            "seconds": entry.seconds,
-            "created": entry.created,
+            **{name: getattr(entry, name) for name in ("parameters", "seconds", "created")},
             "included": entry.shipped,
             **{name: metric["mean"] for name, metric in entry.metrics.items()},
         }

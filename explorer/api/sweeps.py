@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,9 +10,10 @@ from explorer import charts
 from explorer.api.arguments import require_settings, require_text, require_whole_number
 from explorer.api.progress import progress_bar
 from explorer.api.run import Run
-from explorer.api.trainer import base_config, corpus_settings, data_settings
+from explorer.api.trainer import base_config, data_settings
 from explorer.environment import check_executor
 from explorer.errors import InvalidSetting, UnknownRun, shorten
+from explorer.experiments.own_tables import corpus_settings, held_out_settings
 from explorer.run_store import store
 from explorer.sweeps import picture
 from explorer.sweeps.controller import Plan
@@ -21,7 +21,8 @@ from explorer.sweeps.driver import carry_out
 from explorer.sweeps.findings import result_details, result_finding, rule_sentences
 from explorer.sweeps.results import best_trial, results_table, winner
 from explorer.sweeps.space import Range as Range
-from explorer.sweeps.space import Sweep, make_sweep, trials
+from explorer.sweeps.space import Sweep, make_sweep
+from explorer.sweeps.space import trials as trials_of
 from explorer.tasks.text import corpora
 from explorer.training.config import with_settings
 
@@ -81,7 +82,8 @@ def sweep(
     """
     base = base_config(task, model, "")
     if isinstance(corpus := settings.get("corpus"), str | Path):
-        settings |= corpus_settings(base, corpus)
+        del settings["corpus"]
+        settings |= corpus_settings(with_settings(base, held_out_settings(settings)), str(corpus), "`corpus`")
     if data is not None:
         settings |= data_settings(base, data, settings)
     base = with_settings(base, require_settings(base, settings))
@@ -104,7 +106,13 @@ def sweep(
             check_executor(require_text(executor, "The name of an executor"))
         except ValueError as error:
             raise InvalidSetting(f"executor = {shorten(executor)} is not possible: {error}.") from error
-    with _progress_bar(definition, progress) as show:
+    runs = len(trials_of(definition)) + definition.finalists
+    with progress_bar(progress, f"{definition.base.title} sweep", "run", runs) as bar:
+
+        def show(plan: Plan) -> None:
+            bar.n = sum(status.state not in ("waiting", "running") for status in (*plan.trials, *plan.finalists))
+            bar.refresh()
+
         plan = carry_out(definition, executor or "", show)
     return SweepResults(definition, plan)
 
@@ -157,7 +165,7 @@ class SweepResults:
         return charts.notebook_figure(picture.sweep_chart(self.definition, self._plan))
 
     def __len__(self) -> int:
-        return len(trials(self.definition))
+        return len(trials_of(self.definition))
 
     def __repr__(self) -> str:
         return f"{self.finding}\n{rule_sentences(self.definition)}\n{self.table()}"
@@ -165,15 +173,3 @@ class SweepResults:
     def _repr_html_(self) -> str:
         table: str = self.table().round(4).to_html(index=False, na_rep="", border=0)
         return f"<p>{self.finding}</p>{table}"
-
-
-@contextmanager
-def _progress_bar(definition: Sweep, shown: bool | None) -> Iterator[Any]:
-    total = len(trials(definition)) + definition.finalists
-    with progress_bar(shown, f"{definition.base.title} sweep", "run", total) as bar:
-
-        def show(plan: Plan) -> None:
-            bar.n = sum(status.state not in ("waiting", "running") for status in (*plan.trials, *plan.finalists))
-            bar.refresh()
-
-        yield show

@@ -10,8 +10,8 @@ from explorer.api.arguments import require_whole_number
 from explorer.api.components import NotebookComponent
 from explorer.api.embedding import arrays_address
 from explorer.api.outputs import read_prompt
+from explorer.catalogue import task_row
 from explorer.errors import InvalidSetting
-from explorer.generation.generate import TextGenerator
 from explorer.generation.sampling import Sampling
 from explorer.generation.temperature_grid import (
     TEMPERATURES,
@@ -21,32 +21,23 @@ from explorer.generation.temperature_grid import (
 )
 from explorer.hub.allowed import PREFIX
 from explorer.model.model import Model
+from explorer.model.run_model import RunModel
+from explorer.tasks.text.config import TextConfig
 
 MAX_TOKENS = 400
 _MARKS = [[0, "greedy"], [0.7, ""], [1, "unchanged"], [1.2, ""], [2, "more random"]]
 
 
 def temperature_component(
-    model: Model,
-    generator: TextGenerator,
-    key: str,
-    prompt: str,
-    tokens: int,
-    sampling: Sampling,
-    live: bool,
+    model: Model, replica: int, step: int | None, prompt: str, tokens: int, sampling: Sampling, live: bool
 ) -> NotebookComponent:
-    """Return the component for a prompt; see `Run.temperature`.
-
-    model: what is known about the language model
-    generator: one of its seeds, after one step
-    key: its name in the component
-    prompt: the text to continue
-    tokens: the number of tokens of each generated text
-    sampling: its temperature is the first position of the slider
-    live: whether the model in the kernel answers events
-
-    Raises InvalidSetting for an impossible value.
-    """
+    """Return the component for a prompt; see `InspectedModel.temperature`. Raises InvalidSetting."""
+    if isinstance(model, RunModel) and not isinstance(model.config.task, TextConfig):
+        raise InvalidSetting(
+            f"This run learned the task {task_row(model.config.task).name}. The temperature slider needs a run of the "
+            'task text, such as explorer.load("text-transformer").'
+        )
+    generator, key = model.text_generator(replica, step), model.name.removeprefix(PREFIX)
     tokens = require_whole_number("tokens", tokens, 1, MAX_TOKENS)
     if sampling.temperature > TEMPERATURES[-1]:
         raise InvalidSetting(f"temperature = {sampling.temperature:g} is not possible. Give a number from 0 to 2.")
@@ -59,7 +50,6 @@ def temperature_component(
     nearest = min(range(len(TEMPERATURES)), key=lambda i: abs(TEMPERATURES[i] - sampling.temperature))
 
     def position(of: int, at: int) -> dict[str, object]:
-        """Return a position of a text with the logits and the noise of its token."""
         before = torch.from_numpy(grid.ids[of, :at].astype("int64"))
         found = sampling_inputs(generator, ids, before, sampling)
         text = tokenizer.decode([*given, *before.tolist()]).replace("\n", "↵")
@@ -85,18 +75,12 @@ def temperature_component(
         ],
         "focus": key,
         "position": position(nearest, 0),
-        "cut": {
-            "greedy": False,
-            "top_k": sampling.top_k,
-            "top_p": sampling.top_p,
-            "min_p": sampling.min_p,
-        },
+        "cut": {"greedy": False, "top_k": sampling.top_k, "top_p": sampling.top_p, "min_p": sampling.min_p},
         "unit": model.unit,
         "file": "temperature",
     }
 
     def on_event(event: str, value: Any) -> dict[str, object] | None:
-        """Apply an event; return the new data if the model has to answer."""
         if event == "temperature":
             data["temperature"] = float(value)
             return None
@@ -108,6 +92,4 @@ def temperature_component(
         data["position"] = position(of, at)
         return dict(data)
 
-    return NotebookComponent(
-        "temperature", f"{model.name.removeprefix(PREFIX)}, continuing “{prompt}”", data, on_event, live
-    )
+    return NotebookComponent("temperature", f"{key}, continuing “{prompt}”", data, on_event, live)

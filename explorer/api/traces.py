@@ -17,7 +17,9 @@ from explorer.inspection.attention.alignment import align
 from explorer.inspection.load_model import to_array
 from explorer.inspection.recurrent.gates import ALPHABET
 from explorer.inspection.words.labelling import parse_row
+from explorer.model.model import Model
 from explorer.model.predictions import recall_ids
+from explorer.model.real_model import RealModel
 from explorer.model.run_model import RunModel
 from explorer.models.taps import Intervention, StepTap, Tap, intervene, record, tap_names
 from explorer.tasks.own_sentences import SentenceConfig
@@ -64,7 +66,7 @@ def trace(
     inputs: tuple[torch.Tensor, ...],
     replace: Mapping[str, Replacement] | None = None,
 ) -> Trace:
-    """Run a single model on its inputs and return its named values; see `Run.trace`. Raises InvalidSetting."""
+    """Return the named values of a forward pass; see `InspectedModel.trace`. Raises InvalidSetting."""
     replace = {} if replace is None else replace
     if not isinstance(replace, Mapping):
         raise InvalidSetting(
@@ -129,8 +131,15 @@ def _as_tensor(name: str, value: Any) -> torch.Tensor:
         ) from None
 
 
-def run_inputs(model: RunModel, text: str, replica: int, step: int) -> tuple[tuple[str, ...], tuple[torch.Tensor, ...]]:
+def model_inputs(
+    model: Model, text: str, replica: int, step: int | None
+) -> tuple[tuple[str, ...], tuple[torch.Tensor, ...]]:
     """Return the tokens of a text and the arguments of the forward pass. Raises LineageError."""
+    if isinstance(model, RealModel):
+        given = model.tokenize(text)
+        rows = [given.ids, *([model.translate(given.ids, step)[:-1]] if model.parts else [])]
+        return given.tokens, tuple(torch.tensor([row]) for row in rows)
+    assert isinstance(model, RunModel), "every other model is a run"
     task: Any = model.config.task
     if isinstance(task, TextConfig | StringConfig):
         ids = read_prompt(model, text)
@@ -146,8 +155,8 @@ def run_inputs(model: RunModel, text: str, replica: int, step: int) -> tuple[tup
         row = parse_row(task, text)
         return tuple(task.vocabulary[i] for i in row.ids), (torch.tensor([row.ids]),)
     if isinstance(task, RecallConfig):
-        rows = recall_ids(task, text)
-        return tuple(ALPHABET[i] for i in rows[0].tolist()), (rows,)
+        symbols = recall_ids(task, text)
+        return tuple(ALPHABET[i] for i in symbols[0].tolist()), (symbols,)
     if isinstance(task, SentenceConfig):
         words = model.language.vocabulary
         sentence = words.encode(words.split(text))

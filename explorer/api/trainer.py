@@ -6,22 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from explorer.api.arguments import (
-    describe_file_error,
-    require_flag,
-    require_settings,
-    require_text,
-    require_whole_number,
-)
+from explorer.api.arguments import require_flag, require_settings, require_text, require_whole_number
 from explorer.api.progress import train_config
 from explorer.api.run import Run
-from explorer.catalogue import task_row
+from explorer.atomic_files import describe_file_error
 from explorer.errors import InvalidSetting, shorten
-from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
-from explorer.experiments.presets import preset as named_preset
+from explorer.experiments.own_tables import corpus_settings, held_out_settings, settings_of_table, table_columns
+from explorer.experiments.presets import preset_config
 from explorer.lazy_libraries import pd
 from explorer.tasks.text import corpora
-from explorer.training.config import RunConfig, corpus_names, default_config, with_settings
+from explorer.training.config import RunConfig, default_config, with_settings
 
 
 def train(
@@ -71,7 +65,8 @@ def train(
     if data is not None:
         changes = data_settings(config, data, changes) | changes
     if isinstance(corpus := changes.get("corpus"), str | Path) and not (corpus == "own" and "text" in changes):
-        changes |= corpus_settings(config, corpus)
+        del changes["corpus"]
+        changes |= corpus_settings(with_settings(config, held_out_settings(changes)), str(corpus), "`corpus`")
     if progress is not None:
         progress = require_flag("progress", progress)
     return Run(train_config(with_settings(config, require_settings(config, changes)), progress))
@@ -81,33 +76,10 @@ def base_config(task: str, model: str, preset: str) -> RunConfig:
     for what, name in (("task", task), ("model", model), ("preset", preset)):
         require_text(name, f"The name of a {what}")
     if preset:
-        chosen = named_preset(preset)
-        if task not in ("", chosen.task) or model not in ("", chosen.model):
-            raise InvalidSetting(f"Preset {preset} trains {chosen.model} on {chosen.task}. Leave these two out.")
-        return chosen.config()
+        return preset_config(preset, task, model)
     if not task or not model:
         raise InvalidSetting('Give a task and a model, as in train("negation", "transformer"), or a preset.')
     return default_config(task, model)
-
-
-def corpus_settings(config: RunConfig, corpus: str | Path) -> dict[str, object]:
-    """Return the settings of a corpus that is given by its name or as a file. Raises InvalidSetting or TextError."""
-    known = corpus_names(type(config.task))
-    if not known:
-        raise InvalidSetting(f"A training on the task {task_row(config.task).name} reads no text. Leave `corpus` out.")
-    if corpus in known:
-        return {"corpus": corpus}
-    if table_columns(config):
-        raise InvalidSetting(f"There is no corpus “{shorten(corpus)}”. Give a table of your own as `data`.")
-    file = Path(corpus)
-    try:
-        content = file.read_bytes()
-    except (OSError, ValueError) as error:
-        raise InvalidSetting(
-            f"There is no corpus and no file “{shorten(corpus)}” ({describe_file_error(error)}). The corpora are "
-            f"{', '.join(known)}."
-        ) from error
-    return {"corpus": "own", "text": corpora.store_file(content, file.name)}
 
 
 def data_settings(

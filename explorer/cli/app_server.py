@@ -10,8 +10,7 @@ import socket
 import sys
 from typing import Annotated
 
-import typer
-
+from explorer.cli.common import flag, option
 from explorer.cli.program import program_name
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, shorten
@@ -22,22 +21,17 @@ PORT, HOST = 8501, "localhost"
 
 def open_app(
     port: Annotated[
-        int,
-        typer.Option(
-            metavar="PORT", min=1, max=65_535, envvar="STREAMLIT_SERVER_PORT", help="Port of the app on this computer."
-        ),
+        int, option("PORT", "Port of the app on this computer.", min=1, max=65_535, envvar="STREAMLIT_SERVER_PORT")
     ] = PORT,
     host: Annotated[
         str,
-        typer.Option(
-            metavar="ADDRESS",
+        option(
+            "ADDRESS",
+            "Address on which the app listens. With 0.0.0.0, other computers in the network can open it.",
             envvar="STREAMLIT_SERVER_ADDRESS",
-            help="Address on which the app listens. With 0.0.0.0, other computers in the network can open it.",
         ),
     ] = HOST,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the app in the browser, or only start it.")
-    ] = True,
+    browser: Annotated[bool, flag("--browser/--no-browser", "Open the app in the browser, or only start it.")] = True,
 ) -> None:
     """Open the app in the browser. Ctrl+C stops it."""
     environment()  # an invalid setting is one sentence here, before the server starts

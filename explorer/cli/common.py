@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any
 
 import typer
 
@@ -13,61 +11,53 @@ from explorer import catalogue
 from explorer.cli import completion
 from explorer.cli.program import program_name
 from explorer.errors import InvalidSetting, shorten
+from explorer.experiments.own_tables import store_text_file
 from explorer.hub.allowed import PREFIX
+from explorer.model import model, real_model, run_model
 from explorer.run_store import store
-from explorer.tasks.text import corpora
 from explorer.training.comparability import describe_tokens, loss_context
 from explorer.training.config import RunConfig
 
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print one JSON object per line on standard output. Each has a “kind”."),
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite a file or run that exists.")]
+
+def option(metavar: str, help: str, complete: Callable[..., Any] | None = None, name: str = "", **more: Any) -> Any:
+    """Return the declaration of an option; its name is by default that of the parameter."""
+    return typer.Option(*([name] if name else []), metavar=metavar, help=help, autocompletion=complete, **more)
+
+
+def argument(metavar: str, help: str, complete: Callable[..., Any] | None = None) -> Any:
+    """Return the declaration of an argument."""
+    return typer.Argument(metavar=metavar, help=help, autocompletion=complete, show_default=False)
+
+
+def flag(name: str, help: str) -> Any:
+    """Return the declaration of an option without a value; `name` may have two forms: --halving/--no-halving."""
+    return typer.Option(name, help=help)
+
+
+Json = Annotated[bool, flag("--json", "Print one JSON object per line on standard output. Each has a “kind”.")]
+Force = Annotated[bool, flag("--force", "Overwrite a file or run that exists.")]
 Run = Annotated[
-    str,
-    typer.Argument(
-        metavar="RUN",
-        help="Name of an included run, key of a run of this machine, or a run folder.",
-        autocompletion=completion.runs,
-        show_default=False,
-    ),
+    str, argument("RUN", "Name of an included run, key of a run of this machine, or a run folder.", completion.runs)
 ]
-TrainedTask = Annotated[
-    str,
-    typer.Option(
-        "--task",
-        metavar="TASK",
-        help=f"Task to train on: {', '.join(catalogue.TASKS)}.",
-        autocompletion=completion.tasks,
-        show_default=False,
-    ),
-]
-TrainedModel = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        metavar="MODEL",
-        help=f"Model to train: {', '.join(catalogue.MODELS)}.",
-        autocompletion=completion.models,
-        show_default=False,
-    ),
-]
+TrainedTask = Annotated[str, option("TASK", f"Task to train on: {', '.join(catalogue.TASKS)}.", completion.tasks)]
+TrainedModel = Annotated[str, option("MODEL", f"Model to train: {', '.join(catalogue.MODELS)}.", completion.models)]
 RunOrRealModel = Annotated[
     str,
-    typer.Argument(
-        metavar="RUN",
-        help="Name of an included run, key of a run of this machine, or a run folder; or hub:NAME, an open real model.",
-        autocompletion=completion.runs_and_real_models,
-        show_default=False,
+    argument(
+        "RUN",
+        "Name of an included run, key of a run of this machine, or a run folder; or hub:NAME, an open real model.",
+        completion.runs_and_real_models,
     ),
 ]
+
+
+def find_model(run: str) -> model.Model:
+    """Return a run, or an open real model by its name with a prefix. Raises LineageError."""
+    return real_model.find_real_model(run) if run.startswith(PREFIX) else run_model.RunModel(stored_run(run))
 
 
 def stored_run(run: str, task: str = "") -> store.StoredRun:
-    """Return the run with this key, shipped name or folder.
-
-    task: if given, the run has to be one of this task
+    """Return the run with this key, included name or folder; with `task`, it has to be one of this task.
 
     Raises UnknownRun, DamagedRun, or InvalidSetting for a run of another task.
     """
@@ -86,40 +76,8 @@ def stored_run(run: str, task: str = "") -> store.StoredRun:
     return found
 
 
-def check_new_file(file: Path, force: bool) -> None:
-    """Raise InvalidSetting if a file exists and may not be overwritten, or if it cannot be written."""
-    try:
-        if file.is_dir():
-            raise InvalidSetting(f"{file} is a folder. Give the name of a file.")
-        if file.exists() and not force:
-            raise InvalidSetting(f"{file} exists. Give another name, or --force to overwrite it.")
-        if not file.parent.is_dir():
-            raise InvalidSetting(
-                f"{file} cannot be written: there is no folder {file.parent}. Make it first, or give another."
-            )
-        if not os.access(file if file.exists() else file.parent, os.W_OK):
-            raise InvalidSetting(f"{file} cannot be written: permission denied. Give another file.")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no file name"
-        raise InvalidSetting(f"{shorten(file)} cannot be written: {reason}. Give another file.") from error
-
-
-def write_new_file(file: Path, content: bytes, force: bool) -> None:
-    """Write a file. Raises InvalidSetting if it exists and may not be overwritten, or if it cannot be written."""
-    check_new_file(file, force)
-    try:
-        file.write_bytes(content)
-    except OSError as error:
-        raise InvalidSetting(f"{file} cannot be written: {error.strerror}. Give another file.") from error
-
-
 def split_settings(settings: Iterable[str], example: str) -> Iterator[tuple[str, str]]:
-    """Return the key and the value of every --set.
-
-    example: how to write one, for the message
-
-    Raises InvalidSetting.
-    """
+    """Return the key and the value of every --set. Raises InvalidSetting with an example of how to write one."""
     for text in settings:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
@@ -127,23 +85,12 @@ def split_settings(settings: Iterable[str], example: str) -> Iterator[tuple[str,
         yield name, value
 
 
-def keep_text_file(given: str) -> str:
-    """Store the text of a file as a corpus and return its SHA-256, or an empty text if there is no file."""
-    file = Path(given)
-    try:
-        content = file.read_bytes() if file.is_file() else None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no file name"
-        raise InvalidSetting(f"“{shorten(given)}” cannot be read: {reason}. Give another file.") from error
-    return "" if content is None else corpora.store_file(content, file.name)
-
-
 def check_same_text(config: RunConfig, given: str) -> None:
     """Store the text of a file. Raises InvalidSetting unless it is the training text of the run, or TextError."""
     learned = config.own_text
     if not learned:
         raise InvalidSetting("This run was not trained on a text of your own. Leave --corpus out.")
-    found = keep_text_file(given)
+    found = store_text_file(given)
     if not found:
         raise InvalidSetting(f"There is no file “{shorten(given)}”. Give the training text of this run.")
     if found != learned:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from explorer.catalogue import MODELS, TASKS, models_of
@@ -18,7 +19,6 @@ from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.experiments.presets import PRESETS
 from explorer.hub import allowed
-from explorer.hub.allowed import PREFIX
 from explorer.program_files import LESSONS, PRETRAINED
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import corpus_names
@@ -56,27 +56,32 @@ def whole_words_of_bash() -> Iterator[None]:
         print("\n".join(filter(None, found)))
 
 
-def orders(incomplete: str) -> list[str]:
-    """Return the orders of `list`."""
-    return _matching([sign + name for sign in ("", "-") for name in ORDERS], incomplete)
+def _completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Return a completion that proposes those of some names that begin as typed; none if they cannot be read."""
+
+    def propose(incomplete: str) -> list[str]:
+        with suppress(LineageError, OSError):
+            return _matching(names(), incomplete)
+        return []
+
+    return propose
 
 
 def _matching(names: Iterable[str], start: str) -> list[str]:
     return [name for name in names if name.startswith(start)]
 
 
-def included_runs(incomplete: str) -> list[str]:
-    """Return the names of included runs."""
-    return _matching(sorted(file.parent.name for file in PRETRAINED.glob("*/config.json")), incomplete)
+def _folders_with(file: str, parent: Path) -> list[str]:
+    return sorted(found.parent.name for found in parent.glob(f"*/{file}"))
 
 
-def own_runs(incomplete: str) -> list[str]:
-    """Return the keys of the runs of this machine."""
-    try:
-        found = sorted(file.parent.name for file in environment().runs.glob("*/config.json"))
-    except (LineageError, OSError):
-        return []
-    return _matching(found, incomplete)
+orders = _completion(lambda: [sign + name for sign in ("", "-") for name in ORDERS])
+included_runs = _completion(lambda: _folders_with("config.json", PRETRAINED))
+own_runs = _completion(lambda: _folders_with("config.json", environment().runs))
+tokenizers = _completion(lambda: possible_values(TextConfig, "tokenizer"))
+allowed_models = _completion(lambda: allowed.allowed_models())
+opened_models = _completion(lambda: _folders_with("card.json", environment().opened_models))
+lessons = _completion(lambda: (file.stem.split("-", 1)[-1] for file in sorted(LESSONS.glob("*.yaml"))))
 
 
 def runs(incomplete: str) -> list[str]:
@@ -86,7 +91,7 @@ def runs(incomplete: str) -> list[str]:
 
 def runs_and_real_models(incomplete: str) -> list[str]:
     """Return the names of runs, and those of the opened real models as hub:NAME."""
-    return runs(incomplete) + _matching((f"{PREFIX}{name}" for name in opened_models("")), incomplete)
+    return runs(incomplete) + _matching((f"{allowed.PREFIX}{name}" for name in opened_models("")), incomplete)
 
 
 def tasks(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
@@ -117,11 +122,6 @@ def corpora(ctx: Any, incomplete: str) -> list[str]:
     return _matching(corpus_names(TASKS[task if task in TASKS else "text"].config), incomplete)
 
 
-def tokenizers(incomplete: str) -> list[str]:
-    """Return the names of the tokenizers."""
-    return _matching(possible_values(TextConfig, "tokenizer"), incomplete)
-
-
 def settings(ctx: Any, incomplete: str) -> list[str]:
     """Return KEY= for every setting of the chosen task and model, and KEY=VALUE if only one key is possible.
 
@@ -133,30 +133,9 @@ def settings(ctx: Any, incomplete: str) -> list[str]:
     except LineageError:
         return []
     key, equals, _ = incomplete.partition("=")
-    chosen = [row for row in rows if (row.key == key if equals else row.key.startswith(key))]
-    proposals = [f"{row.key}=" for row in chosen]
+    chosen = {row["key"]: row.get("options", (row["default"],)) for row in rows}
+    chosen = {name: values for name, values in chosen.items() if (name == key if equals else name.startswith(key))}
+    proposals = [f"{name}=" for name in chosen]
     if len(chosen) == 1:
-        proposals += [f"{row.key}={value}" for row in chosen for value in row.options or (row.default,)]
+        proposals += [f"{name}={value}" for name, values in chosen.items() for value in values]
     return _matching(proposals, incomplete)
-
-
-def allowed_models(incomplete: str) -> list[str]:
-    """Return the names of the real models that may be downloaded."""
-    try:
-        return _matching(allowed.allowed_models(), incomplete)
-    except LineageError:
-        return []
-
-
-def opened_models(incomplete: str) -> list[str]:
-    """Return the names of the opened real models."""
-    try:
-        found = sorted(file.parent.name for file in environment().opened_models.glob("*/card.json"))
-    except (LineageError, OSError):
-        return []
-    return _matching(found, incomplete)
-
-
-def lessons(incomplete: str) -> list[str]:
-    """Return the names of the lessons."""
-    return _matching((file.stem.split("-", 1)[-1] for file in sorted(LESSONS.glob("*.yaml"))), incomplete)

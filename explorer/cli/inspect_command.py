@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from explorer.cli.common import Force, Json, RunOrRealModel, check_new_file, stored_run
+from explorer.atomic_files import check_new_file, write_new_file
+from explorer.cli.common import Force, Json, RunOrRealModel, argument, find_model, option
 from explorer.cli.program import print_json
-from explorer.cli.tables import head_rows, print_rows, round_or_none, visible_token, write_arrays
+from explorer.cli.tables import head_rows, print_rows, round_or_none, visible_token
 from explorer.errors import InvalidSetting
 from explorer.generation import generate
 from explorer.hub.allowed import PREFIX
@@ -28,18 +28,12 @@ from explorer.visible_text import escape_invisible
 
 def inspect(
     run: RunOrRealModel,
-    text: Annotated[str, typer.Argument(metavar="INPUT", help="Input of the model.")],
+    text: Annotated[str, argument("INPUT", "Input of the model.")],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write all intermediate values of the forward pass to this npz file, by tap name."
-        ),
+        Path | None, option("FILE", "Write all intermediate values of the forward pass to this npz file, by tap name.")
     ] = None,
-    replica: Annotated[int, typer.Option(metavar="NUMBER", help="Index of the seed, counted from 0.")] = 0,
-    step: Annotated[
-        int | None,
-        typer.Option(metavar="STEP", help="Training step of the weights. Default: the last.", show_default=False),
-    ] = None,
+    replica: Annotated[int, option("NUMBER", "Index of the seed, counted from 0.")] = 0,
+    step: Annotated[int | None, option("STEP", "Training step of the weights. Default: the last.")] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -50,12 +44,10 @@ def inspect(
     """
     if out is not None:
         check_new_file(out, force)
-    if run.startswith(PREFIX):
-        if replica:
-            raise InvalidSetting(f"replica = {replica} is not possible: a real model has one state. Leave it out.")
-        rows, arrays = _inspect_text(real_model.find_real_model(run), text, 0, step, with_arrays=out is not None)
-    else:
-        model = run_model.RunModel(stored_run(run))
+    model = find_model(run)
+    if isinstance(model, real_model.RealModel) and replica:
+        raise InvalidSetting(f"replica = {replica} is not possible: a real model has one state. Leave it out.")
+    if isinstance(model, run_model.RunModel):
         task = model.config.task
         if not isinstance(task, (LabellingConfig, *TRANSLATION_CONFIGS)):
             attend.check_attention(model.config)
@@ -66,8 +58,12 @@ def inspect(
             rows, arrays = _inspect_translation(model, task, text, replica, step)
         else:
             rows, arrays = _inspect_text(model, text, replica, step, with_arrays=out is not None)
+    else:
+        rows, arrays = _inspect_text(model, text, 0, step, with_arrays=out is not None)
     if out is not None:
-        write_arrays(out, arrays, force)
+        file = io.BytesIO()
+        np.savez(file, **arrays)  # no tap is called "file", the only reserved name
+        write_new_file(out, file.getvalue(), force)
     if rows[0]["kind"] == "token":
         _print_tokens(rows, as_json, width=12 if run.startswith(PREFIX) else 5)
     else:
@@ -99,7 +95,6 @@ def _inspect_text(
 def _inspect_translation(
     model: run_model.RunModel, task: Any, text: str, replica: int, step: int | None
 ) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
-    """Return each token of the translation of a source, and the source token with the highest mean attention weight."""
     module: Any = model.module(replica, step)
     found = alignment.align(module, task, source_ids(task, text))
     source = [source_vocabulary(task)[i] for i in found.source]
@@ -168,7 +163,6 @@ def _print_tokens(rows: list[dict[str, Any]], as_json: bool, width: int) -> None
 
 
 def _check_replica_and_step(model: run_model.RunModel, replica: int, step: int | None) -> None:
-    """Raise InvalidSetting for a seed or a step that a run does not have."""
     replicas, steps = model.config.replicas, model.steps
     if not 0 <= replica < replicas:
         possible = "0: this run has one seed" if replicas == 1 else f"a whole number from 0 to {replicas - 1}"

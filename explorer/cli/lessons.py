@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from explorer.cli import completion
-from explorer.cli.common import Json
+from explorer.cli.common import Json, argument, flag
 from explorer.cli.program import print_json
 from explorer.cli.tables import print_wrapped
 from explorer.errors import InvalidSetting, shorten
@@ -25,15 +23,14 @@ if TYPE_CHECKING:
 def lessons(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="LESSON",
-            help="Name of a lesson, or a file (.yaml) with a new one. Without it, all lessons are listed.",
-            autocompletion=completion.lessons,
-            show_default=False,
+        argument(
+            "LESSON",
+            "Name of a lesson, or a file (.yaml) with a new one. Without it, all lessons are listed.",
+            completion.lessons,
         ),
     ] = "",
     measures: Annotated[
-        bool, typer.Option("--measures", help="List the measures that a lesson can use, with their settings.")
+        bool, flag("--measures", "List the measures that a lesson can use, with their settings.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -62,7 +59,6 @@ def lessons(
 
 
 def _lesson_file(name: str) -> Path | None:
-    """Return the path of a lesson file; None for the name of a lesson. Raises InvalidSetting for a missing file."""
     path = Path(name)
     if not path.suffix and len(path.parts) < 2:
         return None

@@ -7,13 +7,14 @@ import sys
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
 from explorer.cli.common import (
     Json,
     Run,
     RunOrRealModel,
     check_same_text,
+    find_model,
+    flag,
+    option,
     print_metrics,
     stored_run,
 )
@@ -21,10 +22,8 @@ from explorer.cli.program import print_json
 from explorer.experiments import trimming
 from explorer.generation import generate as generate_texts
 from explorer.generation import sampling
-from explorer.hub.allowed import PREFIX
 from explorer.inspection import evaluate as evaluation
-from explorer.model import model as models
-from explorer.model import real_model, run_model
+from explorer.model import run_model
 from explorer.run_store import store
 from explorer.tasks.string import StringConfig
 from explorer.training.config import validate
@@ -32,14 +31,13 @@ from explorer.training.config import validate
 
 def evaluate(
     run: Run,
-    corpus: Annotated[str, typer.Option(metavar="FILE", help="The training text of a run on your own text.")] = "",
+    corpus: Annotated[str, option("FILE", "The training text of a run on your own text.")] = "",
     as_json: Json = False,
 ) -> None:
     """Evaluate a run again and compare the metrics with its card."""
     stored = stored_run(run)
-    tolerance = (
-        trimming.allowed_change(stored.config) if stored.shipped else 1e-6
-    )  # of rounded weights, or of another machine
+    # Included runs have rounded weights; others may have been trained on another machine.
+    tolerance = trimming.allowed_change(stored.config) if stored.shipped else 1e-6
     if corpus:
         check_same_text(stored.config, corpus)
     card = stored.card.model_copy(update={"metrics": evaluation.evaluate(stored)})
@@ -57,10 +55,9 @@ def _is_close(one: store.Metric | None, other: store.Metric, tolerance: float) -
     """Return whether two metrics are equal for each seed up to the tolerance, relative where they are above 1."""
     if one is None or len(one.values) != len(other.values):
         return False
-    pairs = zip(one.values, other.values, strict=True)
     return all(
         a == b or (a is not None and b is not None and math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance))
-        for a, b in pairs
+        for a, b in zip(one.values, other.values, strict=True)
     )
 
 
@@ -69,32 +66,21 @@ _NO_PROMPT = "\n"  # a model that does not know it starts from nothing
 
 def generate(
     run: RunOrRealModel,
-    prompt: Annotated[
-        str, typer.Option(metavar="TEXT", help="Text to continue.", show_default="a line break")
-    ] = _NO_PROMPT,
-    tokens: Annotated[
-        int, typer.Option(metavar="COUNT", min=1, max=10_000, help="Number of tokens to generate.")
-    ] = 200,
+    prompt: Annotated[str, option("TEXT", "Text to continue.", show_default="a line break")] = _NO_PROMPT,
+    tokens: Annotated[int, option("COUNT", "Number of tokens to generate.", min=1, max=10_000)] = 200,
     temperature: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER", help="Divide the logits by this number; 0 always chooses the most likely token."
-        ),
+        str | None, option("NUMBER", "Divide the logits by this number; 0 always chooses the most likely token.")
     ] = None,
-    top_k: Annotated[
-        str | None, typer.Option(metavar="COUNT", help="Sample from this many most likely tokens.")
-    ] = None,
+    top_k: Annotated[str | None, option("COUNT", "Sample from this many most likely tokens.")] = None,
     top_p: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Sample from the most likely tokens that together reach this probability."),
+        str | None, option("SHARE", "Sample from the most likely tokens that together reach this probability.")
     ] = None,
     min_p: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Sample from tokens with at least this share of the highest probability."),
+        str | None, option("SHARE", "Sample from tokens with at least this share of the highest probability.")
     ] = None,
-    greedy: Annotated[bool, typer.Option("--greedy", help="The same as --temperature 0.")] = False,
-    seed: Annotated[str | None, typer.Option(metavar="NUMBER", help="Seed of the sampling noise.")] = None,
-    samples: Annotated[int, typer.Option(metavar="COUNT", min=1, max=64, help="Number of texts to generate.")] = 1,
+    greedy: Annotated[bool, flag("--greedy", "The same as --temperature 0.")] = False,
+    seed: Annotated[str | None, option("NUMBER", "Seed of the sampling noise.")] = None,
+    samples: Annotated[int, option("COUNT", "Number of texts to generate.", min=1, max=64)] = 1,
     as_json: Json = False,
 ) -> None:
     """Generate text with a language model."""
@@ -106,9 +92,7 @@ def generate(
         "seed": seed,
     }
     settings = validate(sampling.Sampling, {name: value for name, value in given.items() if value is not None})
-    model: models.Model = (
-        real_model.find_real_model(run) if run.startswith(PREFIX) else run_model.RunModel(stored_run(run))
-    )
+    model = find_model(run)
     if isinstance(model, run_model.RunModel) and not isinstance(model.config.task, StringConfig):
         stored_run(run, "text")  # refuses a run of another task
     generator, tokenizer = model.text_generator(), model.tokenizer

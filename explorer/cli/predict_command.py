@@ -5,14 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Any
 
-import typer
-
 from explorer.catalogue import task_row
-from explorer.cli.common import Json, RunOrRealModel, stored_run
+from explorer.cli.common import Json, RunOrRealModel, argument, find_model
 from explorer.cli.program import print_json
 from explorer.cli.tables import round_or_none, visible_token
 from explorer.errors import InvalidSetting
-from explorer.hub.allowed import PREFIX
 from explorer.inspection.words import labelling
 from explorer.lazy_libraries import np
 from explorer.model import predictions, real_model, run_model
@@ -28,9 +25,7 @@ _SHOWN = 10  # most probable tokens of a real model
 
 def predict(
     run: RunOrRealModel,
-    sentence: Annotated[
-        str, typer.Argument(metavar="INPUT", help="A sentence, a sequence of symbols, or a source to translate.")
-    ],
+    sentence: Annotated[str, argument("INPUT", "A sentence, a sequence of symbols, or a source to translate.")],
     as_json: Json = False,
 ) -> None:
     """Print what the model of a run predicts for an input.
@@ -39,9 +34,10 @@ def predict(
     position. These are averaged over the seeds. Translation: the output of each seed. Real model: the most probable
     tokens that follow the text, or at each [MASK] of an encoder.
     """
-    if run.startswith(PREFIX):
-        return _predict_with_real_model(run, sentence, as_json)
-    model = run_model.RunModel(stored_run(run))
+    model = find_model(run)
+    if isinstance(model, real_model.RealModel):
+        return _predict_with_real_model(model, sentence, as_json)
+    assert isinstance(model, run_model.RunModel), "every other model is a run"
     task = model.config.task
     if isinstance(task, TextConfig | StringConfig | WordVectorsConfig):
         instead = f"generate {run} --prompt TEXT"
@@ -70,7 +66,6 @@ def predict(
 
 
 def _outcome_probabilities(found: predictions.Distribution) -> dict[str, float | None]:
-    """Return the probability of each outcome, averaged over the seeds."""
     mean = found.probabilities.mean(axis=0)
     return {name: round_or_none(share) for name, share in zip(found.outcomes, mean, strict=True)}
 
@@ -82,7 +77,6 @@ def _print_bars(probabilities: dict[str, float | None]) -> None:
 
 
 def _print_translation(found: predictions.Translation, seeds: tuple[int, ...], as_json: bool) -> None:
-    """Print what each seed writes, and its probability."""
     answers = [
         {"seed": seed, "target": each.text, "probability": round(each.probability, 6), "finished": each.has_end}
         for seed, each in zip(seeds, found.outputs, strict=True)
@@ -122,9 +116,8 @@ def _describe_correctness(each: labelling.PositionAnswer) -> str:
     return "right" if each.is_correct else f"wrong: it is {visible_token(each.target or '')}"
 
 
-def _predict_with_real_model(name: str, text: str, as_json: bool) -> None:
+def _predict_with_real_model(model: real_model.RealModel, text: str, as_json: bool) -> None:
     """Print the most probable next tokens of a decoder, those at each mask of an encoder, or a translation."""
-    model = real_model.find_real_model(name)
     found = predictions.predict_with_real_model(model, text, model.check_step(None))
     if unread := model.tokenize(text).unread:
         print(escape_invisible(unread), file=sys.stderr)

@@ -11,8 +11,8 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import IO, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -48,27 +48,26 @@ def program_name() -> str:
     return "python -m explorer" if os.path.basename(sys.argv[0]) == "__main__.py" else "lineage"
 
 
-class Command(TyperCommand):
+class _NamesProgram:
     """A command whose examples begin with the name of the program."""
 
+    epilog: str | None
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        _format_epilog(self, super().format_epilog, ctx, formatter)
+        epilog = self.epilog
+        try:
+            self.epilog = epilog and re.sub(r"^  lineage\b", f"  {ctx.find_root().info_name}", epilog, flags=re.M)
+            super().format_epilog(ctx, formatter)  # type: ignore[misc]  # of the class beside this one
+        finally:
+            self.epilog = epilog
 
 
-class Group(TyperGroup):
+class Command(_NamesProgram, TyperCommand):
+    """A command of the program."""
+
+
+class Group(_NamesProgram, TyperGroup):
     """The commands of the program."""
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        _format_epilog(self, super().format_epilog, ctx, formatter)
-
-
-def _format_epilog(command: Any, write: Callable[[Any, Any], None], ctx: Any, formatter: Any) -> None:
-    epilog = command.epilog
-    try:
-        command.epilog = epilog and re.sub(r"^  lineage\b", f"  {ctx.find_root().info_name}", epilog, flags=re.M)
-        write(ctx, formatter)
-    finally:
-        command.epilog = epilog
 
 
 def format_examples(examples: Mapping[str, str]) -> str:
@@ -89,7 +88,8 @@ def run_program(app: typer.Typer, arguments: Sequence[str]) -> int:
             # Only an early exit gives a number here; no command returns anything.
             code = int(app(list(arguments), prog_name=program_name(), standalone_mode=False) or SUCCESS)
         except LineageError as error:
-            code = _report(_describe(error))
+            advice = ["On the command line, give its file with --corpus FILE."] if isinstance(error, NeedsText) else []
+            code = _report(" ".join((str(error), *getattr(error, "__notes__", ()), *advice)))
         except typer.Abort:
             code = INTERRUPTED
         except Exception as error:
@@ -115,13 +115,15 @@ def print_json(message: Mapping[str, Any]) -> None:
     print(line, flush=True)
 
 
-def _describe(error: LineageError) -> str:
-    advice = ["On the command line, give its file with --corpus FILE."] if isinstance(error, NeedsText) else []
-    return " ".join((str(error), *getattr(error, "__notes__", ()), *advice))
+def print_result(as_json: bool, text: str, **message: Any) -> None:
+    """Print what a command has done: a text, or the message as JSON."""
+    if as_json:
+        print_json(message)
+    else:
+        print(text)
 
 
 def _report(message: str, code: int = IMPOSSIBLE) -> int:
-    """Print an error and return its exit code."""
     if "--json" in sys.argv:
         print_json({"kind": "error", "message": message, "code": code})
     print(escape_invisible(message), file=sys.stderr)
@@ -129,7 +131,6 @@ def _report(message: str, code: int = IMPOSSIBLE) -> int:
 
 
 def _report_usage(error: Any) -> int:
-    """Print an error about options or arguments, with the command that explains them."""
     if not error.format_message():  # the help is the whole message
         error.show()
         return int(error.exit_code)
@@ -148,8 +149,6 @@ def _accept_every_character() -> None:
 
 
 class _Sentence(logging.Formatter):
-    """Formats a log record as its message, without a traceback."""
-
     def formatException(self, ei: Any) -> str:
         return ""
 
@@ -178,7 +177,8 @@ def _end_without_output(error: OSError) -> int:
     """
     if error.errno != errno.EPIPE:
         what = "The output" if error.filename is None else f"“{escape_invisible(str(error.filename))}”"
-        _print_if_possible(f"{what} cannot be used: {error.strerror}.", sys.stderr)
+        with contextlib.suppress(OSError):
+            print(f"{what} cannot be used: {error.strerror}.", file=sys.stderr, flush=True)
     for stream in (sys.stdout, sys.stderr):
         try:
             nothing = os.open(os.devnull, os.O_WRONLY)
@@ -187,8 +187,3 @@ def _end_without_output(error: OSError) -> int:
         except (OSError, ValueError, AttributeError):  # no stream, or one of a test without a file
             continue
     return UNWRITABLE
-
-
-def _print_if_possible(message: str, stream: IO[str]) -> None:
-    with contextlib.suppress(OSError):
-        print(message, file=stream, flush=True)

@@ -1,4 +1,4 @@
-"""The progress of a training on standard error: one line that changes on a terminal, otherwise a line now and then."""
+"""Progress on standard error: one line that changes on a terminal, otherwise a line now and then."""
 
 from __future__ import annotations
 
@@ -15,7 +15,41 @@ if TYPE_CHECKING:
     from explorer.training.events import Step
 
 _UPDATE_SECONDS = 0.1  # converting losses to numbers takes time
-_FIRST_LINE_SECONDS, _MOST_LINE_SECONDS = 10.0, 300.0  # between two lines, which become rarer
+_CLEAR_LINE = "\r\x1b[K"
+
+
+class ProgressLines:
+    """Prints sentences, each only if it is new and the last one is some time ago.
+
+    wait: seconds to the first line where there is no terminal; the time between two lines doubles
+    most: its limit
+    """
+
+    def __init__(self, wait: float = 10.0, most: float = 300.0) -> None:
+        self._terminal = is_terminal()
+        self._wait, self._most = (0.2, 0.2) if self._terminal else (wait, most)
+        self._due = time.monotonic() + (0 if self._terminal else wait)
+        self._last = ""
+
+    def show(self, describe: Callable[[], str]) -> None:
+        """Print what a function returns, if it is time."""
+        now = time.monotonic()
+        if now < self._due or (line := describe()) == self._last:
+            return
+        start, end = (_CLEAR_LINE, "") if self._terminal else ("", "\n")
+        print(f"{start}{line}", end=end, file=sys.stderr, flush=True)
+        self._last, self._wait = line, min(2 * self._wait, self._most)
+        self._due = now + self._wait
+
+    def clear(self) -> None:
+        """Remove the line from a terminal."""
+        if self._terminal:
+            print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
+
+
+def is_terminal() -> bool:
+    """Return whether standard error goes to a terminal."""
+    return bool(sys.stderr and sys.stderr.isatty())
 
 
 @contextmanager
@@ -24,8 +58,15 @@ def show_progress(config: RunConfig, first: int) -> Iterator[Callable[[Step], No
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    if not (sys.stderr and sys.stderr.isatty()):
-        yield _Lines(config, first).add
+    if not is_terminal():
+        lines, start = ProgressLines(), time.monotonic()
+
+        def describe(event: Step) -> str:
+            left = (time.monotonic() - start) / (event.step - first) * (config.steps - event.step)
+            loss = f"loss {float(event.losses.mean()):.3f}"
+            return f"step {event.step:,} of {config.steps:,}, {loss}, about {format_duration(left)} left"
+
+        yield lambda event: lines.show(lambda: describe(event))
         return
     columns = (
         TextColumn("{task.description}"),
@@ -46,27 +87,3 @@ def show_progress(config: RunConfig, first: int) -> Iterator[Callable[[Step], No
                 bar.update(shown, completed=event.step, loss=f"{float(event.losses.mean()):.3f}")
 
         yield advance
-
-
-class _Lines:
-    """Prints a line after ten seconds, and further ones with growing distances."""
-
-    def __init__(self, config: RunConfig, first: int) -> None:
-        self._steps, self._first = config.steps, first
-        self._start = time.monotonic()
-        self._wait = _FIRST_LINE_SECONDS
-        self._next = self._start + self._wait
-
-    def add(self, event: Step) -> None:
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._wait = min(2 * self._wait, _MOST_LINE_SECONDS)
-        self._next = now + self._wait
-        left = (now - self._start) / (event.step - self._first) * (self._steps - event.step)
-        print(
-            f"step {event.step:,} of {self._steps:,}, loss {float(event.losses.mean()):.3f}, "
-            f"about {format_duration(left)} left",
-            file=sys.stderr,
-            flush=True,
-        )

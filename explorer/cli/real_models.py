@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
-import typer
-
 from explorer.cli import completion
-from explorer.cli.common import Json
+from explorer.cli.common import Json, argument, flag, option
 from explorer.cli.program import print_json, program_name
+from explorer.cli.progress import ProgressLines
 from explorer.cli.tables import print_columns, print_wrapped
 from explorer.errors import InvalidSetting
 from explorer.hub import checkpoints, download, opened
@@ -22,33 +20,23 @@ from explorer.number_format import format_bytes, format_count
 from explorer.visible_text import escape_invisible
 
 _SECONDS_OF_A_LINE = 5.0  # between two lines of progress that do not go to a terminal
-_SECONDS_ON_A_TERMINAL = 0.2
-_CLEAR_LINE = "\r\x1b[K"
+_SECONDS_OF_A_LOOK = 0.2  # at the progress
 
 
 def open_model(
     model: Annotated[
         str,
-        typer.Argument(
-            metavar="MODEL",
-            help="Name of a model of the allow list, or a folder. Without it, the models are listed.",
-            autocompletion=completion.allowed_models,
-            show_default=False,
+        argument(
+            "MODEL",
+            "Name of a model of the allow list, or a folder. Without it, the models are listed.",
+            completion.allowed_models,
         ),
     ] = "",
-    name: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Name of the opened model, if not that of its source.", show_default=False),
-    ] = "",
+    name: Annotated[str, option("NAME", "Name of the opened model, if not that of its source.")] = "",
     revision: Annotated[
-        str,
-        typer.Option(
-            metavar="REVISION",
-            help="Commit, tag or branch to download, if not the one of the allow list.",
-            show_default=False,
-        ),
+        str, option("REVISION", "Commit, tag or branch to download, if not the one of the allow list.")
     ] = "",
-    offline: Annotated[bool, typer.Option("--offline", help="Use only what is on this machine.")] = False,
+    offline: Annotated[bool, flag("--offline", "Use only what is on this machine.")] = False,
     as_json: Json = False,
 ) -> None:
     """Open a real pretrained model, or list the models that are open.
@@ -79,10 +67,7 @@ def open_model(
 
 
 def close_models(
-    names: Annotated[
-        list[str],
-        typer.Argument(metavar="NAME", help="Names of opened models.", autocompletion=completion.opened_models),
-    ],
+    names: Annotated[list[str], argument("NAME", "Names of opened models.", completion.opened_models)],
     as_json: Json = False,
 ) -> None:
     """Close opened real models. Their files stay where they are."""
@@ -130,18 +115,12 @@ def _card_fields(card: ModelCard) -> dict[str, Any]:
 
 @contextmanager
 def _print_progress(progress: download.Progress) -> Iterator[None]:
-    """Print on standard error what an opening waits for: one line that changes on a terminal, otherwise few lines."""
-    terminal = bool(sys.stderr and sys.stderr.isatty())
-    ended = threading.Event()
+    """Print on standard error what an opening waits for."""
+    lines, ended = ProgressLines(_SECONDS_OF_A_LINE, _SECONDS_OF_A_LINE), threading.Event()
 
     def report() -> None:
-        last, wait = "", _SECONDS_ON_A_TERMINAL if terminal else _SECONDS_OF_A_LINE
-        while not ended.wait(wait):
-            line = progress.describe()
-            if line != last:
-                last = line
-                start, end = (_CLEAR_LINE, "") if terminal else ("", "\n")
-                print(f"{start}{line}", end=end, file=sys.stderr, flush=True)
+        while not ended.wait(min(_SECONDS_OF_A_LOOK, _SECONDS_OF_A_LINE)):
+            lines.show(progress.describe)
 
     thread = threading.Thread(target=report, daemon=True)
     thread.start()
@@ -150,5 +129,4 @@ def _print_progress(progress: download.Progress) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-        if terminal:
-            print(_CLEAR_LINE, end="", file=sys.stderr, flush=True)
+        lines.clear()

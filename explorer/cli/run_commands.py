@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from explorer import __version__, catalogue
+from explorer.atomic_files import check_new_file, write_new_file
 from explorer.cli import completion
-from explorer.cli.common import Force, Json, Run, check_new_file, stored_run, write_new_file
-from explorer.cli.program import print_json, program_name
+from explorer.cli.common import Force, Json, Run, argument, flag, option, stored_run
+from explorer.cli.program import print_json, print_result, program_name
 from explorer.cli.setting_rows import check_names
 from explorer.cli.tables import print_columns, print_wrapped
 from explorer.cluster import earlier_runs
@@ -29,40 +29,24 @@ from explorer.visible_text import escape_invisible
 
 
 def list_runs(
-    task: Annotated[
-        str,
-        typer.Option(
-            metavar="TASK", help="List runs of this task only.", autocompletion=completion.tasks, show_default=False
-        ),
-    ] = "",
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL", help="List runs of this model only.", autocompletion=completion.models, show_default=False
-        ),
-    ] = "",
+    task: Annotated[str, option("TASK", "List runs of this task only.", completion.tasks)] = "",
+    model: Annotated[str, option("MODEL", "List runs of this model only.", completion.models)] = "",
     tags: Annotated[
-        list[str] | None,
-        typer.Option("--tag", metavar="TAG", help="List runs with this tag only. Repeat it for several tags."),
+        list[str] | None, option("TAG", "List runs with this tag only. Repeat it for several tags.", name="--tag")
     ] = None,
-    own: Annotated[bool, typer.Option("--own", help="List the runs of this machine only.")] = False,
-    included: Annotated[bool, typer.Option("--included", help="List included runs only.")] = False,
-    search: Annotated[
-        str, typer.Option(metavar="TEXT", help="List runs with this text in name, title, key, tag or note.")
-    ] = "",
+    own: Annotated[bool, flag("--own", "List the runs of this machine only.")] = False,
+    included: Annotated[bool, flag("--included", "List included runs only.")] = False,
+    search: Annotated[str, option("TEXT", "List runs with this text in name, title, key, tag or note.")] = "",
     sort: Annotated[
         str,
-        typer.Option(
-            metavar="ORDER",
-            help=f"Sort by {', '.join(completion.ORDERS)}; a leading minus reverses the order. "
+        option(
+            "ORDER",
+            f"Sort by {', '.join(completion.ORDERS)}; a leading minus reverses the order. "
             "Default: runs of this machine first, the newest at the top.",
-            autocompletion=completion.orders,
-            show_default=False,
+            completion.orders,
         ),
     ] = "",
-    limit: Annotated[
-        int | None, typer.Option(metavar="COUNT", min=1, help="List at most this many runs.", show_default=False)
-    ] = None,
+    limit: Annotated[int | None, option("COUNT", "List at most this many runs.", min=1)] = None,
     as_json: Json = False,
 ) -> None:
     """List runs, tasks and models.
@@ -122,15 +106,9 @@ def _print_as_json(entries: list[index.Entry], everything: bool) -> None:
                 **({"kind": "pretrained", "name": entry.folder} if entry.shipped else {"kind": "run"}),
                 "run": entry.key,
                 "title": display_name(entry),
-                "task": entry.task,
-                "model": entry.model,
-                "state": entry.state,
-                "step": entry.step,
-                "steps": entry.steps,
+                **{name: getattr(entry, name) for name in ("task", "model", "state", "step", "steps")},
                 "seeds": entry.replicas,
-                "parameters": entry.parameters,
-                "seconds": entry.seconds,
-                "bytes": entry.bytes,
+                **{name: getattr(entry, name) for name in ("parameters", "seconds", "bytes")},
                 "created": entry.created.isoformat(),
                 "tags": list(entry.tags),
                 "note": entry.note,
@@ -157,10 +135,7 @@ def _row(entry: index.Entry) -> tuple[str, str, str, str]:
 def export_run(
     run: Run,
     file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="File to write: .py is a Python file, .ipynb a notebook, any other ending a zip."
-        ),
+        Path, argument("FILE", "File to write: .py is a Python file, .ipynb a notebook, any other ending a zip.")
     ],
     force: Force = False,
     as_json: Json = False,
@@ -176,29 +151,18 @@ def export_run(
     for path, content in reversed(contents.items()):  # that beside the file first, so that a refusal leaves nothing
         if path == file or not path.is_file() or path.read_bytes() != content:
             write_new_file(path, content, force)
-    if as_json:
-        print_json({"kind": "exported", "run": stored.key, "file": str(file), "bytes": len(contents[file])})
-        return
-    for path, content in contents.items():
-        print(f"{escape_invisible(str(path))}, {len(content):,} bytes")
+    text = "\n".join(f"{escape_invisible(str(path))}, {len(content):,} bytes" for path, content in contents.items())
+    print_result(as_json, text, kind="exported", run=stored.key, file=str(file), bytes=len(contents[file]))
 
 
-def import_run(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A zip file made by `export`.")], as_json: Json = False
-) -> None:
+def import_run(file: Annotated[Path, argument("FILE", "A zip file made by `export`.")], as_json: Json = False) -> None:
     """Import a run from a zip file, after checking everything in it. A run that is stored is never replaced."""
     kept = read.import_zip(file, owner="", check_limits=limits.check)
-    if as_json:
-        print_json({"kind": "imported", "run": kept.key})
-        return
-    print(f"stored as {kept.folder}")
+    print_result(as_json, f"stored as {kept.folder}", kind="imported", run=kept.key)
 
 
 def delete(
-    runs: Annotated[
-        list[str],
-        typer.Argument(metavar="KEY", help="Keys of runs of this machine.", autocompletion=completion.own_runs),
-    ],
+    runs: Annotated[list[str], argument("KEY", "Keys of runs of this machine.", completion.own_runs)],
     as_json: Json = False,
 ) -> None:
     """Delete runs of this machine permanently. Included runs cannot be deleted."""
@@ -220,10 +184,7 @@ def reindex(as_json: Json = False) -> None:
     count = index.reindex()
     if earlier_runs.move_runs_of_home():
         count = index.reindex()
-    if as_json:
-        print_json({"kind": "reindexed", "runs": count})
-        return
-    print(_count(count))
+    print_result(as_json, _count(count), kind="reindexed", runs=count)
 
 
 def print_folders(as_json: Json = False) -> None:
@@ -234,20 +195,12 @@ def print_folders(as_json: Json = False) -> None:
         "cache": ("downloaded texts and models, and token arrays (LINEAGE_CACHE)", settings.cache),
         "data": ("your own copies of training texts (LINEAGE_DATA_DIR)", settings.data_dir),
     }
-    rows: list[dict[str, Any]] = []
-    for name, (content, folder) in places.items():
-        if folder is not None:
-            exists = folder.is_dir()
-            rows.append(
-                {
-                    "kind": "folder",
-                    "name": name,
-                    "path": str(folder),
-                    "exists": exists,
-                    "bytes": _size(folder) if exists else 0,
-                    "content": content,
-                }
-            )
+    rows: list[dict[str, Any]] = [
+        {"kind": "folder", "name": name, "path": str(folder)}
+        | {"exists": folder.is_dir(), "bytes": _size(folder), "content": content}
+        for name, (content, folder) in places.items()
+        if folder is not None
+    ]
     packages = {name: version(name) for name in ("torch", "streamlit", "numpy")}
     versions = {"lineage": __version__, "Python": platform.python_version(), **packages}
     if as_json:
@@ -268,12 +221,10 @@ def print_folders(as_json: Json = False) -> None:
 
 
 def _size(folder: Path) -> int:
-    """Return the bytes of the files in a folder, without those that cannot be read."""
+    """Return the bytes of the files in a folder that can be read."""
     total = 0
     for parent, _, files in os.walk(folder):
         for name in files:
-            try:
-                total += os.stat(os.path.join(parent, name), follow_symlinks=False).st_size
-            except OSError:
-                continue
+            with suppress(OSError):
+                total += os.lstat(os.path.join(parent, name)).st_size
     return total

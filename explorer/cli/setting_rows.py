@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from explorer.catalogue import MODELS, TASKS, models_of
 from explorer.errors import InvalidSetting
-from explorer.experiments.presets import preset as find_preset
-from explorer.training.config import Optimiser, RunConfig, default_config
+from explorer.experiments.presets import preset_config
+from explorer.training.config import default_config
+
+_KINDS = {bool: "true or false", int: "whole number", float: "number", str: "text"}
 
 
-@dataclass(frozen=True)
-class SettingRow:
-    """One setting as the command line shows it."""
-
-    section: str  # task, model, optimiser or training
-    key: str  # as --set takes it
-    kind: str
-    low: float | None
-    high: float | None
-    options: tuple[str, ...]
-    default: Any
-    help: str
-
-    @property
-    def possible(self) -> str:
-        """The possible values in words."""
-        if self.options:
-            return ", ".join(self.options)
-        if self.low is None or self.high is None:
-            return self.kind
-        return f"{self.kind}, {self.low:,g} to {self.high:,.12g}"
-
-
-def setting_rows(task: str, model: str, preset: str = "") -> list[SettingRow]:
+def setting_rows(task: str, model: str, preset: str = "") -> list[dict[str, Any]]:
     """Return the settings of a task and a model, or of a preset; without them, those of every training.
 
-    Raises InvalidSetting.
+    The rows are those of `lineage settings --json`; `key` is as --set takes it. Raises InvalidSetting.
     """
     check_names(task, model)
     if preset:
@@ -53,33 +30,24 @@ def setting_rows(task: str, model: str, preset: str = "") -> list[SettingRow]:
     else:
         task_shown = task or next(iter(TASKS))  # any task: only the settings of every training are listed
         config = default_config(task_shown, next(iter(models_of(task_shown)), next(iter(MODELS))))
-    kinds: dict[str, tuple[type[Any], Any]] = {
-        "task": (type(config.task), config.task),
-        "model": (type(config.model), config.model),
-        "optimiser": (Optimiser, config.optimiser),
-        "training": (RunConfig, config),
-    }
-    every = kinds
-    if not preset:
-        given = {"task": task, "model": model}
-        kinds = {section: each for section, each in kinds.items() if given.get(section, True)}
+    parts = {"task": config.task, "model": config.model, "optimiser": config.optimiser, "training": config}
+    hidden = {section for section, given in (("task", task), ("model", model)) if not given and not preset}
     unused = ("iterations" if config.steps_per_epoch else "epochs") if task or preset else ""
-    names = [f.name for kind, _ in every.values() for f in _fields(kind)]
-    return [
-        SettingRow(
-            section,
-            f.name if names.count(f.name) == 1 or section == "training" else f"{section}.{f.name}",
-            _kind(get_type_hints(kind)[f.name]),
-            f.metadata["low"],
-            f.metadata["high"],
-            possible_values(kind, f.name),
-            getattr(values, f.name),
-            f.metadata["help"],
-        )
-        for section, (kind, values) in kinds.items()
-        for f in _fields(kind)
-        if f.name != unused
-    ]
+    names = [f.name for part in parts.values() for f in _fields(part)]
+    rows = []
+    for section, part in parts.items():
+        for f in _fields(part):
+            if section not in hidden and f.name != unused:
+                is_alone = names.count(f.name) == 1 or section == "training"
+                limits = {name: f.metadata[name] for name in ("low", "high") if f.metadata["high"] is not None}
+                options = possible_values(type(part), f.name)
+                kind = _KINDS.get(get_type_hints(type(part))[f.name], "one of")
+                rows.append(
+                    {"kind": "setting", "section": section, "key": f.name if is_alone else f"{section}.{f.name}"}
+                    | {"type": kind, **limits, **({"options": list(options)} if options else {})}
+                    | {"default": getattr(part, f.name), "help": f.metadata["help"]}
+                )
+    return rows
 
 
 def possible_values(kind: type[Any], name: str) -> tuple[str, ...]:
@@ -90,13 +58,8 @@ def possible_values(kind: type[Any], name: str) -> tuple[str, ...]:
     return tuple(map(str, get_args(hint))) if get_origin(hint) is Literal else ()
 
 
-def _fields(kind: type[Any]) -> Iterator[dataclasses.Field[Any]]:
-    return (f for f in dataclasses.fields(kind) if "help" in f.metadata)
-
-
-def _kind(hint: Any) -> str:
-    names = {bool: "true or false", int: "whole number", float: "number", str: "text"}
-    return names.get(hint, "one of")
+def _fields(part: Any) -> list[dataclasses.Field[Any]]:
+    return [f for f in dataclasses.fields(part) if "help" in f.metadata]
 
 
 def check_names(task: str, model: str) -> None:
@@ -105,11 +68,3 @@ def check_names(task: str, model: str) -> None:
         default_config(task, next(iter(MODELS)))
     if model and model not in MODELS:
         default_config(next(iter(TASKS)), model)
-
-
-def preset_config(preset: str, task: str, model: str) -> RunConfig:
-    """Return the configuration of a preset. Raises InvalidSetting if another task or another model is given."""
-    chosen = find_preset(preset)
-    if task not in ("", chosen.task) or model not in ("", chosen.model):
-        raise InvalidSetting(f"Preset {preset} is for --task {chosen.task} --model {chosen.model}. Leave these out.")
-    return chosen.config()

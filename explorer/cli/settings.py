@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
-from typing import Annotated
-
-import typer
+from operator import itemgetter
+from typing import Annotated, Any
 
 from explorer.catalogue import MODELS, TASKS, models_of
 from explorer.cli import completion
-from explorer.cli.common import Json
+from explorer.cli.common import Json, option
 from explorer.cli.program import print_json, program_name
-from explorer.cli.setting_rows import SettingRow, setting_rows
+from explorer.cli.setting_rows import setting_rows
 from explorer.cli.tables import output_width, print_wrapped
 
 
 def settings(
-    task: Annotated[
-        str,
-        typer.Option(
-            metavar="TASK", help="Task whose settings are listed.", autocompletion=completion.tasks, show_default=False
-        ),
-    ] = "",
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help="Model whose settings are listed.",
-            autocompletion=completion.models,
-            show_default=False,
-        ),
-    ] = "",
+    task: Annotated[str, option("TASK", "Task whose settings are listed.", completion.tasks)] = "",
+    model: Annotated[str, option("MODEL", "Model whose settings are listed.", completion.models)] = "",
     preset: Annotated[
-        str,
-        typer.Option(
-            metavar="PRESET",
-            help="Preset whose values are listed as the defaults.",
-            autocompletion=completion.presets,
-            show_default=False,
-        ),
+        str, option("PRESET", "Preset whose values are listed as the defaults.", completion.presets)
     ] = "",
     as_json: Json = False,
 ) -> None:
@@ -49,25 +30,12 @@ def settings(
     rows = setting_rows(task, model, preset)
     if as_json:
         for row in rows:
-            known = {"low": row.low, "high": row.high} if row.high is not None else {}
-            options = {"options": list(row.options)} if row.options else {}
-            print_json(
-                {
-                    "kind": "setting",
-                    "section": row.section,
-                    "key": row.key,
-                    "type": row.kind,
-                    **known,
-                    **options,
-                    "default": row.default,
-                    "help": row.help,
-                }
-            )
+            print_json(row)
         return
     titles = {"task": f"Task: {task}", "model": f"Model: {model}", "optimiser": "Optimizer", "training": "Training"}
     if preset:
         titles |= {"task": "Task", "model": "Model"}
-    for section, group in groupby(rows, key=lambda row: row.section):
+    for section, group in groupby(rows, key=itemgetter("section")):
         print(titles[section])
         for row in group:
             _print_row(row)
@@ -81,14 +49,16 @@ def settings(
         print_wrapped(f"Change one with {name} train … --set KEY=VALUE.")
 
 
-def _print_row(row: SettingRow) -> None:
-    default = str(row.default).lower() if isinstance(row.default, bool) else row.default
+def _print_row(row: Mapping[str, Any]) -> None:
+    default = str(row["default"]).lower() if isinstance(row["default"], bool) else row["default"]
     shown = f"{default:g}" if isinstance(default, float) else str(default) or "empty"
-    head = f"  {row.key} = {shown}"
-    possible = f"({row.possible})"
-    if len(head) + 2 + len(possible) <= output_width():
-        print(f"{head}  {possible}")
+    possible = ", ".join(row["options"]) if "options" in row else row["type"]
+    if row.get("low") is not None:
+        possible += f", {row['low']:,g} to {row['high']:,.12g}"
+    line = f"  {row['key']} = {shown}  ({possible})"
+    if len(line) <= output_width():
+        print(line)
     else:
-        print(head)
-        print_wrapped(possible, "      ")
-    print_wrapped(row.help, "      ")
+        print(f"  {row['key']} = {shown}")
+        print_wrapped(f"({possible})", "      ")
+    print_wrapped(row["help"], "      ")

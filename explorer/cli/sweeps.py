@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from explorer.atomic_files import check_new_file, write_new_file
 from explorer.cli import completion, interruption
-from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, check_new_file, split_settings, write_new_file
+from explorer.cli.common import Force, Json, TrainedModel, TrainedTask, flag, option, split_settings
 from explorer.cli.program import INTERRUPTED, SIGNAL_EXIT, print_json, program_name
+from explorer.cli.progress import ProgressLines
 from explorer.cli.tables import print_columns, print_wrapped
-from explorer.cli.training import corpus_settings
 from explorer.csv_files import to_csv_file
 from explorer.errors import InvalidSetting
-from explorer.experiments.own_tables import held_out_settings
+from explorer.experiments.own_tables import corpus_settings, held_out_settings
 from explorer.sweeps import driver, findings, results, space
 from explorer.tasks.text import corpora
 from explorer.training.config import default_config, with_settings
@@ -27,7 +26,6 @@ from explorer.training.config import default_config, with_settings
 if TYPE_CHECKING:
     from explorer.sweeps.controller import Plan
 
-_FIRST_LINE_SECONDS, _MOST_LINE_SECONDS = 10.0, 300.0  # between two lines of progress, which become rarer
 _SHOWN = ("state", "step")  # columns of the printed table after the settings
 _SPREAD = ("lowest", "highest", "confirmed")
 
@@ -38,44 +36,28 @@ def sweep(
     model: TrainedModel = "",
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUES",
-            help="A setting and its values: learning_rate=1e-3,3e-3. For a random search also a range, LOW:HIGH or "
+        option(
+            "KEY=VALUES",
+            "A setting and its values: learning_rate=1e-3,3e-3. For a random search also a range, LOW:HIGH or "
             "LOW:HIGH:log. With a single value, the setting is changed in all trials.",
-            autocompletion=completion.settings,
+            completion.settings,
+            name="--set",
         ),
     ] = None,
-    corpus: Annotated[
-        str, typer.Option(metavar="FILE", help="A corpus, a text file or a CSV file of your own, as for train.")
-    ] = "",
-    seeds: Annotated[int, typer.Option(metavar="COUNT", min=1, help="Seeds of each trial.")] = 3,
-    search: Annotated[
-        str, typer.Option(metavar="KIND", help="grid: every combination; random: as many as --trials says.")
-    ] = "grid",
-    trials: Annotated[int | None, typer.Option(metavar="COUNT", min=1, help="Trials of a random search.")] = None,
-    search_seed: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="Seed of the random numbers of a random search.")
-    ] = 0,
+    corpus: Annotated[str, option("FILE", "A corpus, a text file or a CSV file of your own, as for train.")] = "",
+    seeds: Annotated[int, option("COUNT", "Seeds of each trial.", min=1)] = 3,
+    search: Annotated[str, option("KIND", "grid: every combination; random: as many as --trials says.")] = "grid",
+    trials: Annotated[int | None, option("COUNT", "Trials of a random search.", min=1)] = None,
+    search_seed: Annotated[int, option("NUMBER", "Seed of the random numbers of a random search.", min=0)] = 0,
     halving: Annotated[
         bool,
-        typer.Option(
-            "--halving/--no-halving", help="Give hopeless trials up early (successive halving), or train all of them."
-        ),
+        flag("--halving/--no-halving", "Give hopeless trials up early (successive halving), or train all of them."),
     ] = True,
     finalists: Annotated[
-        int,
-        typer.Option(
-            metavar="COUNT", min=0, help="The best trials are trained again with eight new seeds, which decide."
-        ),
+        int, option("COUNT", "The best trials are trained again with eight new seeds, which decide.", min=0)
     ] = 2,
-    metric: Annotated[
-        str, typer.Option(metavar="NAME", help="What is compared. Default: the loss on data not trained on.")
-    ] = "",
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the whole table as a CSV file.", show_default=False),
-    ] = None,
+    metric: Annotated[str, option("NAME", "What is compared. Default: the loss on data not trained on.")] = "",
+    out: Annotated[Path | None, option("FILE", "Write the whole table as a CSV file.")] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
@@ -91,7 +73,7 @@ def sweep(
     fixed, searched = _parse_settings(settings or ())
     base = default_config(task, model)
     if corpus := corpus or str(fixed.pop("corpus", "")):
-        fixed = corpus_settings(corpus, with_settings(base, held_out_settings(fixed))) | fixed
+        fixed = corpus_settings(with_settings(base, held_out_settings(fixed)), corpus, "--corpus") | fixed
     base = with_settings(base, fixed)
     definition = space.make_sweep(
         base,
@@ -109,13 +91,17 @@ def sweep(
         print(f"Sweep {definition.key}: {estimate}", flush=True)
     received = 0
     try:
-        with interruption.stop_requests() as stop_signal, _show_progress(definition, as_json) as show:
+        with interruption.stop_requests() as stop_signal, contextlib.ExitStack() as end:
+            lines = ProgressLines()
+            if not as_json:
+                end.callback(lines.clear)
 
             def stop_or_show(plan: Plan) -> None:
                 nonlocal received
                 if received := stop_signal():
                     raise KeyboardInterrupt
-                show(plan)
+                if not as_json:
+                    lines.show(lambda: findings.progress_sentence(definition, plan))
 
             plan = driver.carry_out(definition, on_progress=stop_or_show)
     except KeyboardInterrupt:
@@ -128,7 +114,8 @@ def sweep(
         write_new_file(out, to_csv_file(table), force)
     if as_json:
         for row in table.to_dict("records"):
-            print_json({"kind": "trial", **{name: _or_none(value) for name, value in row.items()}})
+            infinite = [name for name, value in row.items() if isinstance(value, float) and not math.isfinite(value)]
+            print_json({"kind": "trial", **row, **dict.fromkeys(infinite)})
         print_json({"kind": "swept", "sweep": definition.key, "finding": findings.result_finding(definition, plan)})
         return
     _print_table(definition, table)
@@ -140,7 +127,6 @@ def sweep(
 
 
 def _parse_settings(settings: Sequence[str]) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the settings with one value, and those with several. Raises InvalidSetting."""
     fixed: dict[str, object] = {}
     space: dict[str, object] = {}
     for name, values in split_settings(settings, "KEY=VALUES, e.g. learning_rate=1e-3,3e-3"):
@@ -160,34 +146,3 @@ def _format_cell(value: Any) -> str:
     if isinstance(value, float):
         return "–" if value != value else f"{value:.4g}"
     return str(value)
-
-
-def _or_none(value: Any) -> Any:
-    """Return a value as JSON has it: None for a number that is not finite."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-@contextmanager
-def _show_progress(definition: space.Sweep, as_json: bool) -> Iterator[Any]:
-    """Give a function to call with the plan: it shows how many runs have ended, on standard error."""
-    live = not as_json and sys.stderr is not None and sys.stderr.isatty()
-    wait = _FIRST_LINE_SECONDS
-    due = time.monotonic() + (0 if live else wait)
-
-    def show(plan: Plan) -> None:
-        nonlocal wait, due
-        if as_json or time.monotonic() < due:
-            return
-        sentence = findings.progress_sentence(definition, plan)
-        if live:
-            sys.stderr.write(f"\r\033[K{sentence}")
-        else:
-            print(sentence, file=sys.stderr, flush=True)
-            wait = min(2 * wait, _MOST_LINE_SECONDS)
-        due = time.monotonic() + (0.2 if live else wait)
-
-    try:
-        yield show
-    finally:
-        if live:
-            sys.stderr.write("\r\033[K")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from explorer.cli.common import write_new_file
 from explorer.cli.program import print_json
 from explorer.inspection.attention import head_scores
-from explorer.lazy_libraries import np
 
 _WIDTH = 80  # of output that goes to a file or to another program
 _FIRST_COLUMN = 30  # characters
@@ -29,11 +25,7 @@ def output_width() -> int:
 def print_wrapped(text: str, indent: str = "") -> None:
     """Print a text in lines that fit the terminal. A path or a word that is longer than a line stays whole."""
     wrapper = textwrap.TextWrapper(
-        output_width(),
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-        break_long_words=False,
+        output_width(), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     )
     for line in wrapper.wrap(text):
         print(line)
@@ -51,13 +43,6 @@ def print_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         line = "  ".join(f"{cell:{size}}" for cell, size in zip(row, sizes, strict=True)).rstrip()
         room = max(output_width(), len(row[0]) + 2) if fits else len(line)
         print(line if len(line) <= room else line[: room - 1] + "…")
-
-
-def write_arrays(out: Path, arrays: Mapping[str, Any], force: bool) -> None:
-    """Write named arrays to one npz file. Raises InvalidSetting if the file exists or cannot be written."""
-    file = io.BytesIO()
-    np.savez(file, **arrays)  # no tap is called "file", the only reserved name
-    write_new_file(out, file.getvalue(), force)
 
 
 def head_rows(found: head_scores.HeadScores) -> list[dict[str, Any]]:

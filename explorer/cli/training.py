@@ -14,24 +14,25 @@ from typing import Annotated, Any
 
 import typer
 
-from explorer.catalogue import task_row
 from explorer.cli import completion, interruption
 from explorer.cli.common import (
     Json,
     TrainedModel,
     TrainedTask,
+    argument,
     check_same_text,
-    keep_text_file,
+    flag,
+    option,
     print_metrics,
     split_settings,
     stored_run,
 )
-from explorer.cli.program import SIGNAL_EXIT, print_json, program_name
+from explorer.cli.program import SIGNAL_EXIT, print_json, print_result, program_name
 from explorer.cli.progress import show_progress
-from explorer.cli.setting_rows import preset_config
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.experiments import pretraining, trimming
-from explorer.experiments.own_tables import held_out_settings, settings_of_table, table_columns
+from explorer.experiments.own_tables import corpus_settings, held_out_settings
+from explorer.experiments.presets import preset_config
 from explorer.inspection import evaluate
 from explorer.jobs import disk_space, limits
 from explorer.jobs.limits import fit_to_seconds
@@ -41,7 +42,7 @@ from explorer.tokenization import text as tokenizers
 from explorer.training import events, objective, recorder
 from explorer.training import record as records
 from explorer.training.comparability import describe_tokens, loss_context
-from explorer.training.config import RunConfig, corpus_names, default_config, with_settings
+from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.visible_text import escape_invisible
 
 
@@ -49,71 +50,43 @@ def train(
     task: TrainedTask = "",
     model: TrainedModel = "",
     preset: Annotated[
-        str,
-        typer.Option(
-            metavar="PRESET",
-            help="Start from a named configuration, instead of a task and a model.",
-            autocompletion=completion.presets,
-            show_default=False,
-        ),
+        str, option("PRESET", "Start from a named configuration, instead of a task and a model.", completion.presets)
     ] = "",
     corpus: Annotated[
         str | None,
-        typer.Option(
-            metavar="CORPUS",
-            help="Training text: a name, or a file (UTF-8). For negation and sentiment: a CSV file with the columns "
+        option(
+            "CORPUS",
+            "Training text: a name, or a file (UTF-8). For negation and sentiment: a CSV file with the columns "
             "text and label. For pairs: a CSV file with the columns source and target.",
-            autocompletion=completion.corpora,
-            show_default=False,
+            completion.corpora,
         ),
     ] = None,
     tokenizer: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Tokenizer: char, word, bpe or bytes.", autocompletion=completion.tokenizers),
+        str | None, option("NAME", "Tokenizer: char, word, bpe or bytes.", completion.tokenizers)
     ] = None,
-    stop_at: Annotated[
-        str, typer.Option(metavar="val_loss=LOSS", help="Stop when the validation loss reaches this value.")
-    ] = "",
-    keep: Annotated[
-        str | None,
-        typer.Option(metavar="WEIGHTS", help="Weights to end with: last, or best by the validation loss."),
-    ] = None,
+    stop_at: Annotated[str, option("val_loss=LOSS", "Stop when the validation loss reaches this value.")] = "",
+    keep: Annotated[str | None, option("WEIGHTS", "Weights to end with: last, or best by the validation loss.")] = None,
     max_seconds: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS",
-            min=1,
-            max=1_000_000,
-            help="Train for as many steps as are estimated to fit into this time.",
-        ),
+        option("SECONDS", "Train for as many steps as are estimated to fit into this time.", min=1, max=1_000_000),
     ] = None,
-    seed: Annotated[str | None, typer.Option(metavar="NUMBER", help="Seed of the first replica.")] = None,
-    replicas: Annotated[str | None, typer.Option(metavar="COUNT", help="Number of seeds to train together.")] = None,
+    seed: Annotated[str | None, option("NUMBER", "Seed of the first replica.")] = None,
+    replicas: Annotated[str | None, option("COUNT", "Number of seeds to train together.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change a setting, for example p_not=0.5. The command `settings` lists them.",
-            autocompletion=completion.settings,
+        option(
+            "KEY=VALUE",
+            "Change a setting, for example p_not=0.5. The command `settings` lists them.",
+            completion.settings,
+            name="--set",
         ),
     ] = None,
     resume: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN",
-            help="Continue a run that was stopped: its key or its folder.",
-            autocompletion=completion.own_runs,
-        ),
+        str | None, option("RUN", "Continue a run that was stopped: its key or its folder.", completion.own_runs)
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Train although it exceeds a limit of this machine.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder of the run. Default: LINEAGE_HOME/runs/KEY.", show_default=False),
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Train again although the run exists, and replace it.")
-    ] = False,
+    yes: Annotated[bool, flag("--yes", "Train although it exceeds a limit of this machine.")] = False,
+    out: Annotated[Path | None, option("FOLDER", "Folder of the run. Default: LINEAGE_HOME/runs/KEY.")] = None,
+    force: Annotated[bool, flag("--force", "Train again although the run exists, and replace it.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train a model and store the run.
@@ -132,7 +105,7 @@ def train(
     base = _base_config(task, model, preset)
     changes: dict[str, object] = {"seed": seed, "replicas": replicas, "tokenizer": tokenizer, "keep": keep}
     if corpus is not None:
-        changes |= corpus_settings(corpus, with_settings(base, held_out_settings(given)))
+        changes |= corpus_settings(with_settings(base, held_out_settings(given)), corpus, "--corpus")
     if stop_at:
         changes["stop_at"] = _parse_stop_at(stop_at)
     changes = {name: value for name, value in changes.items() if value is not None}
@@ -154,7 +127,6 @@ def train(
 
 
 def _run_in_folder(out: Path) -> store.StoredRun | None:
-    """Return the run in the folder of --out, or None if it can become one. Raises InvalidSetting."""
     try:
         if out.exists() and not (out / "config.json").is_file() and not (out.is_dir() and not any(out.iterdir())):
             raise InvalidSetting(f"{out} exists and is not a run folder. Give --out a new folder.")
@@ -212,17 +184,12 @@ def _resume(name: str, corpus: str | None, as_json: bool) -> None:
 
 def pretrain(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Names of included runs; see `list --included`.",
-            autocompletion=completion.included_runs,
-        ),
+        list[str] | None, argument("NAME", "Names of included runs; see `list --included`.", completion.included_runs)
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Train all included runs.")] = False,
-    missing: Annotated[bool, typer.Option("--missing", help="Train the included runs that are missing.")] = False,
+    everything: Annotated[bool, flag("--all", "Train all included runs.")] = False,
+    missing: Annotated[bool, flag("--missing", "Train the included runs that are missing.")] = False,
     no_training: Annotated[
-        bool, typer.Option("--no-training", help="Keep the stored runs, and trim and compress them again.")
+        bool, flag("--no-training", "Keep the stored runs, and trim and compress them again.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -260,12 +227,10 @@ def pretrain(
 
 
 def _compress(name: str, run: store.StoredRun) -> store.StoredRun:
-    """Write an included run again, trimmed and compressed."""
     return store.pack_run(run, trimming.trim_for_release(name, run, evaluate.evaluate))
 
 
 def _base_config(task: str, model: str, name: str) -> RunConfig:
-    """Return the configuration that the settings change: a preset, or the defaults of a task and a model."""
     if name:
         return preset_config(name, task, model)
     if not task or not model:
@@ -275,28 +240,7 @@ def _base_config(task: str, model: str, name: str) -> RunConfig:
     return default_config(task, model)
 
 
-def corpus_settings(given: str, config: RunConfig) -> dict[str, object]:
-    """Return the settings of a corpus given by name or as a file, or of a CSV file for a task that learns from one.
-
-    Raises InvalidSetting if there is neither, or TextError.
-    """
-    known, columns = corpus_names(type(config.task)), table_columns(config)
-    if not known:
-        raise InvalidSetting(f"A training on the task {task_row(config.task).name} reads no text. Leave --corpus out.")
-    if given in known:
-        return {"corpus": given}
-    sha = keep_text_file(given)
-    if not sha and columns:
-        raise InvalidSetting(
-            f"There is no file “{shorten(given)}”. Give a CSV file with the columns {' and '.join(columns)}."
-        )
-    if not sha:
-        raise InvalidSetting(f"There is no corpus and no file “{shorten(given)}”. The corpora are {', '.join(known)}.")
-    return settings_of_table(config, sha) if columns else {"corpus": "own", "text": sha}
-
-
 def _check_early_end(config: RunConfig, max_seconds: float | None) -> None:
-    """Raise InvalidSetting if the run cannot stop early."""
     if config.model_name == "ngram" and (config.stop_at or max_seconds is not None):
         raise InvalidSetting(
             "An n-gram is fitted in one step: --stop-at and --max-seconds have no effect. Leave them out."
@@ -308,7 +252,6 @@ def _check_early_end(config: RunConfig, max_seconds: float | None) -> None:
 
 
 def _parse_stop_at(given: str) -> str:
-    """Return LOSS of val_loss=LOSS. Raises InvalidSetting."""
     name, equals, loss = given.partition("=")
     if not equals or name.strip() != "val_loss":
         raise InvalidSetting(f"--stop-at {given} is not possible. Write it as val_loss=LOSS, e.g. val_loss=1.8.")
@@ -325,16 +268,9 @@ def _train_and_save(
 ) -> None:
     """Train a run, store it and print its result.
 
-    A signal ends the training and the program. The training so far is then stored, but not with `compress`.
-
-    config: the configuration of the run
-    folder: the folder of the run
-    as_json: whether events and result are printed as JSON
-    compress: writes an included run again, trimmed and compressed
-    before: the record of a stopped run that is continued
-    corpus: the text or the file that the user has given, for the command that continues the run
-
-    Raises InvalidSetting if the folder cannot be written, StoreError if the disk is full, typer.Exit after a signal.
+    A signal ends the training and the program (typer.Exit). The training so far is then stored, but not with
+    `compress`, which writes an included run again. `before` is the record of a stopped run; `corpus` is the file that
+    the user has given, for the command that continues the run.
     """
     last, first = 0.0, before.curves.step if before else config.first_step
     progress = nullcontext(lambda step: None) if as_json else show_progress(config, first)
@@ -397,7 +333,6 @@ def _checkpoint_writer(config: RunConfig, folder: Path, resumes: bool) -> Callab
 
 
 def _save(record: records.Record, folder: Path) -> store.StoredRun:
-    """Store a record. Raises InvalidSetting if the folder cannot be written."""
     try:
         saved = store.save_run(record, folder)
     except OSError as error:
@@ -438,31 +373,21 @@ def _reserved_space(folder: Path, config: RunConfig) -> Iterator[None]:
 
 
 def _report_stopped(run: store.StoredRun, as_json: bool, corpus: str | None) -> None:
-    """Print where a stopped run is stored, and how to continue it."""
-    if as_json:
-        print_json({"kind": "stopped", "run": run.key, "step": run.card.step, "of": run.config.steps})
-        return
-    print(f"stopped at step {run.card.step:,} of {run.config.steps:,}, stored as {run.folder}")
-    print(f"To continue: {_resume_command(run, corpus)}")
+    text = f"stopped at step {run.card.step:,} of {run.config.steps:,}, stored as {run.folder}"
+    text += f"\nTo continue: {_resume_command(run, corpus)}"
+    print_result(as_json, text, kind="stopped", run=run.key, step=run.card.step, of=run.config.steps)
 
 
 def _print_result(run: store.StoredRun, as_json: bool, existing: bool = False) -> None:
-    """Print the result of a finished run; `existing` if it was there before."""
     config, notes = run.config, _notes(run)
     if as_json:
         metrics = {name: metric.model_dump() for name, metric in run.card.metrics.items()}
-        noted = {"notes": notes} if notes else {}
-        print_json(
-            {
-                "kind": "finished",
-                "run": run.key,
-                "seconds": run.card.seconds,
-                "metrics": metrics,
-                **_conditions(config),
-                **noted,
-                **({"existing": True} if existing else {}),
-            }
-        )
+        more: dict[str, Any] = {"notes": notes} if notes else {}
+        if context := loss_context(config):
+            more = {"loss_tokens": describe_tokens(config), "loss_context": context, **more}
+        if existing:
+            more["existing"] = True
+        print_json({"kind": "finished", "run": run.key, "seconds": run.card.seconds, "metrics": metrics, **more})
         return
     print(f"{config.title}: {run.card.parameters:,} parameters, {config.replicas} seed(s), {run.card.seconds:.2f} s")
     print_metrics(run.card, config)
@@ -470,12 +395,6 @@ def _print_result(run: store.StoredRun, as_json: bool, existing: bool = False) -
         print(note)
     if not existing:
         print(f"stored as {run.folder}")
-
-
-def _conditions(config: RunConfig) -> dict[str, str]:
-    """Return the tokens and the context of the losses on text, by name; empty for other tasks."""
-    context = loss_context(config)
-    return {"loss_tokens": describe_tokens(config), "loss_context": context} if context else {}
 
 
 def _notes(run: store.StoredRun) -> list[str]:

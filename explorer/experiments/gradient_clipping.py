@@ -7,9 +7,7 @@ norm). Needs no torch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
+from explorer.experiments.model_variant import NamedSettings
 from explorer.training.config import RunConfig, default_config, with_settings
 
 LENGTH = 25
@@ -25,14 +23,8 @@ _SHARED: dict[str, object] = {
 }
 
 
-@dataclass(frozen=True)
-class ClippingCell:
+class ClippingCell(NamedSettings):
     """A spectral radius at initialization and a learning rate, with which both runs are trained."""
-
-    name: str
-    title: str
-    words: str  # in the middle of a sentence
-    settings: Mapping[str, object] = field(hash=False)
 
     def configs(self) -> dict[str, RunConfig]:
         """Return the runs without and with clipping."""

@@ -108,8 +108,7 @@ def growth_configs(corpus: str = "tinyshakespeare") -> dict[Cell, RunConfig]:
 
 @lru_cache(maxsize=1)
 def _read_file() -> Mapping[str, Mapping[str, Any]]:
-    found: Mapping[str, Mapping[str, Any]] = json.loads(FILE.read_text("utf-8"))["runs"] if FILE.exists() else {}
-    return found
+    return dict(json.loads(FILE.read_text("utf-8"))["runs"]) if FILE.exists() else {}
 
 
 def included_result(config: RunConfig) -> GrowthResult | None:

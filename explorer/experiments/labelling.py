@@ -38,13 +38,7 @@ _WIDE: dict[str, object] = {
     "learning_rate": 1e-3,
 }
 # As many blocks as the untrained stacks that are measured, with a learning rate that is high for them.
-_DEEP: dict[str, object] = {
-    **_TURNED,
-    **_NARROW,
-    "layers": 24,
-    "batch_size": 32,
-    "learning_rate": 4e-3,
-}
+_DEEP: dict[str, object] = {**_TURNED, **_NARROW, "layers": 24, "batch_size": 32, "learning_rate": 4e-3}
 _AFTER: dict[str, object] = {**_DEEP, "norm_place": "post"}
 _BEFORE: dict[str, object] = {**_DEEP, "norm_place": "pre"}
 # Attention alone, with two heads in each layer.
@@ -119,14 +113,7 @@ VARIANTS = {
             for name, title, words, label, dash, settings in (
                 ("two", "Two layers", "the encoder of two layers", "two layers", "solid", {}),
                 ("one", "One layer", "the encoder of one layer", "one layer", "12px,3px", {"layers": 1}),
-                (
-                    "alone",
-                    "Without attention",
-                    "the one without attention",
-                    "without",
-                    "6px,4px",
-                    {"attention": False},
-                ),
+                ("alone", "Without attention", "the one without attention", "without", "6px,4px", {"attention": False}),
             )
         ),
         # How does a Transformer continue a sequence that it has seen once?

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from explorer.experiments import growth, recall
 from explorer.experiments.default_runs import negation_runs, sentiment_runs
@@ -47,6 +47,7 @@ def text_runs() -> dict[str, RunConfig]:
     }
 
 
+_Results: TypeAlias = Mapping[str, list[float | None]]  # losses and accuracies
 COMPARISONS: Mapping[str, Callable[[], dict[str, RunConfig]]] = {
     "negation": negation_runs,
     "recall": recall_runs,
@@ -120,11 +121,8 @@ def shipped_configs() -> dict[str, RunConfig]:
 
 
 @lru_cache(maxsize=1)
-def _read_file() -> Mapping[str, Mapping[str, Mapping[str, Mapping[str, list[float | None]]]]]:
-    found: Mapping[str, Mapping[str, Mapping[str, Mapping[str, list[float | None]]]]] = json.loads(
-        FILE.read_text("utf-8")
-    )
-    return found
+def _read_file() -> Mapping[str, Mapping[str, Mapping[str, _Results]]]:
+    return dict(json.loads(FILE.read_text("utf-8")))
 
 
 def read_searches(comparison: str) -> dict[str, RateSearch]:
@@ -137,6 +135,6 @@ def read_searches(comparison: str) -> dict[str, RateSearch]:
     return searches
 
 
-def _parse_result(values: Mapping[str, list[float | None]]) -> RateResult:
+def _parse_result(values: _Results) -> RateResult:
     loss, accuracy = (tuple(inf if v is None else v for v in values.get(name, ())) for name in ("loss", "accuracy"))
     return RateResult(loss, accuracy)

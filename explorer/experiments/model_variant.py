@@ -10,6 +10,16 @@ from explorer.training.config import RunConfig, default_config, with_settings
 
 
 @dataclass(frozen=True)
+class NamedSettings:
+    """Settings that the runs of a comparison share, and how they are called."""
+
+    name: str  # in the names of included runs
+    title: str
+    words: str  # the title in the middle of a sentence
+    settings: Mapping[str, object] = field(hash=False)
+
+
+@dataclass(frozen=True)
 class ModelVariant:
     """One model of a comparison: its settings, and how it is called and drawn."""
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from explorer.experiments.model_variant import NamedSettings
 from explorer.training.config import RunConfig, default_config, with_settings
 
 UNIFORM_BITS = math.log2(65)  # bits per character of a uniform guess among the 65 of Tiny Shakespeare
@@ -40,13 +41,9 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class ExperimentPanel:
+class ExperimentPanel(NamedSettings):
     """A panel of the figure: settings that its runs share, and the values of the varied setting."""
 
-    name: str
-    title: str
-    words: str  # the title in the middle of a sentence
-    settings: Mapping[str, object] = field(hash=False)
     values: tuple[int | float, ...]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 
 from explorer.errors import InvalidSetting
@@ -36,9 +37,7 @@ def match_parameters(config: RunConfig, target: int) -> RunConfig:
 
 def _nearest_size(resize: Callable[[int], RunConfig], largest: int, target: int) -> RunConfig:
     """Return the size from 1 to `largest` with the nearest number of parameters, which grows with the size."""
-    low, high = 1, largest
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if count_parameters(resize(middle)) < target else (low, middle)
-    candidates = (resize(size) for size in {max(1, low - 1), low})
+    sizes = range(1, largest + 1)
+    found = bisect_left(sizes, target, hi=largest - 1, key=lambda size: count_parameters(resize(size)))
+    candidates = (resize(size) for size in sizes[max(0, found - 1) : found + 1])
     return min(candidates, key=lambda candidate: abs(count_parameters(candidate) - target))

@@ -43,6 +43,12 @@ _ASSIGNMENT_DATA: dict[str, object] = {
     "split_seed": 42,
 }
 
+_SMALL_RECORD: dict[str, object] = {"snapshots": 2, "sample": 200}
+_UNCLIPPED: dict[str, object] = {"warmup": 0, "clip": 0.0}
+_ADAM: dict[str, object] = {"method": "adam", "weight_decay": 0.0, "momentum": 0.0}
+_RMSPROP: dict[str, object] = {"method": "rmsprop", "beta2": 0.95, "schedule": "constant", "warmup": 0, "clip": 1.0}
+_OF_2017: dict[str, object] = {"activation": "relu", "biases": True, "start": "usual"}  # of a Transformer
+
 PRESETS = {
     "assignment": Preset(
         "The assignment's data, the best we know",
@@ -51,6 +57,7 @@ PRESETS = {
         "text",
         "transformer",
         {
+            **_SMALL_RECORD,
             **_ASSIGNMENT_DATA,
             "rows": "sentences",
             "width": 128,
@@ -64,10 +71,8 @@ PRESETS = {
             "warmup": 50,
             "clip": 0.0,
             "average": 0.98,
-            "snapshots": 2,
             "evaluate_every": 150,
             "evaluation_size": 4_096,
-            "sample": 200,
         },
     ),
     "assignment-original": Preset(
@@ -76,6 +81,10 @@ PRESETS = {
         "text",
         "transformer",
         {
+            **_SMALL_RECORD,
+            **_OF_2017,
+            **_ADAM,
+            **_UNCLIPPED,
             **_ASSIGNMENT_DATA,
             "rows": "prefixes",
             "width": 128,
@@ -84,22 +93,12 @@ PRESETS = {
             "hidden": 256,
             "positions": "learned",
             "norm": "none",
-            "activation": "relu",
-            "biases": True,
-            "start": "usual",
-            "method": "adam",
             "learning_rate": 1e-3,
             "schedule": "constant",
-            "warmup": 0,
-            "clip": 0.0,
-            "weight_decay": 0.0,
-            "momentum": 0.0,
             "beta2": 0.999,
             "batch_size": 64,
             "iterations": 3_933,
-            "snapshots": 2,
             "evaluate_every": 400,
-            "sample": 200,
         },
     ),
     "characters": Preset(
@@ -108,15 +107,14 @@ PRESETS = {
         "text",
         "lstm",
         {
+            **_SMALL_RECORD,
             "hidden": 256,
             "context": 128,
             "iterations": 1_600,
             "batch_size": 16,
             "average": 0.98,
-            "snapshots": 2,
             "evaluate_every": 80,
             "evaluation_size": 8_192,
-            "sample": 200,
         },
     ),
     "characters-transformer": Preset(
@@ -125,6 +123,7 @@ PRESETS = {
         "text",
         "transformer",
         {
+            **_SMALL_RECORD,
             "width": 128,
             "hidden": 512,
             "context": 128,
@@ -133,9 +132,7 @@ PRESETS = {
             "weight_decay": 0.1,
             "dropout": 0.05,
             "average": 0.99,
-            "snapshots": 2,
             "evaluate_every": 200,
-            "sample": 200,
         },
     ),
     "paper-feedforward": Preset(
@@ -146,14 +143,13 @@ PRESETS = {
         "text",
         "feedforward",
         {
+            **_UNCLIPPED,
             "window": 5,
             "width": 60,
             "hidden": 100,
             "method": "sgd",
             "learning_rate": 1.0,
             "schedule": "linear",
-            "warmup": 0,
-            "clip": 0.0,
             "weight_decay": 1e-4,
             "batch_size": 16,
         },
@@ -165,12 +161,11 @@ PRESETS = {
         "text",
         "rnn",
         {
+            **_UNCLIPPED,
             "hidden": 250,
             "method": "sgd",
             "learning_rate": 0.1,
             "schedule": "constant",
-            "warmup": 0,
-            "clip": 0.0,
             "batches": "contiguous",
             "batch_size": 8,
         },
@@ -182,12 +177,8 @@ PRESETS = {
         "text",
         "lstm",
         {
-            "method": "rmsprop",
+            **_RMSPROP,
             "learning_rate": 1e-4,
-            "beta2": 0.95,
-            "schedule": "constant",
-            "warmup": 0,
-            "clip": 1.0,
             "batches": "contiguous",
         },
     ),
@@ -198,13 +189,9 @@ PRESETS = {
         "text",
         "gru",
         {
+            **_RMSPROP,
             "start": "orthogonal",
-            "method": "rmsprop",
             "learning_rate": 1e-3,
-            "beta2": 0.95,
-            "schedule": "constant",
-            "warmup": 0,
-            "clip": 1.0,
             "batches": "random",
         },
     ),
@@ -216,21 +203,17 @@ PRESETS = {
         "text",
         "transformer",
         {
+            **_OF_2017,
+            **_ADAM,
             "positions": "sinusoidal",
             "norm": "layer",
             "norm_place": "post",
-            "activation": "relu",
-            "biases": True,
-            "start": "usual",
             "dropout": 0.1,
-            "method": "adam",
             "learning_rate": 0.00625,
             "beta2": 0.98,
             "schedule": "linear",
             "warmup": 400,
             "clip": 0.0,
-            "weight_decay": 0.0,
-            "momentum": 0.0,
         },
     ),
     "negation-attending": Preset(
@@ -250,3 +233,13 @@ def preset(name: str) -> Preset:
     if name not in PRESETS:
         raise InvalidSetting(f"There is no preset “{shorten(name)}”. There is {', '.join(PRESETS)}.")
     return PRESETS[name]
+
+
+def preset_config(name: str, task: str, model: str) -> RunConfig:
+    """Return the configuration of a preset. Raises InvalidSetting if another task or another model is given."""
+    chosen = preset(name)
+    if task not in ("", chosen.task) or model not in ("", chosen.model):
+        raise InvalidSetting(
+            f"Preset {name} is for the task {chosen.task} and the model {chosen.model}. Leave these out."
+        )
+    return chosen.config()

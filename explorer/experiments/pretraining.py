@@ -61,14 +61,10 @@ def shipped_configs() -> dict[str, RunConfig]:
     runs |= {f"text-{model}": text_run(model) for model in models_of("text")}
     runs["text-ngram-modified"] = runs["text-ngram"]  # the n-gram of the pages
     runs["text-ngram"] = with_settings(default_config("text", "ngram"), {"sample": 200})
-    runs |= (
-        paper_experiments.shipped_configs()
-        | recall.shipped_configs()
-        | gradient_clipping.shipped_configs()
-        | translation.shipped_configs()
-        | text_setups.shipped_configs()
-    )
-    runs |= labelling.shipped_configs() | sequence_shapes.shipped_configs() | word_vectors.shipped_configs()
+    for experiments in (paper_experiments, recall, gradient_clipping, translation):
+        runs |= experiments.shipped_configs()
+    for experiments in (text_setups, labelling, sequence_shapes, word_vectors):
+        runs |= experiments.shipped_configs()
     runs["text-best"] = preset("characters-transformer").config()
     runs["text-best-seeds"] = with_settings(runs["text-best"], {"replicas": 3})
     runs["text-lines"] = with_settings(default_config("text", "gru"), LINES_WITH_TEST_SPLIT)

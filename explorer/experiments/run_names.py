@@ -196,7 +196,6 @@ class _Base:
 
 @lru_cache
 def _bases(task: str, model: str) -> tuple[_Base, ...]:
-    """Return the settings with which the runs of a model on a task are compared."""
     always = ("length",) if task == "recall" else ()
     own = [base for base in _page_settings() if _names(base.config) == (task, model)]
     # The first of equally close ones counts.
@@ -304,11 +303,10 @@ def names_side_by_side(configs: Sequence[RunConfig]) -> list[str]:
     for config in configs:
         own = flat_settings(config)
         same = [flat_settings(each) for each in configs if each.model_name == config.model_name]
-        unnamed = _UNNAMED - {"replicas", "seed"}
         parts = [
             describe_setting(name, value, config)
             for name, value in own.items()
-            if name not in unnamed | {"replicas", "seed", "task"} and len({str(each.get(name)) for each in same}) > 1
+            if name not in _UNNAMED | {"task"} and len({str(each.get(name)) for each in same}) > 1
         ]
         if len({(each["seed"], each["replicas"]) for each in same}) > 1:
             parts.append(describe_seeds(config))

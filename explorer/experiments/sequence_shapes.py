@@ -5,10 +5,9 @@ Needs no torch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from explorer.experiments.model_variant import NamedSettings
 from explorer.experiments.recall import VARIANTS
 from explorer.training.config import RunConfig, default_config, with_settings
 
@@ -16,14 +15,8 @@ SEEDS = 5
 _NARROW: dict[str, object] = {"model.width": 32, "model.heads": 2, "model.hidden": 64, "causal": True}
 
 
-@dataclass(frozen=True)
-class PositionRule:
+class PositionRule(NamedSettings):
     """A rule that depends on the position."""
-
-    name: str
-    title: str
-    words: str  # in the middle of a sentence
-    settings: Mapping[str, object] = field(hash=False)
 
 
 RULES = (

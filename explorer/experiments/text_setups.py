@@ -44,10 +44,7 @@ class TextSetup:
 def _small(corpus: str, tokenizer: str, *, n: int, iterations: int, **more: object) -> TextSetup:
     """Return small networks on a text, all with the same number of steps.
 
-    corpus, tokenizer: the text and its tokens.
-    n: the order of the n-gram; of 2 to 5 the one with the lowest validation loss.
-    iterations: training steps of every network.
-    more: further settings of the text.
+    The order of the n-gram is the one of 2 to 5 with the lowest validation loss. `more` are settings of the text.
     """
     network = {
         "width": 32,
@@ -60,10 +57,7 @@ def _small(corpus: str, tokenizer: str, *, n: int, iterations: int, **more: obje
     }
     return TextSetup(
         {"corpus": corpus, "tokenizer": tokenizer, "replicas": 3, "sample": 200, "test": _TEST_SHARE, **more},
-        {
-            **{model: dict(network) for model in models_of("text")},
-            "ngram": {**_NGRAM, "n": n},
-        },
+        {**{model: dict(network) for model in models_of("text")}, "ngram": {**_NGRAM, "n": n}},
     )
 
 

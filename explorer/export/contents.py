@@ -132,33 +132,30 @@ def _facts(config: RunConfig, tokenizer: str) -> dict[str, Any]:
 
 
 def _examples(config: RunConfig) -> Examples:
-    """Yield the batch of each step of the first seed. Raises NeedsText or TextError."""
+    """Return the batch of each step of the first seed. Raises NeedsText or TextError."""
     task, seed, order, size = config.task, config.seed, config.order, config.batch_size
     if isinstance(task, NegationConfig | SentimentConfig):
-        yield from _sentences(config, task)
-    elif isinstance(task, RecallConfig):
-        yield from ({"ids": sequences(task, seed, order, step, size)} for step in range(config.steps))
-    elif isinstance(task, StringConfig):
-        yield {"ids": torch.tensor([task.ids])}
-    elif isinstance(task, TextConfig):
-        yield from _text_rows(config, task)
-    elif isinstance(task, WordVectorsConfig):
-        neighbours = resolve_name(model_for_task(config.model).class_path).predicts_neighbours
-        for step in range(config.steps):
+        return _sentences(config, task)
+    if isinstance(task, StringConfig):
+        return iter([{"ids": torch.tensor([task.ids])}])
+    if isinstance(task, TextConfig):
+        return _text_rows(config, task)
+
+    def draw(step: int) -> dict[str, Tensor]:
+        if isinstance(task, RecallConfig):
+            return {"ids": sequences(task, seed, order, step, size)}
+        if isinstance(task, WordVectorsConfig):
+            neighbours = resolve_name(model_for_task(config.model).class_path).predicts_neighbours
             drawn = draw_batch(word_data(task), seed, f"{order}/{step}", size, neighbours)
-            yield {"inputs": drawn.inputs, "present": drawn.present.bool(), "words": drawn.words}
-    elif isinstance(task, LabellingConfig):
-        rows_of = import_module(type(task).__module__).batch
-        for step in range(config.steps):
-            rows = rows_of(task, seed, order, step, size)
-            yield {"ids": rows.ids, "targets": rows.targets, "mask": rows.mask}
-    else:
-        for step in range(config.steps):
-            if isinstance(task, PairsConfig):
-                pairs = batch_of_table(task, pair_table(task), seed, order, step, size)
-            else:
-                pairs = batch(task, seed, order, step, size)
-            yield dict(vars(pairs))
+            return {"inputs": drawn.inputs, "present": drawn.present.bool(), "words": drawn.words}
+        if isinstance(task, LabellingConfig):
+            rows = import_module(type(task).__module__).batch(task, seed, order, step, size)
+            return {"ids": rows.ids, "targets": rows.targets, "mask": rows.mask}
+        if isinstance(task, PairsConfig):
+            return dict(vars(batch_of_table(task, pair_table(task), seed, order, step, size)))
+        return dict(vars(batch(task, seed, order, step, size)))
+
+    return map(draw, range(config.steps))
 
 
 def _sentences(config: RunConfig, task: NegationConfig | SentimentConfig) -> Examples:
@@ -229,7 +226,6 @@ def _fills(config: RunConfig) -> dict[str, int]:
 
 
 def _smallest(value: Tensor) -> Tensor:
-    """Return whole numbers in the smallest type that holds them."""
     if value.dtype != torch.int64 or not value.numel():
         return value
     largest = int(value.max())

@@ -39,7 +39,9 @@ def as_notebook(config: RunConfig, run: StoredRun | Record | None = None, name: 
     name: the name of both files without their endings.
     """
     config = dataclasses.replace(config, branch=None)
-    cells = [_markdown_cell(_head(config, run)), *_code_cells(config, run, name)]
+    which, text = describe(config)
+    head = "\n\n".join([f"# {which}", text, _describe_expected_results(config, run)])
+    cells = [_markdown_cell(head), *_code_cells(config, run, name)]
     book = {
         "cells": [{"id": f"cell-{i}", **cell} for i, cell in enumerate(cells, start=1)],
         "metadata": {
@@ -73,14 +75,7 @@ def _code_cells(config: RunConfig, run: StoredRun | Record | None, name: str) ->
     yield _code_cell(_TRAIN)
 
 
-def _head(config: RunConfig, run: StoredRun | Record | None) -> str:
-    """Return the first cell: which run it is, and the losses to expect."""
-    which, text = describe(config)
-    return "\n\n".join([f"# {which}", text, _describe_expected_results(config, run)])
-
-
 def _describe_expected_results(config: RunConfig, run: StoredRun | Record | None) -> str:
-    """Say how long the run trains, and which losses to expect."""
     length = f"The last cell trains the seed {config.seed} for {config.steps:,} steps."
     losses = run.curves.losses if run and not run.config.branch else None
     if losses is None or not len(losses):

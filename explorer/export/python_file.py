@@ -91,7 +91,9 @@ def as_python(config: RunConfig, run: StoredRun | Record | None = None) -> Files
     """
     config = dataclasses.replace(config, branch=None)
     parts = program_parts(config, run)
-    blocks = [f"{_section_rule(title)}\n{code}" if title else code for title, code in parts.sections.items()]
+    blocks = [
+        f"{f'# ---- {title} '.ljust(119, '-')}\n{code}" if title else code for title, code in parts.sections.items()
+    ]
     body = "\n\n\n".join([*blocks, 'if __name__ == "__main__":\n    main()\n'])
     text = f'"""{parts.docstring}\n"""\n\n{parts.imports}\n\n{body}'
     return Files(text, contents.stored_tensors(config, run))
@@ -112,10 +114,7 @@ def program_parts(config: RunConfig, run: StoredRun | Record | None = None) -> P
     losses, answer = next(kinds, ("translation_losses", "translate"))
     module, _, name = model_for_task(config.model).class_path.partition(":")
     counted = isinstance(config.model, NgramTextConfig)
-    modules = {
-        "explorer.models.layers": f"{_TEMPLATES}layers",
-        "explorer.models.configs": f"{_TEMPLATES}layers",
-    }
+    modules = {"explorer.models.layers": f"{_TEMPLATES}layers", "explorer.models.configs": f"{_TEMPLATES}layers"}
     names = {
         "Network": (module, name),
         "make_optimizers": (f"{_TEMPLATES}optimizers", config.optimiser.method),
@@ -160,7 +159,6 @@ def _conditions(config: RunConfig) -> dict[str, Any]:
 
 
 def _settings(config: RunConfig, run: StoredRun | Record | None) -> str:
-    """Return the constants of a program."""
     objective = objectives.objective_class(config.task)
     vocabulary = objective.parse_tokenizer(run.tokenizer)[1] if run and run.tokenizer else None
     names = ["learning_rate", "schedule", "warmup", "end", "clip", "weight_decay", *_OF_METHOD[config.optimiser.method]]
@@ -214,7 +212,3 @@ def _docstring(config: RunConfig, run: StoredRun | Record | None) -> str:
     other = " ".join([command, f'"{text_to_try}"', *options])
     commands = "    python FILE train\n" + (f"    python FILE {other}\n" if run else "")
     return f"{which}.\n\n{commands}\n{textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)}"
-
-
-def _section_rule(title: str) -> str:
-    return f"# ---- {title} ".ljust(119, "-")

@@ -97,7 +97,6 @@ class Selection:
                     self._imports.add((origin, original))
 
     def _without_unused_methods(self, node: ast.stmt) -> ast.stmt:
-        """Return a definition without the methods that nothing calls."""
         if not isinstance(node, ast.ClassDef):
             return node
         used = self._attributes | _KEPT
@@ -148,8 +147,6 @@ class Selection:
 
 
 class _Simplifier(ast.NodeTransformer):
-    """Rewrites a source file for one configuration of its model."""
-
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = settings
         self._known = self._names()
@@ -158,7 +155,6 @@ class _Simplifier(ast.NodeTransformer):
         self._tables: dict[str, dict[str, ast.expr]] = {}  # constants of the file
 
     def _names(self) -> dict[str, Any]:
-        """Return the names whose values a condition may use."""
         config = SimpleNamespace(**self._settings)
         return dict.fromkeys(("config", "MODEL", "TRAINING"), config) | {"self": SimpleNamespace(config=config)}
 
@@ -225,7 +221,6 @@ class _Simplifier(ast.NodeTransformer):
         return None if self._is_identity(node.value) else node
 
     def _note_setting(self, target: ast.expr, value: ast.expr) -> None:
-        """Remember that an attribute of the model is a setting."""
         match target, value:
             case ast.Attribute(value=ast.Name(id="self"), attr=name), ast.Attribute(
                 value=ast.Name(id="config"), attr=of
@@ -293,8 +288,6 @@ class _Simplifier(ast.NodeTransformer):
 def _with_short_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     """Return the statements of a definition; of its docstring only the first paragraph."""
     match body:
-        case [ast.Expr(value=ast.Constant(value=str(text)))]:
-            return [ast.Expr(ast.Constant(text.split("\n\n")[0].strip()))]
         case [ast.Expr(value=ast.Constant(value=str(text))), *rest]:
             return [ast.Expr(ast.Constant(text.split("\n\n")[0].strip())), *rest]
     return body or [ast.Pass()]

@@ -60,8 +60,12 @@ def find_allowed(given: str) -> Repository | None:
 
 def pinned_revision(id_: str) -> str:
     """Return the commit of a repository that Lineage names as its main version; empty if it names none."""
-    ids = (known.partition("@") for known in _KNOWN.values())
-    return next((revision for known, _, revision in ids if known.casefold() == id_.casefold()), "")
+    return _known_repository(id_).partition("@")[2]
+
+
+def _known_repository(id_: str) -> str:
+    """Return a known repository with its revision, by its id in any case; the given id if it is not known."""
+    return next((each for each in _KNOWN.values() if each.partition("@")[0].casefold() == id_.casefold()), id_)
 
 
 def check_name(name: str) -> str:
@@ -88,7 +92,5 @@ def _parse(entry: str) -> Repository:
             f"The list of allowed models names “{shorten(given)}”, which is no short name that Lineage knows. Give the "
             f"id of the repository, OWNER/NAME, or one of {', '.join(_KNOWN)}."
         ).for_operator("The list is LINEAGE_MODELS.")
-    if not known:  # the revision that is known for this repository
-        known = next((each for each in _KNOWN.values() if each.partition("@")[0].casefold() == given.casefold()), given)
-    id_, _, pinned = known.partition("@")
+    id_, _, pinned = (known or _known_repository(given)).partition("@")
     return Repository(suggest_name(id_.rpartition("/")[2]), id_, revision or pinned)

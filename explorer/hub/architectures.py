@@ -8,38 +8,23 @@ from typing import Any, Literal, TypeAlias
 from explorer.errors import InvalidSetting, shorten
 
 Kind: TypeAlias = Literal["decoder", "encoder", "encoder-decoder"]
+Part: TypeAlias = Literal["", "encoder", "decoder", "cross"]  # of the attention of an encoder–decoder
 
-KINDS: dict[str, Kind] = {  # by `model_type`; each was compared with the eager attention of transformers
-    "bart": "encoder-decoder",
-    "bert": "encoder",
-    "distilbert": "encoder",
-    "electra": "encoder",
-    "gemma3_text": "decoder",
-    "gpt2": "decoder",
-    "gpt_neox": "decoder",
-    "llama": "decoder",
-    "marian": "encoder-decoder",
-    "mistral": "decoder",
-    "modernbert": "encoder",
-    "opt": "decoder",
-    "phi3": "decoder",
-    "qwen2": "decoder",
-    "qwen3": "decoder",
-    "roberta": "encoder",
-    "t5": "encoder-decoder",
+_BY_KIND: dict[Kind, tuple[str, ...]] = {  # each was compared with the eager attention of transformers
+    "decoder": ("gemma3_text", "gpt2", "gpt_neox", "llama", "mistral", "opt", "phi3", "qwen2", "qwen3"),
+    "encoder": ("bert", "distilbert", "electra", "modernbert", "roberta"),
+    "encoder-decoder": ("bart", "marian", "t5"),
 }
-_OWN_ATTENTION = "computes its attention in a way of its own, which Lineage cannot record"
+KINDS = {model_type: kind for kind, model_types in _BY_KIND.items() for model_type in model_types}  # by `model_type`
 REFUSED = {  # `model_type` and the reason, for the middle of a sentence
     "albert": "uses one block for all layers, so its layers cannot be told apart",
-    "bloom": _OWN_ATTENTION,
-    "deberta": _OWN_ATTENTION,
-    "deberta-v2": _OWN_ATTENTION,
     "gemma2": "limits its attention scores (softcap), which Lineage does not compute",
-    "gpt_neo": _OWN_ATTENTION,
     "gpt_oss": "has attention sinks outside of the text, which Lineage does not compute",
-    "mamba": "has no attention",
-    "mamba2": "has no attention",
-    "xlnet": _OWN_ATTENTION,
+    **dict.fromkeys(("mamba", "mamba2"), "has no attention"),
+    **dict.fromkeys(
+        ("bloom", "deberta", "deberta-v2", "gpt_neo", "xlnet"),
+        "computes its attention in a way of its own, which Lineage cannot record",
+    ),
 }
 
 
@@ -55,7 +40,7 @@ def check(config: Mapping[str, Any]) -> Kind:
         raise InvalidSetting(f"A model of the type {model_type} {REFUSED[model_type]}. Open another one.")
     if not isinstance(model_type, str) or model_type not in KINDS:
         raise InvalidSetting(
-            f"Lineage does not know models of the type “{shorten(model_type)}”. It can show {', '.join(KINDS)}."
+            f"Lineage does not know models of the type “{shorten(model_type)}”. It can show {', '.join(sorted(KINDS))}."
         )
     if config.get("quantization_config"):
         raise InvalidSetting(

@@ -8,9 +8,9 @@ eq. 1) step by step through taps with the names of our own models.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from explorer.errors import InvalidSetting
 from explorer.models.taps import Tap, is_observed
 
+_T = TypeVar("_T")
 NAME = "lineage"  # of the function in the registry
 _TAPS = "attention_taps"  # where an attention module has its taps; no submodule, so that weights keep their names
 # Arguments that change nothing here: dropout is off, and the mask contains causality and sliding windows.
@@ -75,14 +76,18 @@ def attach_taps(module: nn.Module, taps: AttentionTaps) -> None:
 
 
 @contextmanager
-def recorded_calls() -> Iterator[list[Call]]:
-    """Record the calls of the function inside the block, in order."""
-    calls: list[Call] = []
-    token = _calls.set(calls)
+def value_inside(variable: ContextVar[_T | None], value: _T) -> Iterator[_T]:
+    """Give a variable a value inside the block."""
+    token = variable.set(value)
     try:
-        yield calls
+        yield value
     finally:
-        _calls.reset(token)
+        variable.reset(token)
+
+
+def recorded_calls() -> AbstractContextManager[list[Call]]:
+    """Record the calls of the function inside the block, in order."""
+    return value_inside(_calls, [])
 
 
 def attention(

@@ -33,7 +33,11 @@ def training_step(card: ModelCard) -> int | None:
     found = next((step for step, commit in commits.items() if commit == card.revision), None)
     if found is not None:
         return found
-    return FINAL_STEP if card.revision in (pinned_revision(card.source), _main_commit(card.source)) else None
+    return (
+        FINAL_STEP
+        if card.revision in (pinned_revision(card.source), _read_commit(_places(card.source)[0] / "refs" / "main"))
+        else None
+    )
 
 
 def checkpoint_steps(card: ModelCard) -> tuple[int, ...]:
@@ -80,7 +84,6 @@ def _find_folder(source: str, commit: str) -> Path | None:
 
 
 def _places(source: str) -> tuple[Path, Path]:
-    """Return the folders of a repository in the cache of huggingface_hub and among the downloads."""
     cache = Path(huggingface_hub.constants.HF_HUB_CACHE) / f"models--{source.replace('/', '--')}"
     return cache, download.download_folder(source, "")
 
@@ -88,20 +91,11 @@ def _places(source: str) -> tuple[Path, Path]:
 def _known_commits(source: str) -> dict[int, str]:
     """Return the commits of the checkpoints that the cache and the downloads know, by step."""
     cache, downloads = _places(source)
-    found = {}
-    for file in cache.glob("refs/step*"):
-        if match := _STEP.fullmatch(file.name):
-            found[int(match[1])] = _read_commit(file)
-    for file in downloads.glob(f"*/{download.SOURCE}"):
-        about = download.read_source(file.parent)
-        if match := _STEP.fullmatch(about.get("revision", "")):
-            found[int(match[1])] = about.get("commit", "")
-    return {step: commit for step, commit in found.items() if COMMIT.fullmatch(commit)}
-
-
-def _main_commit(source: str) -> str:
-    """Return the commit of the main branch that the cache knows."""
-    return _read_commit(_places(source)[0] / "refs" / "main")
+    named = [(file.name, _read_commit(file)) for file in cache.glob("refs/step*")]
+    downloaded = [download.read_source(file.parent) for file in downloads.glob(f"*/{download.SOURCE}")]
+    named += [(about.get("revision", ""), about.get("commit", "")) for about in downloaded]
+    matches = ((_STEP.fullmatch(name), commit) for name, commit in named)
+    return {int(match[1]): commit for match, commit in matches if match and COMMIT.fullmatch(commit)}
 
 
 def _read_commit(file: Path) -> str:

@@ -252,7 +252,6 @@ def _download_file(remote: RemoteModel, wanted: RemoteFile, place: Path, progres
 
 
 def _receive(remote: RemoteModel, wanted: RemoteFile, part: Path, have: int, progress: Progress) -> None:
-    """Append the rest of a file to its part."""
     with _request(remote, wanted.name, f"bytes={have}-" if have else "") as response:
         continues = response.status_code == 206
         if have and not continues:  # the server sends everything again
@@ -267,13 +266,12 @@ def _receive(remote: RemoteModel, wanted: RemoteFile, part: Path, have: int, pro
 
 @contextmanager
 def _request(remote: RemoteModel, name: str, byte_range: str = "") -> Iterator[Any]:
-    """Give the response to a request for a file, or for a part of it."""
     headers = huggingface_hub.utils.build_hf_headers(library_name="lineage") | {"Accept-Encoding": "identity"}
     if byte_range:
         headers["Range"] = byte_range
     url = huggingface_hub.hf_hub_url(remote.id, name, revision=remote.commit, endpoint=_endpoint())
     if is_offline():
-        raise InvalidSetting(_OFFLINE)
+        raise offline_error()
     with huggingface_hub.get_session().stream(
         "GET", url, headers=headers, timeout=httpx2.Timeout(_SECONDS)
     ) as response:
@@ -302,7 +300,6 @@ def _read_remote_json(remote: RemoteModel, name: str) -> dict[str, Any]:
 
 
 def _read_remote_header(remote: RemoteModel, name: str) -> files.Tensors:
-    """Return which tensors a safetensors file of a repository has. Raises InvalidSetting."""
     try:
         (length,) = struct.unpack("<Q", _read_bytes(remote, name, 8, "bytes=0-7"))
         if not 0 < length <= _MOST_HEADER:
@@ -317,7 +314,6 @@ def _read_remote_header(remote: RemoteModel, name: str) -> files.Tensors:
 
 
 def _check_disk(remote: RemoteModel, wanted: tuple[RemoteFile, ...]) -> None:
-    """Raise InvalidSetting if the files do not fit on the disk."""
     folder = remote.folder
     there = next(place for place in (folder, *folder.parents) if place.exists())
     kept = sum(file.stat().st_size for file in folder.iterdir()) if folder.is_dir() else 0
@@ -342,15 +338,12 @@ def _has_checksum(file: Path, wanted: RemoteFile) -> bool:
     )
 
 
-_OFFLINE = (
-    "This model is not on this machine, and requests to the hub are switched off (--offline, or HF_HUB_OFFLINE). Allow "
-    "them, or open a folder with the model."
-)
-
-
 def offline_error() -> InvalidSetting:
     """Return the error for a model that is not on this machine while requests to the hub are switched off."""
-    return InvalidSetting(_OFFLINE)
+    return InvalidSetting(
+        "This model is not on this machine, and requests to the hub are switched off (--offline, or HF_HUB_OFFLINE). "
+        "Allow them, or open a folder with the model."
+    )
 
 
 def _endpoint() -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -23,12 +24,8 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.hub.architectures import Kind, check
 from explorer.number_format import format_bytes
 
-CONFIG, WEIGHTS, INDEX, TOKENIZER_CONFIG = (
-    "config.json",
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "tokenizer_config.json",
-)
+CONFIG, TOKENIZER_CONFIG = "config.json", "tokenizer_config.json"
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 README = "README.md"
 TEXT_FILES = (  # all that is read besides the weights; never Python, pickles or templates
     CONFIG,
@@ -241,15 +238,11 @@ def count_tensors(tensors: Iterable[tuple[str, Iterable[int]]], precision: objec
     """Return how many numbers of each type there are; `tensors` are types and shapes."""
     numbers: Counter[str] = Counter()
     for dtype, shape in tensors:
-        count = 1
-        for size in shape:
-            count *= size
-        numbers[str(dtype)] += count
+        numbers[str(dtype)] += math.prod(shape)
     return Tensors(numbers, shorten(precision, 60) if isinstance(precision, str) else "")
 
 
 def _read_tensors(files: Iterable[Path]) -> Tensors:
-    """Return what the headers of safetensors files say. Raises InvalidSetting."""
     numbers: Counter[str] = Counter()
     precision = ""
     for file in files:

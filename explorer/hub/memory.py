@@ -6,8 +6,8 @@ A computation that still uses a dropped model keeps it until it ends.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections import OrderedDict
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ from explorer.hub import loading, pretrained
 
 Key: TypeAlias = tuple[str, str]  # folder and fingerprint
 MOST_MODELS = 8  # also if they are tiny
-_loaded: OrderedDict[Key, tuple[pretrained.PretrainedModule, int]] = OrderedDict()  # with bytes; the last used is last
+_loaded: LRUCache[Key, tuple[pretrained.PretrainedModule, int]] = LRUCache(math.inf, lambda value: value[1])  # by bytes
 _refused: LRUCache[Key, InvalidSetting] = LRUCache(32)  # why a folder could not be loaded, until it changes
 _checkpoints: set[Key] = set()  # those of the loaded models that leave when the next checkpoint of a training is loaded
 _lock = threading.Lock()  # of all, never held while a model is loaded
@@ -47,7 +47,9 @@ def load_folder(folder: Path, fingerprint: str, size: int, is_checkpoint: bool =
                 for each in _checkpoints:
                     _loaded.pop(each, None)
                 _checkpoints.clear()
-        _drop_least_recently_used(size)
+        with _lock:
+            while _loaded and (_loaded.currsize + size > environment().models_memory or len(_loaded) >= MOST_MODELS):
+                _loaded.popitem()  # the least recently used one
         try:
             module = loading.load(folder)
         except InvalidSetting as error:
@@ -64,7 +66,7 @@ def load_folder(folder: Path, fingerprint: str, size: int, is_checkpoint: bool =
 def loaded_bytes() -> int:
     """Return the bytes of all loaded weights."""
     with _lock:
-        return sum(size for _, size in _loaded.values())
+        return int(_loaded.currsize)
 
 
 def drop(folder: str) -> None:
@@ -86,18 +88,7 @@ def reset() -> None:
 def _find_loaded(key: Key) -> pretrained.PretrainedModule | None:
     with _lock:
         if key in _loaded:
-            _loaded.move_to_end(key)
             return _loaded[key][0]
         if key in _refused:
             raise _refused[key].with_traceback(None)
     return None
-
-
-def _drop_least_recently_used(size: int) -> None:
-    """Drop the least recently used models until another one of this size fits."""
-    with _lock:
-        while _loaded and (
-            sum(each for _, each in _loaded.values()) + size > environment().models_memory
-            or len(_loaded) >= MOST_MODELS
-        ):
-            _loaded.popitem(last=False)

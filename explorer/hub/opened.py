@@ -21,15 +21,7 @@ from explorer.atomic_files import describe_disk_error, json_bytes, write_file
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError, shorten
 from explorer.hub import download, files, memory, pretrained, tokenizer
-from explorer.hub.allowed import (
-    COMMIT,
-    NAME,
-    Repository,
-    allowed_models,
-    check_name,
-    find_allowed,
-    suggest_name,
-)
+from explorer.hub.allowed import COMMIT, NAME, Repository, allowed_models, check_name, find_allowed, suggest_name
 from explorer.hub.allowed import PREFIX as PREFIX
 from explorer.hub.card import ModelCard
 from explorer.hub.checkpoints import training_step
@@ -42,8 +34,6 @@ _MOST_PATH = 1_000  # characters
 
 
 class _FoundFiles(NamedTuple):
-    """The files of a model, and where they are from."""
-
     folder: Path
     commit: str = ""
     licence: str = ""
@@ -168,25 +158,30 @@ def open_model(
         card = _make_card(name, source, found, facts, module)
         progress.check()
         if later := _later_card(card):
-            progress.stage = "open"
-            return later
-        try:
-            write_file(environment().opened_models / name / _CARD, json_bytes(card.model_dump(mode="json")))
-        except OSError as error:
-            raise StoreError(f"The card of the model could not be written: {describe_disk_error(error)}") from error
+            card = later
+        else:
+            try:
+                write_file(environment().opened_models / name / _CARD, json_bytes(card.model_dump(mode="json")))
+            except OSError as error:
+                raise StoreError(f"The card of the model could not be written: {describe_disk_error(error)}") from error
     progress.stage = "open"
     return card
 
 
 def _later_card(card: ModelCard) -> ModelCard | None:
     """Return the card of the same model, open with the same name, if it has the weights of a later training step."""
-    try:
-        other = find_card(card.name)
-    except InvalidSetting:
+    other = _find_open(card.name)
+    if other is None or other.source != card.source:
         return None
     step, other_step = training_step(card), training_step(other)
-    is_later = step is not None and other_step is not None and step < other_step
-    return other if is_later and other.source == card.source else None
+    return other if step is not None and other_step is not None and step < other_step else None
+
+
+def _find_open(name: str) -> ModelCard | None:
+    try:
+        return find_card(name)
+    except InvalidSetting:
+        return None
 
 
 def _parse_source(given: str) -> tuple[Repository | None, str]:
@@ -207,12 +202,7 @@ def _parse_source(given: str) -> tuple[Repository | None, str]:
 
 
 def _check_free(name: str, source: str) -> None:
-    """Raise InvalidSetting if another model is open with this name."""
-    try:
-        other = find_card(name)
-    except InvalidSetting:
-        return
-    if other.source != source:
+    if (other := _find_open(name)) and other.source != source:
         raise InvalidSetting(
             f"A model from {shorten(other.source, 80)} is open as {name}. Close it (“lineage close {name}”), or give "
             "another name."
@@ -232,7 +222,6 @@ def _one_at_a_time(name: str) -> Iterator[None]:
 
 
 def _find_files(repository: Repository, offline: bool, progress: Progress) -> _FoundFiles:
-    """Return the files of a repository: those on this machine, or a download."""
     commit = _known_commit(repository)
     if commit and (folder := download.find_local(repository, commit)):
         return _found_locally(folder, commit)

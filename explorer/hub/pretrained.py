@@ -15,25 +15,23 @@ item of the outermost list around such a module. The names of the taps are those
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from explorer.errors import InvalidSetting
-from explorer.hub.architectures import Kind
-from explorer.hub.attention import AttentionTaps, Call, attach_taps, recorded_calls
+from explorer.hub.architectures import Kind, Part
+from explorer.hub.attention import AttentionTaps, Call, attach_taps, recorded_calls, value_inside
 from explorer.models.context_window import window_start
 from explorer.models.structure import AttentionLayout
 from explorer.models.taps import Intervention, Tap, record
 
-Part: TypeAlias = Literal["", "encoder", "decoder", "cross"]
 PARTS: tuple[Part, ...] = ("encoder", "decoder", "cross")  # of a model with an encoder and a decoder
 _BLOCK = re.compile(r"^(.*?\.)(\d+)(\.|$)")  # the outermost list in the name of a module, and the index in it
 _EMBEDDED = {"blocks": "embedded", "encoder": "embedded_source", "decoder": "embedded_target"}  # taps, by stack
@@ -65,15 +63,6 @@ class _Pass:
 
 
 _pass: ContextVar[_Pass | None] = ContextVar("pass", default=None)
-
-
-@contextmanager
-def _forward_pass(what: _Pass) -> Iterator[_Pass]:
-    token = _pass.set(what)
-    try:
-        yield what
-    finally:
-        _pass.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +107,6 @@ class _Block:
 
 
 def _split(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Tensor, tuple[Any, ...], dict[str, Any]]:
-    """Return the hidden states that a block was called with, and its other arguments."""
     if args:
         return args[0], args[1:], dict(kwargs)
     named = dict(kwargs)
@@ -374,8 +362,6 @@ class BlockDesign:
 
 
 class _BlockMeasurement:
-    """Watches one block in one forward pass."""
-
     def __init__(self, block: _Block, calls: Sequence[Call]) -> None:
         self._calls = calls
         self.projection: Any = None
@@ -504,7 +490,7 @@ class PretrainedAttention:
             raise InvalidSetting("This part of the model predicts no tokens, it only makes vectors.")
         rows = vectors.flatten(0, -3)
         ids = torch.full(rows.shape[:2], min(3, self.module.vocabulary - 1))  # the tokens do not matter
-        with _forward_pass(_Pass(self.module.stacks[self._stack], readout=rows)):
+        with value_inside(_pass, _Pass(self.module.stacks[self._stack], readout=rows)):
             logits: Tensor = self.module(ids[:, :1] if self.target else ids, ids if self.target else None)
         return logits.view(*vectors.shape[:-1], -1)
 
@@ -525,7 +511,7 @@ class PretrainedAttention:
         """
         module, embedded = self.module, self.depth_taps[0]
         target = torch.tensor([self.target]).expand(len(ids), -1) if self.target else None
-        with _forward_pass(_Pass(module.stacks[self._stack])) as now, record(module) as trace:
+        with value_inside(_pass, _Pass(module.stacks[self._stack])) as now, record(module) as trace:
             module(ids, target)
         return trace[embedded], now.calls
 

@@ -12,13 +12,8 @@ from explorer.hub.pretrained import BlockDesign, PretrainedModule, is_norm
 from explorer.models.structure import ModelStructure, NormPlace, Part, StackStructure
 
 _ACTIVATIONS = {  # names of `transformers`, by what they compute
-    "gelu": "GELU",
-    "gelu_fast": "GELU (tanh)",
-    "gelu_new": "GELU (tanh)",
-    "gelu_pytorch_tanh": "GELU (tanh)",
-    "relu": "ReLU",
-    "silu": "SiLU",
-    "swish": "SiLU",
+    **{"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "swish": "SiLU"},
+    **dict.fromkeys(("gelu_fast", "gelu_new", "gelu_pytorch_tanh"), "GELU (tanh)"),
 }
 _ACTIVATION_FIELDS = ("hidden_act", "hidden_activation", "activation_function", "activation", "dense_act_fn")
 _ATTENTION = re.compile(r"attn|attention", re.IGNORECASE)  # in the name of a module, in every family that is shown
@@ -112,7 +107,6 @@ def _windows(config: Any, layers: int) -> tuple[int, ...]:
 
 
 def _positions(model: Any) -> str:
-    """Return how a model knows the order of its tokens."""
     kinds = {type(each).__name__.lower() for each in model.modules()}
     if any("rotary" in kind for kind in kinds):
         return "rotary"

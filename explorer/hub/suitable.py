@@ -14,12 +14,9 @@ _EXAMPLES: dict[Need, str] = {"language model": "smollm2-135m", "encoder": "all-
 
 def suitable_models(need: Need) -> list[ModelCard]:
     """Return the opened models of this kind; those that were tried with their real weights come first."""
-    fitting = [card for card in opened_models() if _fits(card, need)]
+    kind = "encoder" if need == "encoder" else "decoder"
+    fitting = [card for card in opened_models() if card.kind == kind and (need == "encoder" or card.predicts)]
     return sorted(fitting, key=lambda card: (not card.tried, card.name))
-
-
-def _fits(card: ModelCard, need: Need) -> bool:
-    return card.kind == "encoder" if need == "encoder" else card.kind == "decoder" and card.predicts
 
 
 def how_to_get(need: Need) -> str:

@@ -109,7 +109,6 @@ class PretrainedTokenizer:
 
 
 def _kind(content: dict[str, Any]) -> str:
-    """Return how a tokenizer splits words, from its JSON."""
     model = content["model"].get("type", "")
     if model == "WordPiece":
         return "wordpiece"

@@ -61,11 +61,9 @@ class NumberStyle:
             return format_significant(value)
         text = f"{value:z,.{self.decimals}f}".replace("-", "−")
         if not value or text.strip("−0.,"):
-            return f">{text[:-1].replace('100.', '99.')}9" if self._is_almost_all(value, text) else text
+            is_almost_all = self.unit == "%" and text == "100.0" and value < 100 - _ROUNDING
+            return ">99.9" if is_almost_all else text
         return f"<{10**-self.decimals:.{self.decimals}f}" if self.unit == "%" else format_scientific(value)
-
-    def _is_almost_all(self, value: float, text: str) -> bool:
-        return self.unit == "%" and self.decimals == 1 and text == "100.0" and value < 100 - _ROUNDING
 
     def with_unit(self, value: float) -> str:
         """Return a number with its unit: 1 seed, 2 seeds, 50 %."""
@@ -146,7 +144,6 @@ def _measure_subject(name: str, title: str, measurement: Measurement, found: Seq
 
 
 def _right_choices(step: Step, rows: tuple[Row, ...]) -> tuple[str, ...]:
-    """Return the names of the choices that the measurement confirms."""
     if step.question.scale is not None:
         return ()
     if step.measurement.which:
@@ -173,23 +170,18 @@ def _undistinguished_from_best(rows: tuple[Row, ...], higher: bool) -> tuple[str
 
 
 def _placeholders(rows: Sequence[Row], style: NumberStyle) -> dict[str, str]:
-    """Return the values of the placeholders in an explanation: those of the first subject, and of each subject by
-    name.
-    """
-    found = _row_placeholders(rows[0], style)
-    for row in rows:
-        if row.name:
-            found |= {f"{row.name}_{kind}": text for kind, text in _row_placeholders(row, style).items()}
-    return found
+    """Return the placeholders of an explanation: those of the first subject, and of each subject by its name."""
+    named = [(f"{row.name}_", row) for row in rows if row.name]
+    return {
+        f"{prefix}{kind}": text
+        for prefix, row in [("", rows[0]), *named]
+        for kind, text in _row_placeholders(row, style).items()
+    }
 
 
 def _row_placeholders(row: Row, style: NumberStyle) -> dict[str, str]:
     if row.labels:
-        return {
-            "most": row.most_common,
-            "share": str(row.labels.count(row.most_common)),
-            "seeds": str(row.count),
-        }
+        return {"most": row.most_common, "share": str(row.labels.count(row.most_common)), "seeds": str(row.count)}
     return {
         "value": style.format(row.median),
         "low": style.format(min(row.values)),
@@ -256,7 +248,6 @@ def _is_deterministic(step: Step, row: Row) -> bool:
 
 
 def _describe_guess(step: Step, found: Answer, said: float) -> str:
-    """Return in words how far a predicted number is from the measured one."""
     scale, value = step.question.scale, found.value
     assert scale is not None and value is not None
     guess = scale.format(said)

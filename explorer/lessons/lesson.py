@@ -1,25 +1,48 @@
-"""The parts of a teaching lesson: steps, questions, choices and measurements. Needs no torch."""
+"""The parts of a teaching lesson: steps, questions, choices and measurements. Needs no torch.
+
+A field that is declared by `entry` stands in the file of a lesson, with the meaning that is said here; `file_format.py`
+has the parts of the file that no class here has.
+"""
+
+# ruff: noqa: RUF009  # `entry` returns a field, not a value
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from explorer.hub.suitable import Need
 from explorer.lessons.measure import Measure
 from explorer.number_format import format_count, format_number
 
 MAX_SENTENCE = 200  # characters of a sentence that a class collects
+_STATE = "Settings of the page, by the names of its URL parameters; others are refused."
+
+
+def entry(about: str, name: str = "", kind: str = "", **more: Any) -> Any:
+    """Declare a field of a lesson file.
+
+    about: what it means
+    name: its name in the file, if it is another one
+    kind: what its value is, if it is no text, no number and no list of texts
+    more: its default, without which it is required; other arguments of `dataclasses.field`
+    """
+    return field(metadata={"about": about, "name": name, "kind": kind}, **more)
+
+
+def _is_in_range(value: float, low: float | None, high: float | None) -> bool:
+    return (low is None or value >= low) and (high is None or value < high)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An answer to choose. If the measure is a number, the answer stands for the range [low, high)."""
+    """A text, or a mapping if the measure is a number: then the ranges of all choices cover every number once."""
 
     name: str
-    text: str
-    low: float | None = None
-    high: float | None = None
+    text: str = entry("The answer.")
+    low: float | None = entry("The lowest value for which it is right.", "from", default=None)
+    high: float | None = entry("The value below which it is right.", "below", default=None)
 
     @property
     def short_text(self) -> str:
@@ -33,17 +56,17 @@ class Choice:
 
     def contains(self, value: float) -> bool:
         """Return whether a number lies in its range."""
-        return (self.low is None or value >= self.low) and (self.high is None or value < self.high)
+        return _is_in_range(value, self.low, self.high)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The scale on which a visitor guesses a number."""
+    """The scale of a predicted number."""
 
-    low: float
-    high: float
-    step: float
-    unit: str = ""
+    low: float = entry("The lowest possible prediction.")
+    high: float = entry("The highest possible prediction.")
+    step: float = entry("The distance between two possible predictions.")
+    unit: str = entry("The unit, in the plural.", default="")
 
     def format(self, value: float) -> str:
         """Return a number with its unit, with as many digits as the step of the scale has."""
@@ -58,12 +81,12 @@ class Scale:
 
 @dataclass(frozen=True)
 class Axis:
-    """The axis on which the answer of a step is drawn: it spans what is possible. None: the data decide."""
+    """The axis on which the answer is drawn. It covers all possible values."""
 
-    low: float | None = None
-    high: float | None = None
-    unit: str = ""
-    powers: bool = False  # by powers of ten
+    low: float | None = entry("Its lowest value.", default=None)
+    high: float | None = entry("Its highest value.", default=None)
+    unit: str = entry("The unit of its values.", default="")
+    powers: bool = entry("Whether the axis is logarithmic; then low and high must be above 0.", default=False)
 
 
 @dataclass(frozen=True)
@@ -77,12 +100,16 @@ class Setup:
 
 @dataclass(frozen=True)
 class Question:
-    """The question of a step: the answer is one of `choices`, or a number on `scale`; in a class also a sentence."""
+    """A question with either choices or a number."""
 
-    text: str
-    choices: tuple[Choice, ...] = ()
-    scale: Scale | None = None
-    collects: bool = False  # the answer is a sentence of at most MAX_SENTENCE characters
+    text: str = entry("The question.", "question")
+    choices: tuple[Choice, ...] = entry(
+        "Two to six answers, by name (small letters, digits, dashes, _).", kind="mapping of Choice", default=()
+    )
+    scale: Scale | None = entry(
+        "The scale of the slider with which a student predicts a number.", "number", "Number", default=None
+    )
+    collects: bool = False  # the answer is a sentence of at most MAX_SENTENCE characters, in a class only
 
     def find_choice(self, name: str) -> Choice:
         """Return the choice of this name."""
@@ -99,44 +126,54 @@ class Question:
         return number and self.scale.low <= given <= self.scale.high  # type: ignore[operator]  # it is a number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Subject:
-    """One object of a measurement, for instance a run: a row of the answer."""
+    """One thing that is measured, for instance a run."""
 
-    name: str
-    title: str
+    name: str = ""
+    title: str = entry("Its title; otherwise the text of the choice of this name.", default="")
     settings: Mapping[str, object] = field(hash=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What a step measures. The answer is the value of the first subject, or, with `which`, the subject with the
-    extreme.
-    """
+    """The measurement of a step. The answer is the value of the only subject, or with `which` the name of a subject."""
 
-    measure: Measure
-    subjects: tuple[Subject, ...]
-    which: str = ""  # "highest", "lowest" or nothing
-    times: float = 1.0  # factor of every value, e.g. 100 for a share in percent
-    axis: Axis | None = None  # None: the scale of the question, or that of the measure
+    measure: Measure = entry("The name of the measure.", "name", "text")
+    subjects: tuple[Subject, ...] = entry(
+        "Several subjects to measure, by name; each is a row of the answer.", "of", "mapping of Subject", default=()
+    )
+    which: str = entry(
+        "The answer is the subject with this value; each is also a choice.", kind="highest or lowest", default=""
+    )
+    times: float = entry("A factor by which every value is multiplied, such as 100 for per cent.", default=1.0)
+    axis: Axis | None = entry("The axis of the answer, if it is not that of the measure.", kind="Axis", default=None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Step:
-    """One prediction, its measurement and the explanation."""
+    """A prediction, its measurement and the explanation."""
 
-    title: str
-    text: str
-    page: str  # its URL path
-    state: Mapping[str, str] = field(hash=False)
-    question: Question
-    measurement: Measurement
-    expects: str | tuple[float, float]  # what the author expects: a choice, or a range
-    why: str
     line: int  # where the step begins in its file
-    section: str = ""  # of the page: its figure shows what the step is about
-    setup: Setup = Setup()
-    notes: str = ""  # for a teacher
+    title: str = entry("The title of the step.")
+    text: str = entry("The information that is needed for the prediction. May contain Markdown.")
+    page: str = entry("The URL path of the page that the step opens.")
+    state: Mapping[str, str] = entry(_STATE, kind="mapping", default_factory=dict, hash=False)
+    section: str = entry("The section or figure of the page to which the answer leads.", default="")
+    setup: Setup = entry("The tokens that are shown before the prediction.", kind="Setup", default=Setup())
+    question: Question = entry("The question.", "predict", "Prediction")
+    measurement: Measurement = entry("The measurement that gives the answer.", "measure", "Measurement")
+    expects: str | tuple[float, float] = entry(
+        "The answer that the author expects: the name of a choice, or a range of numbers. `lineage lessons NAME` "
+        "compares it with the measured answer.",
+        kind="text or Expected range",
+    )
+    why: str = entry(
+        "The explanation of the answer. `{value}`, `{low}`, `{high}` and `{seeds}` stand for the median, the lowest "
+        "and highest value and the number of seeds, `{most}` and `{share}` for the most frequent label and its share, "
+        "and `{NAME_value}` for the value of the subject NAME. Write `{{` for a brace."
+    )
+    notes: str = entry("Notes for teachers.", default="")
 
     @property
     def real_model(self) -> Need | None:
@@ -146,72 +183,78 @@ class Step:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A possible reason of what a lesson has shown, and what is to be said about it."""
+    """A possible reason."""
 
     name: str
-    text: str
-    because: str
+    text: str = entry("The reason.")
+    because: str = entry("The text that is shown after the choice: why it is right or wrong.")
 
 
 @dataclass(frozen=True)
 class Reason:
-    """The question about the reason at the end of a lesson."""
+    """The question about the reason."""
 
-    question: str
-    choices: tuple[Explanation, ...]
-    right: str
+    question: str = entry("The question.")
+    choices: tuple[Explanation, ...] = entry("The possible reasons, by name.", kind="mapping of Explanation")
+    right: str = entry("The name of the right one.")
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What the measured value of a task has to be: in the range [low, high), or one of the labels of the measure."""
+    """The value that reaches the goal: `from`, `below` or both, or `is` if the measure gives a label."""
 
-    low: float | None = None
-    high: float | None = None
-    label: str = ""
+    low: float | None = entry("The lowest value that reaches it.", "from", default=None)
+    high: float | None = entry("The value below which it is reached.", "below", default=None)
+    label: str = entry("The label that reaches it.", "is", default="")
 
     def is_reached(self, value: float | str) -> bool:
         """Return whether a measured number or label is what the task asks for."""
-        if isinstance(value, str):
-            return value == self.label
-        return (self.low is None or value >= self.low) and (self.high is None or value < self.high)
+        return value == self.label if isinstance(value, str) else _is_in_range(value, self.low, self.high)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Task:
-    """What a visitor changes on a page by themselves, with a measurement that checks it.
+    """An exercise: the student changes a page, and a measurement checks it."""
 
-    In `settings` a text “$name” stands for the field `name` of the page's state.
-    """
+    text: str = entry("The instruction.")
+    page: str = entry("The URL path of the page.")
+    state: Mapping[str, str] = entry(
+        f"{_STATE} The page begins with them. If `say` is one of them, a class can collect sentences at the task.",
+        kind="mapping",
+        default_factory=dict,
+        hash=False,
+    )
+    section: str = entry("The section of the page with the control.", default="")
+    measure: Measure = entry("The measurement that checks the page.", kind="Task measure")
+    settings: Mapping[str, str] = field(hash=False)  # of the measure; “$name” stands for the field `name` of the state
+    times: float = 1.0
+    unit: str = ""
+    goal: Goal = entry("The value with which the task is done.", kind="Goal")
+    solution: Mapping[str, str] = entry(
+        "Settings of the page that reach the goal; a test tries them.", kind="mapping", hash=False
+    )
+    done: str = entry("The text that is shown when the goal is reached.")
 
-    text: str
-    page: str
-    state: Mapping[str, str] = field(hash=False)
-    section: str
-    measure: Measure
-    settings: Mapping[str, str] = field(hash=False)
-    times: float
-    unit: str
-    goal: Goal
-    solution: Mapping[str, str] = field(hash=False)  # fields of the state that reach the goal, for teachers and tests
-    done: str  # said when the goal is reached
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A lesson, as a file of `lessons/` describes it."""
+    """A file `N-NAME.yaml`: N orders the lessons, NAME (small letters, digits and dashes) appears in URLs."""
 
-    name: str  # as in URLs
-    title: str
-    about: str
-    minutes: int
-    steps: tuple[Step, ...]
-    goals: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()  # names of lessons to do before
-    recap: str = ""
-    reason: Reason | None = None
-    task: Task | None = None
-    notes: str = ""  # for a teacher
+    name: str
+    title: str = entry("The title of the lesson.")
+    about: str = entry("One or two sentences for the list of lessons.")
+    minutes: int = entry("The duration in minutes, from 1 to 120.")
+    after: tuple[str, ...] = entry(
+        "The names of the lessons that come before this one. They decide the order.", default=()
+    )
+    goals: tuple[str, ...] = entry("What a student can do afterwards.", default=())
+    steps: tuple[Step, ...] = entry("The predictions, in order; at least one.", kind="list of Step")
+    recap: str = entry("A summary, which is shown after the last step.", default="")
+    reason: Reason | None = entry("A question about the reason, after the recap.", kind="Reason", default=None)
+    task: Task | None = entry("An exercise at the end: the student changes a page.", kind="Task", default=None)
+    notes: str = entry(
+        "Notes for teachers, which are shown only on the sheet of the lesson with `?notes=1`.", default=""
+    )
 
     @property
     def closing(self) -> int:

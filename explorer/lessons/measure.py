@@ -7,7 +7,7 @@ limits and checks. Needs no torch.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
@@ -33,6 +33,9 @@ class Setting:
     default: object = None  # None if it must be given
     choices: tuple[str, ...] = ()  # the possible texts, if there are few
     tasks: tuple[str, ...] = ()  # of the included runs that it may name, if it is the name of a run
+    known: Callable[[Mapping[str, Any]], Sequence[object]] | None = field(
+        default=None, hash=False
+    )  # the possible values
     check: Check = field(default=lambda name, given: None, hash=False)
 
     @property
@@ -102,6 +105,8 @@ class Measure:
         for name, setting in self.needs.items():
             if setting.tasks:
                 self._check_run(found[name], setting.tasks)
+            if setting.known:
+                check_choice(name, tuple(map(str, setting.known(found))), str(found[name]))
             setting.check(name, found)
         return found
 
@@ -141,7 +146,6 @@ def lesson_measure(name: str, **details: Any) -> Callable[[_Function], _Function
 
 
 def _setting_of(kind: Any, default: object) -> Setting:
-    """Return the setting of a parameter with this type and this default."""
     setting = Setting()
     if get_origin(kind) is Literal:
         kind, setting = str, Setting(choices=get_args(kind))

@@ -8,7 +8,7 @@ imported when the first of them is computed.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -31,7 +31,7 @@ from explorer.inspection.transformer import cost_formulas, depth, induction, pos
 from explorer.inspection.words import negation_sentences, word_vectors
 from explorer.lazy_libraries import np, torch
 from explorer.lessons.measure import MEASURES as MEASURES
-from explorer.lessons.measure import Limits, Measure, Setting, Values, check_choice, lesson_measure
+from explorer.lessons.measure import Check, Limits, Measure, Setting, Values, lesson_measure
 from explorer.model import run_model
 from explorer.run_store import store
 from explorer.tasks import recall
@@ -77,10 +77,9 @@ def _config(given: Mapping[str, Any]) -> RunConfig:
     return store.find(given["run"]).config
 
 
-def _check_metric(name: str, given: Mapping[str, Any]) -> None:
-    for run in ("run", "other"):
-        if run in given:
-            check_choice(name, tuple(store.find(given[run]).card.metrics), given[name])
+def _shared_metrics(given: Mapping[str, Any]) -> list[str]:
+    runs = [store.find(given[name]) for name in ("run", "other") if name in given]
+    return [metric for metric in runs[0].card.metrics if all(metric in run.card.metrics for run in runs)]
 
 
 def evaluated_lengths(config: RunConfig) -> tuple[int, ...]:
@@ -92,51 +91,40 @@ def evaluated_lengths(config: RunConfig) -> tuple[int, ...]:
     return digit_tasks.evaluation_lengths(config.task)  # type: ignore[arg-type]  # measures accept no other task
 
 
-def _check_length(name: str, given: Mapping[str, Any]) -> None:
-    known = evaluated_lengths(_config(given))
-    if given[name] not in known:
-        raise InvalidSetting(
-            f"Run “{given['run']}” was not evaluated at length {given[name]}. The lengths are "
-            f"{', '.join(map(str, known))}."
-        )
-
-
-def _check_sentence(name: str, given: Mapping[str, Any]) -> None:
-    VOCABULARY.split(given[name])
-
-
-def _check_english(name: str, given: Mapping[str, Any]) -> None:
-    Language.from_json(store.find(given["run"]).tokenizer).vocabulary.split(given[name])
-
-
 def _check_words(name: str, given: Mapping[str, Any]) -> None:
     count = len(given[name].split())
     if not 1 <= count <= _MOST_WORDS:
         raise InvalidSetting(f"“{shorten(given[name])}” has {count} words. Give 1 to {_MOST_WORDS}.")
 
 
+def _check_sentence(name: str, given: Mapping[str, Any]) -> None:
+    language = Language.from_json(store.find(given["run"]).tokenizer)
+    language.vocabulary.split(given[name])
+
+
 def _check_word(name: str, given: Mapping[str, Any]) -> None:
     word_vectors.load_table(store.find(given["run"])).ids([given[name]])
 
 
-def _check_width(name: str, given: Mapping[str, Any]) -> None:
-    if given[name] not in softmax_scaling.WIDTHS:
-        raise InvalidSetting(
-            f"{name} = {given[name]} is not possible. Give one of {', '.join(map(str, softmax_scaling.WIDTHS))}."
-        )
+def _model_check(is_possible: Callable[[Any], bool], problem: str) -> Check:
+    """Return the check of the model of a run; `problem` ends the sentence about one that is not possible."""
+
+    def check(name: str, given: Mapping[str, Any]) -> None:
+        if not is_possible(_config(given).model):
+            raise InvalidSetting(f"Run “{given['run']}” {problem}")
+
+    return check
 
 
-def _check_step(name: str, given: Mapping[str, Any]) -> None:
-    known = store.find(given["run"]).snapshot_steps()
-    if given[name] not in (-1, *known):
-        raise InvalidSetting(
-            f"Run “{given['run']}” has no weights of step {given[name]}. The steps are {', '.join(map(str, known))}."
-        )
-
-
-def _check_attention(name: str, given: Mapping[str, Any]) -> None:
-    if getattr(_config(given).model, "attention", "") == "none":
-        raise InvalidSetting(f"Run “{given['run']}” has no attention. Name a run with attention.")
+_check_attention = _model_check(
+    lambda model: getattr(model, "attention", "") != "none", "has no attention. Name a run with attention."
+)
+_check_has_heads = _model_check(
+    lambda model: getattr(model, "heads", 0) > 0, "has no attention heads. Name a run of a Transformer."
+)
+_check_two_layers = _model_check(
+    lambda model: getattr(model, "layers", 0) > 1, "has one layer, and so no induction head. Name one with two layers."
+)
 
 
 def _check_digits(name: str, given: Mapping[str, Any]) -> None:
@@ -149,11 +137,6 @@ def _check_intervention(name: str, given: Mapping[str, Any]) -> None:
         _check_attention(name, given)
 
 
-def _check_has_heads(name: str, given: Mapping[str, Any]) -> None:
-    if not getattr(_config(given).model, "heads", 0):
-        raise InvalidSetting(f"Run “{given['run']}” has no attention heads. Name a run of a Transformer.")
-
-
 def _check_head(name: str, given: Mapping[str, Any]) -> None:
     if "run" not in given:
         return
@@ -164,11 +147,6 @@ def _check_head(name: str, given: Mapping[str, Any]) -> None:
             f"Run “{given['run']}” has no head {given['layer']}.{given['head']}: it has layers 0 to {layers - 1} and "
             f"heads 0 to {heads - 1}."
         )
-
-
-def _check_two_layers(name: str, given: Mapping[str, Any]) -> None:
-    if getattr(_config(given).model, "layers", 0) < 2:
-        raise InvalidSetting(f"Run “{given['run']}” has one layer, and so no induction head. Name one with two layers.")
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
@@ -209,17 +187,18 @@ TextRun = Annotated[str, Setting(tasks=("text",))]
 HeadsRun = Annotated[str, Setting(tasks=("text",), check=_check_has_heads)]
 InductionRun = Annotated[str, Setting(tasks=("induction",), check=_check_two_layers)]
 
-Metric = Annotated[str, Setting(check=_check_metric)]  # of all runs that are named
-EvaluatedLength = Annotated[int, Setting(low=1, high=1_000, check=_check_length)]
-Step = Annotated[int, Setting(low=-1, high=1_000_000, check=_check_step)]  # of the training; -1 is the last
+Metric = Annotated[str, Setting(known=_shared_metrics)]  # of all runs that are named
+EvaluatedLength = Annotated[int, Setting(low=1, high=1_000, known=lambda given: evaluated_lengths(_config(given)))]
+Step = Annotated[  # of the training; -1 is the last
+    int, Setting(low=-1, high=1_000_000, known=lambda given: (-1, *store.find(given["run"]).snapshot_steps()))
+]
 Sentence = Annotated[str, Setting(check=_check_sentence)]
-EnglishSentence = Annotated[str, Setting(check=_check_english)]
 FewWords = Annotated[str, Setting(check=_check_words)]
 WordWithVector = Annotated[str, Setting(check=_check_word)]
 Digits = Annotated[str, Setting(check=_check_digits)]
 Probabilities = Annotated[str, Setting(check=_check_probabilities)]
 Halves = Annotated[str, Setting(check=_check_halves)]
-Width = Annotated[int, Setting(low=1, high=1_024, check=_check_width)]
+Width = Annotated[int, Setting(low=1, high=1_024, known=lambda given: softmax_scaling.WIDTHS)]
 Share = Annotated[float, Setting(low=0.0, high=1.0)]
 Temperature = Annotated[float, Setting(low=0.0, high=2.0)]
 Layer = Annotated[int, Setting(low=0, high=63)]
@@ -335,7 +314,7 @@ def probability_distance(run: NegationRun, sentence: Sentence, other: Sentence) 
 
 
 @lesson_measure("judges", labels=ENGLISH_CLASSES)
-def judged_class(run: SentimentRun, sentence: EnglishSentence) -> list[str]:
+def judged_class(run: SentimentRun, sentence: Sentence) -> list[str]:
     """The class that a model gives an English sentence."""
     loaded = _loaded_model(run)
     language = Language.from_json(loaded.tokenizer)

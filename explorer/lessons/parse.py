@@ -7,6 +7,7 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from explorer.catalogue import PAGES
 from explorer.errors import InvalidSetting, LineageError, shorten
@@ -65,7 +66,6 @@ def read_lessons(
 
 
 def _file_order(path: Path) -> tuple[int, str]:
-    """Return the number of a file, then its name; files without a number are last."""
     number = path.name.partition("-")[0]
     return (int(number) if number.isdecimal() else 1_000_000, path.name)
 
@@ -85,83 +85,71 @@ def lesson_name(path: Path) -> str:
 def read_lesson(path: Path, check_state: StateCheck = lambda page, state: ()) -> Lesson:
     """Read one lesson; `check_state` returns the errors in the state of a page. Raises LessonError."""
     name = lesson_name(path)
-    whole = read_yaml(path, _short_path(path))
-    parts = _entries(whole, file_format.LESSON)
-    steps = parts["steps"].items()
-    if not steps:
-        raise parts["steps"].error("a lesson needs at least one step.")
-    minutes = parts["minutes"]
-    if not 1 <= minutes.number() <= 120:
-        raise minutes.error(f"minutes = {minutes.text()} is not possible. Give a number from 1 to 120.")
-    return Lesson(
-        name,
-        parts["title"].text(),
-        parts["about"].text(),
-        round(minutes.number()),
-        tuple(_step(each, check_state) for each in steps),
-        _texts(parts.get("goals")),
-        _texts(parts.get("after")),
-        parts["recap"].text() if "recap" in parts else "",
-        _reason(parts["reason"]) if "reason" in parts else None,
-        _task(parts["task"], check_state) if "task" in parts else None,
-        parts["notes"].text() if "notes" in parts else "",
-    )
+    values, nodes = _read(read_yaml(path, _short_path(path)), file_format.LESSON)
+    if not (steps := nodes["steps"].items()):
+        raise nodes["steps"].error("a lesson needs at least one step.")
+    if not 1 <= values["minutes"] <= 120:
+        raise nodes["minutes"].error(
+            f"minutes = {nodes['minutes'].text()} is not possible. Give a number from 1 to 120."
+        )
+    values["minutes"] = round(values["minutes"])
+    values["steps"] = tuple(_step(each, check_state) for each in steps)
+    if "reason" in nodes:
+        values["reason"] = _reason(nodes["reason"])
+    if "task" in nodes:
+        values["task"] = _task(nodes["task"], check_state)
+    return Lesson(name=name, **values)
 
 
-def _entries(part: Node, form: file_format.Part) -> dict[str, Node]:
-    """Return the values of a mapping by name. Raises LessonError for an unknown name or a missing required one."""
-    found = part.mapping(None if form.others else form.names)
+def _read(part: Node, form: file_format.Part) -> tuple[dict[str, Any], dict[str, Node]]:
+    """Return the texts, numbers and lists of a mapping by their fields, and all of its values by their names.
+
+    Raises LessonError for an unknown name, a missing required one, and a value of another kind.
+    """
+    nodes = part.mapping(None if form.others else form.names)
     for entry in form.entries:
-        if entry.required and entry.name not in found:
+        if entry.required and entry.name not in nodes:
             raise part.error(f"“{entry.name}” is missing.")
-    return found
+    plain = (entry for entry in form.entries if entry.name in nodes and entry.kind in _READ)
+    return {entry.field: _READ[entry.kind](nodes[entry.name]) for entry in plain}, nodes
 
 
-def _texts(part: Node | None) -> tuple[str, ...]:
-    return tuple(each.text() for each in part.items()) if part else ()
+_READ: Mapping[str, Callable[[Node], Any]] = {  # the value of an entry, by its kind
+    "text": Node.text,
+    "highest or lowest": Node.text,
+    "number": Node.number,
+    "yes": lambda node: node.text() == "yes",
+    "list of texts": lambda node: tuple(each.text() for each in node.items()),
+}
 
 
 def _reason(part: Node) -> Reason:
-    parts = _entries(part, file_format.REASON)
-    choices = []
-    for name, value in parts["choices"].mapping().items():
-        fields = _entries(value, file_format.EXPLANATION)
-        choices.append(Explanation(name, fields["text"].text(), fields["because"].text()))
-    right = parts["right"]
-    if right.text() not in [each.name for each in choices]:
-        raise right.error(f"there is no choice “{shorten(right.text())}”.")
-    return Reason(parts["question"].text(), tuple(choices), right.text())
+    values, nodes = _read(part, file_format.REASON)
+    given = nodes["choices"].mapping().items()
+    choices = tuple(Explanation(name, **_read(value, file_format.EXPLANATION)[0]) for name, value in given)
+    if values["right"] not in [each.name for each in choices]:
+        raise nodes["right"].error(f"there is no choice “{shorten(values['right'])}”.")
+    return Reason(choices=choices, **values)
 
 
 def _task(part: Node, check_state: StateCheck) -> Task:
-    parts = _entries(part, file_format.TASK)
-    page = _page(parts["page"])
-    state = _state(parts.get("state"), page, check_state)
-    solution = _state(parts["solution"], page, check_state)
-    measured = _entries(parts["measure"], file_format.TASK_MEASURE)
-    name = measured["name"]
-    try:
-        found = find_measure(name.text())
-    except LineageError as error:
-        raise name.error(str(error)) from None
-    own = {key: value for key, value in measured.items() if key not in file_format.TASK_MEASURE.names}
-    settings = {key: value.text() for key, value in own.items()}
-    try:
-        found.parse_settings(fill_settings(settings, {**state, **solution}))
-    except LineageError as error:
-        raise _node_of_error(parts["measure"], own, str(error)).error(_with_suggestions(error)) from None
+    values, nodes = _read(part, file_format.TASK)
+    _check_page(nodes)
+    state = _state(nodes.get("state"), values["page"], check_state)
+    solution = _state(nodes["solution"], values["page"], check_state)
+    measured, given = _read(nodes["measure"], file_format.TASK_MEASURE)
+    found = _measure(given["name"])
+    own = {key: value for key, value in given.items() if key not in file_format.TASK_MEASURE.names}
+    _settings(nodes["measure"], own, found, {**state, **solution})
+    del measured["name"]
     return Task(
-        parts["text"].text(),
-        page,
-        state,
-        _section(parts.get("section")),
-        found,
-        settings,
-        measured["times"].number() if "times" in measured else 1.0,
-        measured["unit"].text() if "unit" in measured else "",
-        _goal(parts["goal"], found),
-        solution,
-        parts["done"].text(),
+        state=state,
+        solution=solution,
+        measure=found,
+        settings={key: value.text() for key, value in own.items()},
+        goal=_goal(nodes["goal"], found),
+        **measured,
+        **values,
     )
 
 
@@ -179,70 +167,64 @@ def fill_settings(settings: Mapping[str, str], state: Mapping[str, str]) -> dict
 
 
 def _goal(part: Node, found: Measure) -> Goal:
-    parts = _entries(part, file_format.GOAL)
+    values, nodes = _read(part, file_format.GOAL)
     if found.labels:
-        if "is" not in parts:
+        if "is" not in nodes:
             raise part.error("“is” is missing.")
-        label = parts["is"]
-        if label.text() not in found.labels:
-            raise label.error(f"“{shorten(label.text())}” is not possible. Give one of {', '.join(found.labels)}.")
-        return Goal(label=label.text())
-    low, high = (parts[name].number() if name in parts else None for name in ("from", "below"))
-    if low is None and high is None:
+        if values["label"] not in found.labels:
+            possible = ", ".join(found.labels)
+            raise nodes["is"].error(f"“{shorten(values['label'])}” is not possible. Give one of {possible}.")
+        return Goal(label=values["label"])
+    values.pop("label", None)
+    if not values:
         raise part.error("a goal has “from”, “below” or both.")
-    return Goal(low, high)
+    return Goal(**values)
 
 
 def _step(part: Node, check_state: StateCheck) -> Step:
-    parts = _entries(part, file_format.STEP)
-    page = _page(parts["page"])
-    state = _state(parts.get("state"), page, check_state)
-    question = _question(parts["predict"])
-    measurement = _measurement(parts["measure"], question)
+    values, nodes = _read(part, file_format.STEP)
+    _check_page(nodes)
+    state = _state(nodes.get("state"), values["page"], check_state)
+    question = _question(nodes["predict"])
+    measurement = _measurement(nodes["measure"], question)
+    _check_explanation(nodes["why"], measurement)
     return Step(
-        parts["title"].text(),
-        parts["text"].text(),
-        page,
-        state,
-        question,
-        measurement,
-        _read_expectation(parts["expects"], question),
-        _explanation(parts["why"], measurement),
-        part.line,
-        _section(parts.get("section")),
-        _setup(parts["setup"], state) if "setup" in parts else Setup(),
-        parts["notes"].text() if "notes" in parts else "",
+        line=part.line,
+        state=state,
+        question=question,
+        measurement=measurement,
+        expects=_read_expectation(nodes["expects"], question),
+        setup=_setup(nodes["setup"], state) if "setup" in nodes else Setup(),
+        **values,
     )
 
 
-def _section(part: Node | None) -> str:
-    if part is not None and re.fullmatch(r"[a-z0-9-]+", part.text()) is None:
-        raise part.error(f"“{shorten(part.text())}” is not possible as the name of a section.")
-    return part.text() if part else ""
+def _check_page(nodes: Mapping[str, Node]) -> None:
+    """Raise LessonError for a page that does not exist, or an impossible name of a section."""
+    known = [row.address for row in PAGES if row.address]
+    if (page := nodes["page"]).text() not in known:
+        raise page.error(f"there is no page “{shorten(page.text())}”. There is {', '.join(known)}.")
+    section = nodes.get("section")
+    if section is not None and re.fullmatch(r"[a-z0-9-]+", section.text()) is None:
+        raise section.error(f"“{shorten(section.text())}” is not possible as the name of a section.")
 
 
 def _setup(part: Node, state: Mapping[str, str]) -> Setup:
     """Return the tokens that a step shows: written out, or the value of a field of the page's state."""
-    parts = _entries(part, file_format.SETUP)
-    if "state" in parts and parts["state"].text() not in state:
-        raise parts["state"].error(f"the state of this step has no field “{shorten(parts['state'].text())}”.")
-    text = state[parts["state"].text()] if "state" in parts else parts["tokens"].text() if "tokens" in parts else ""
-    tokens = tuple(text) if "letters" in parts and parts["letters"].text() == "yes" else tuple(text.split())
-    marked = []
-    for number in parts["marked"].text().split() if "marked" in parts else ():
+    values, nodes = _read(part, file_format.SETUP)
+    text = values.get("tokens", "")
+    if "state" in values:
+        if values["state"] not in state:
+            raise nodes["state"].error(f"the state of this step has no field “{shorten(values['state'])}”.")
+        text = state[values["state"]]
+    tokens = tuple(text) if values.get("letters") else tuple(text.split())
+    marked = values.get("marked", "").split()
+    for number in marked:
         if not number.isdecimal() or not 1 <= int(number) <= len(tokens):
-            raise parts["marked"].error(
+            raise nodes["marked"].error(
                 f"there is no token {shorten(number)}. There are {len(tokens)}, counted from 1."
             )
-        marked.append(int(number) - 1)
-    return Setup(tokens, tuple(marked), parts["note"].text() if "note" in parts else "")
-
-
-def _page(part: Node) -> str:
-    known = [row.address for row in PAGES if row.address]
-    if part.text() not in known:
-        raise part.error(f"there is no page “{shorten(part.text())}”. There is {', '.join(known)}.")
-    return part.text()
+    return Setup(tokens, tuple(int(number) - 1 for number in marked), values.get("note", ""))
 
 
 def _state(part: Node | None, page: str, check_state: StateCheck) -> dict[str, str]:
@@ -260,16 +242,15 @@ def _state(part: Node | None, page: str, check_state: StateCheck) -> dict[str, s
 
 
 def _question(part: Node) -> Question:
-    parts = _entries(part, file_format.PREDICTION)
-    text = parts["question"].text()
-    if ("choices" in parts) == ("number" in parts):
+    values, nodes = _read(part, file_format.PREDICTION)
+    if ("choices" in nodes) == ("number" in nodes):
         raise part.error("a prediction has either “choices” or a “number”.")
-    if "number" in parts:
-        return Question(text, scale=_scale(parts["number"]))
-    choices = tuple(_choice(name, value) for name, value in parts["choices"].mapping().items())
+    if "number" in nodes:
+        return Question(scale=_scale(nodes["number"]), **values)
+    choices = tuple(_choice(name, value) for name, value in nodes["choices"].mapping().items())
     if not 2 <= len(choices) <= 6:
-        raise parts["choices"].error(f"these are {len(choices)} choices. Give two to six.")
-    return Question(text, choices)
+        raise nodes["choices"].error(f"these are {len(choices)} choices. Give two to six.")
+    return Question(choices=choices, **values)
 
 
 def _choice(name: str, part: Node) -> Choice:
@@ -281,35 +262,36 @@ def _choice(name: str, part: Node) -> Choice:
     try:
         return Choice(name, part.text())
     except LessonError:
-        parts = _entries(part, file_format.CHOICE)
-    low, high = (parts[name].number() if name in parts else None for name in ("from", "below"))
-    if low is not None and high is not None and low >= high:
-        raise part.error(f"the range from {low:g} to below {high:g} is empty.")
-    return Choice(name, parts["text"].text(), low, high)
+        choice = Choice(name, **_read(part, file_format.CHOICE)[0])
+    _check_range(part, choice.low, choice.high)
+    return choice
+
+
+def _check_range(part: Node, low: float | None, high: float | None) -> None:
+    if low is not None and high is not None and not low < high:
+        raise part.error(f"the range between {low:g} and {high:g} is empty.")
 
 
 def _scale(part: Node) -> Scale:
-    parts = _entries(part, file_format.NUMBER)
-    low, high, step = (parts[name].number() for name in ("low", "high", "step"))
-    if not low < high:
-        raise part.error(f"the range between {low:g} and {high:g} is empty.")
-    if not 0 < step <= high - low:
-        raise parts["step"].error(f"step = {step:g} is not possible between {low:g} and {high:g}.")
-    return Scale(low, high, step, parts["unit"].text() if "unit" in parts else "")
+    values, nodes = _read(part, file_format.NUMBER)
+    scale = Scale(**values)
+    _check_range(part, scale.low, scale.high)
+    if not 0 < scale.step <= scale.high - scale.low:
+        raise nodes["step"].error(f"step = {scale.step:g} is not possible between {scale.low:g} and {scale.high:g}.")
+    return scale
 
 
 def _read_expectation(part: Node, question: Question) -> str | tuple[float, float]:
-    if question.scale is None:
+    scale = question.scale
+    if scale is None:
         known = [each.name for each in question.choices]
         if part.text() not in known:
             raise part.error(f"there is no choice “{shorten(part.text())}”. There is {', '.join(known)}.")
         return part.text()
-    parts = _entries(part, file_format.EXPECTED_RANGE)
-    low, high = (parts[name].number() for name in ("from", "to"))
-    if not low <= high or not question.scale.low <= low <= question.scale.high:
-        raise part.error(
-            f"from {low:g} to {high:g} is not a range between {question.scale.low:g} and {question.scale.high:g}."
-        )
+    values, _ = _read(part, file_format.EXPECTED_RANGE)
+    low, high = values["low"], values["high"]
+    if not low <= high or not scale.low <= low <= scale.high:
+        raise part.error(f"from {low:g} to {high:g} is not a range between {scale.low:g} and {scale.high:g}.")
     return low, high
 
 
@@ -317,55 +299,50 @@ def _read_expectation(part: Node, question: Question) -> str | tuple[float, floa
 
 
 def _measurement(part: Node, question: Question) -> Measurement:
-    parts = _entries(part, file_format.MEASUREMENT)
-    name = parts["name"]
-    try:
-        found = find_measure(name.text())
-    except LineageError as error:
-        raise name.error(str(error)) from None
-    own = {key: value for key, value in parts.items() if key not in file_format.MEASUREMENT.names}
-    if "of" in parts:
-        subjects = tuple(_subject(key, value, own, found, question) for key, value in parts["of"].mapping().items())
+    values, nodes = _read(part, file_format.MEASUREMENT)
+    found = values["measure"] = _measure(nodes["name"])
+    own = {key: value for key, value in nodes.items() if key not in file_format.MEASUREMENT.names}
+    if "of" in nodes:
+        subjects = tuple(_subject(key, value, own, found, question) for key, value in nodes["of"].mapping().items())
+        if not subjects:
+            raise nodes["of"].error("name at least one to measure.")
     else:
-        subjects = (Subject("", "", _settings(part, own, found)),)
-    if not subjects:
-        raise parts["of"].error("name at least one to measure.")
-    measurement = Measurement(
-        found,
-        subjects,
-        _which(parts.get("which")),
-        parts["times"].number() if "times" in parts else 1.0,
-        _axis(parts["axis"]) if "axis" in parts else None,
-    )
+        subjects = (Subject(settings=_settings(part, own, found)),)
+    if values.get("which") not in (None, "highest", "lowest"):
+        raise nodes["which"].error(f"“{shorten(values['which'])}” is not possible. Give highest or lowest.")
+    axis = _axis(nodes["axis"]) if "axis" in nodes else None
+    measurement = Measurement(subjects=subjects, axis=axis, **values)
     _check_measurement(part, measurement, question)
     return measurement
 
 
+def _measure(name: Node) -> Measure:
+    try:
+        return find_measure(name.text())
+    except LineageError as error:
+        raise name.error(str(error)) from None
+
+
 def _axis(part: Node) -> Axis:
-    parts = _entries(part, file_format.AXIS)
-    low, high = (parts[name].number() if name in parts else None for name in ("low", "high"))
-    powers = "powers" in parts and parts["powers"].text() == "yes"
-    if low is not None and high is not None and not low < high:
-        raise part.error(f"the range between {low:g} and {high:g} is empty.")
-    if powers and (low is None or high is None or low <= 0):
+    axis = Axis(**_read(part, file_format.AXIS)[0])
+    _check_range(part, axis.low, axis.high)
+    if axis.powers and (axis.low is None or axis.high is None or axis.low <= 0):
         raise part.error("an axis by powers of ten needs “low” and “high”, both above 0.")
-    return Axis(low, high, parts["unit"].text() if "unit" in parts else "", powers)
-
-
-def _which(part: Node | None) -> str:
-    if part is not None and part.text() not in ("highest", "lowest"):
-        raise part.error(f"“{shorten(part.text())}” is not possible. Give highest or lowest.")
-    return part.text() if part else ""
+    return axis
 
 
 def _subject(name: str, part: Node, shared: Mapping[str, Node], found: Measure, question: Question) -> Subject:
-    own = _entries(part, file_format.SUBJECT)
+    values, own = _read(part, file_format.SUBJECT)
+    own.pop("title", None)
     titles = {each.name: each.text for each in question.choices}
-    title = own.pop("title").text() if "title" in own else titles.get(name, name)
-    return Subject(name, title, _settings(part, {**shared, **own}, found))
+    title = values.get("title", titles.get(name, name))
+    return Subject(name=name, title=title, settings=_settings(part, {**shared, **own}, found))
 
 
-def _settings(part: Node, given: Mapping[str, Node], found: Measure) -> dict[str, object]:
+def _settings(
+    part: Node, given: Mapping[str, Node], found: Measure, state: Mapping[str, str] | None = None
+) -> dict[str, object]:
+    """Return the settings of a measure; `state` fills those of a task, which may name fields of its page."""
     for name, value in given.items():  # one by one, so that the error names the line of the wrong one
         if name not in found.needs:
             raise value.error(
@@ -373,7 +350,7 @@ def _settings(part: Node, given: Mapping[str, Node], found: Measure) -> dict[str
             )
     texts = {name: value.text() for name, value in given.items()}
     try:
-        return found.parse_settings(texts)
+        return found.parse_settings(texts if state is None else fill_settings(texts, state))
     except LineageError as error:
         raise _node_of_error(part, given, str(error)).error(_with_suggestions(error)) from None
 
@@ -390,7 +367,6 @@ def _with_suggestions(error: LineageError) -> str:
 
 
 def _check_measurement(part: Node, measurement: Measurement, question: Question) -> None:
-    """Raise LessonError unless the measure can answer the question."""
     names, subjects = {each.name for each in question.choices}, {each.name for each in measurement.subjects}
     if measurement.which:
         if names != subjects:
@@ -419,11 +395,10 @@ def _check_ranges(part: Node, question: Question) -> None:
         raise part.error("the choices leave a gap or overlap: each begins (“from”) where another ends (“below”).")
 
 
-def _explanation(part: Node, measurement: Measurement) -> str:
-    text = part.text()
+def _check_explanation(part: Node, measurement: Measurement) -> None:
     known = set(placeholder_names(measurement))
     try:
-        named = [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+        named = [name for _, name, _, _ in string.Formatter().parse(part.text()) if name is not None]
     except ValueError:
         raise part.error("this sentence has a single brace. Write {{ for a brace in the text.") from None
     for name in named:
@@ -431,7 +406,6 @@ def _explanation(part: Node, measurement: Measurement) -> str:
             raise part.error(
                 f"the placeholder {{{shorten(name)}}} is unknown. Possible ones are {', '.join(sorted(known))}."
             )
-    return text
 
 
 def placeholder_names(measurement: Measurement) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Every scalar is a text until it is read as a number: “no” is not a boolean, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
@@ -57,17 +57,13 @@ class Node:
         if not isinstance(self.node, yaml.MappingNode):
             raise self.error("a mapping is expected here, such as “title: …”.")
         found: dict[str, Node] = {}
-        for name, value in self._pairs():
+        for name, value in ((Node(self.file, key), Node(self.file, each)) for key, each in self.node.value):
             if name.text() in found:
                 raise name.error(f"“{shorten(name.text())}” occurs twice here.")
             if known is not None and name.text() not in known:
                 raise name.error(f"“{shorten(name.text())}” is unknown here. Possible names are {', '.join(known)}.")
             found[name.text()] = value
         return found
-
-    def _pairs(self) -> Iterator[tuple[Node, Node]]:
-        for name, value in self.node.value:
-            yield Node(self.file, name), Node(self.file, value)
 
 
 def read_yaml(path: Path, shown: str) -> Node:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from explorer.generation import generate
+from explorer.hub.architectures import Part as Part
 from explorer.inspection.attention import attend, attention_model, head_scores
 from explorer.models.structure import AttentionLayout
 from explorer.tokenization.text import Tokenizer, pieces
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from torch import nn
 
 _LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling
-Part: TypeAlias = Literal["", "encoder", "decoder", "cross"]
 Evaluated: TypeAlias = Literal["held-out text", "sentences of the task", "this text", ""]
 
 

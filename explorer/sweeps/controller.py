@@ -20,7 +20,7 @@ is better (`results.py`): the seeds of the search made the finalists look good, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -100,14 +100,18 @@ def next_actions(sweep: Sweep, find_run: Callable[[RunConfig], RunStatus]) -> Pl
     """Return what to do next. `find_run` returns the status of a run, and is called once for each run of the sweep."""
     every = trials(sweep)
     runs = {trial.number: find_run(trial.config) for trial in every}
-    competing, statuses, submissions = list(every), dict[int, TrialStatus](), list[Submission]()
+    competing, statuses = list(every), dict[int, TrialStatus]()
+
+    def list_statuses() -> tuple[TrialStatus, ...]:
+        return tuple(statuses[trial.number] for trial in every)
+
     for rung, until in enumerate((*sweep.rungs, 0)):
         found = {trial.number: _status_at(sweep, trial, runs[trial.number], until) for trial in competing}
         statuses |= found
         pending = [trial for trial in competing if found[trial.number].state in ("waiting", "running")]
         if pending:
-            submissions = [Submission(t.config, until) for t in pending if _needs_submission(runs[t.number])]
-            return Plan(tuple(submissions), _in_order(every, statuses), (), False)
+            submit = tuple(Submission(t.config, until) for t in pending if not _is_submitted(runs[t.number]))
+            return Plan(submit, list_statuses(), (), False)
         if until:
             kept = best_trials(sweep, list(found.values()), survivors(sweep, rung))
             for trial in competing:
@@ -116,19 +120,18 @@ def next_actions(sweep: Sweep, find_run: Callable[[RunConfig], RunStatus]) -> Pl
             competing = [trial for trial in competing if trial in kept]
     finalists = best_trials(sweep, [statuses[trial.number] for trial in competing], sweep.finalists)
     if len(finalists) < 2:
-        return Plan((), _in_order(every, statuses), (), True)
-    confirmations = [_confirm(sweep, trial, find_run) for trial in finalists]
+        return Plan((), list_statuses(), (), True)
+    confirmed = [replace(trial, config=sweep.confirmation(trial)) for trial in finalists]
+    confirmations = [_status_at(sweep, trial, find_run(trial.config), 0) for trial in confirmed]
     pending_runs = [c for c in confirmations if c.state in ("waiting", "running")]
-    submit = tuple(Submission(sweep.confirmation(c.trial), 0) for c in pending_runs if _needs_submission(c.run))
-    return Plan(submit, _in_order(every, statuses), tuple(confirmations), not pending_runs)
+    submit = tuple(Submission(c.trial.config, 0) for c in pending_runs if not _is_submitted(c.run))
+    return Plan(submit, list_statuses(), tuple(confirmations), not pending_runs)
 
 
 def survivors(sweep: Sweep, rung: int) -> int:
     """Return how many trials go on after a rung (counted from 0)."""
-    count = len(trials(sweep))
-    for _ in range(rung + 1):
-        count = math.ceil(count / sweep.halving)
-    return max(count, sweep.finalists, 1)
+    left: int = math.ceil(len(trials(sweep)) / sweep.halving ** (rung + 1))
+    return max(left, sweep.finalists, 1)
 
 
 def best_trials(sweep: Sweep, statuses: Sequence[TrialStatus], count: int) -> list[Trial]:
@@ -166,39 +169,25 @@ def sweep_runs(sweep: Sweep, plan: Plan) -> tuple[str, ...]:
 
 def _status_at(sweep: Sweep, trial: Trial, run: RunStatus, until: int) -> TrialStatus:
     """Return the status of a trial that trains up to a rung, or (0) to its end; "finished": it has got there."""
-    nothing = np.zeros(0)
-    step = until or trial.config.steps
-    values = None if run.curves is None else values_at(run.curves, sweep.metric, step)
-    if values is not None and (until or run.state == "finished"):
-        return TrialStatus(trial, "finished", step, values, run)
-    if run.state == "finished" and run.curves is not None:  # it ended early by itself
-        last = int(run.curves.evaluated[-1])
-        values = values_at(run.curves, sweep.metric, last)
-        if values is not None:
-            return TrialStatus(trial, "finished", last, values, run)
+    last = int(run.curves.evaluated[-1]) if run.curves is not None and len(run.curves.evaluated) else 0
+
+    def find_values(step: int) -> ndarray | None:
+        return None if run.curves is None else values_at(run.curves, sweep.metric, step)
+
+    # A run that ended early by itself has its values at its last evaluation.
+    for step in (until or trial.config.steps, *([last] if run.state == "finished" else [])):
+        values = find_values(step)
+        if values is not None and (until or run.state == "finished"):
+            return TrialStatus(trial, "finished", step, values, run)
     if run.state in ("diverged", "finished"):  # finished without a finite value
         worst = np.full(trial.config.replicas, math.inf if sweep.lower_is_better else -math.inf)
         return TrialStatus(trial, "diverged", run.step, worst, run)
     if run.state == "failed" or (run.state == "stopped" and run.problem):  # what stopped it would stop it again
-        return TrialStatus(trial, "failed", 0, nothing, run)
-    known = nothing if run.curves is None else _last_values(run.curves, sweep.metric)
-    at = int(run.curves.evaluated[-1]) if run.curves is not None and len(known) else 0
+        return TrialStatus(trial, "failed", 0, np.zeros(0), run)
+    known = find_values(last)
+    at, known = (0, np.zeros(0)) if known is None else (last, known)
     return TrialStatus(trial, "running" if run.state == "running" else "waiting", at, known, run)
 
 
-def _last_values(curves: Curves, metric: str) -> ndarray:
-    values = values_at(curves, metric, int(curves.evaluated[-1])) if len(curves.evaluated) else None
-    return np.zeros(0) if values is None else values
-
-
-def _confirm(sweep: Sweep, trial: Trial, find_run: Callable[[RunConfig], RunStatus]) -> TrialStatus:
-    config = sweep.confirmation(trial)
-    return _status_at(sweep, Trial(trial.number, trial.settings, config), find_run(config), 0)
-
-
-def _needs_submission(run: RunStatus) -> bool:
-    return run.state not in ("waiting", "running")
-
-
-def _in_order(every: Sequence[Trial], statuses: Mapping[int, TrialStatus]) -> tuple[TrialStatus, ...]:
-    return tuple(statuses[trial.number] for trial in every)
+def _is_submitted(run: RunStatus) -> bool:
+    return run.state in ("waiting", "running")

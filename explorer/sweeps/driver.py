@@ -11,13 +11,12 @@ import logging
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError
 from explorer.jobs import limits
 from explorer.jobs.cost import estimate_cost
-from explorer.jobs.job import Job
 from explorer.jobs.scheduler import make_scheduler
 from explorer.jobs.service import JobService, service
 from explorer.periodic_thread import PeriodicThread
@@ -75,18 +74,14 @@ def run_status(
     if job:
         view = job.view()
         if run is None or view.curves is not None or not view.done:
-            problem = "" if repeats is not None and _may_repeat(job, repeats) else view.problem
+            is_repeated = repeats is not None and job.waits_after_crashes and repeats[job.key] < _MOST_REPEATS
+            problem = "" if is_repeated else view.problem
             return RunStatus(view.state, view.step, view.seconds, view.parameters, view.curves, problem)
     if run is None:
         return ABSENT
     card = run.card
     state = "stopped" if card.state == "running" else card.state
     return RunStatus(state, card.step, card.seconds, card.parameters, run.curves, card.problem)
-
-
-def _may_repeat(job: Job, repeats: Counter[str]) -> bool:
-    """Return whether a run is submitted again because what trained it has crashed too often."""
-    return job.waits_after_crashes and repeats[job.key] < _MOST_REPEATS
 
 
 def look_at(sweep: Sweep, service: JobService, visitor: str = "") -> Plan:
@@ -160,7 +155,9 @@ def carry_out(sweep: Sweep, executor: str = "", on_progress: Callable[[Plan], No
                 time.sleep(_POLL_SECONDS)
         finally:
             if service.trains_here:
-                _wait_until_stopped(service, stop_runs(sweep, service))
+                stopped = stop_runs(sweep, service)
+                while any((job := service.find(run)) and not job.view().done for run in stopped):
+                    time.sleep(_POLL_SECONDS)
             if look_at(sweep, service).finished:
                 stored.finish(sweep.key)
             else:
@@ -169,19 +166,14 @@ def carry_out(sweep: Sweep, executor: str = "", on_progress: Callable[[Plan], No
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _wait_until_stopped(service: JobService, runs: Sequence[str]) -> None:
-    while any((job := service.find(run)) and not job.view().done for run in runs):
-        time.sleep(_POLL_SECONDS)
-
-
 class SweepDriver:
     """A thread that carries out all running sweeps of the database, except those that another process holds."""
 
     def __init__(self, service: JobService) -> None:
         self._service = service
         self._thread = PeriodicThread("sweeps", self.turn, self._pause, "the sweeps wait")
-        self._carried: dict[str, StoredSweep] = {}  # the sweeps of the last turn
-        self._held: dict[str, contextlib.ExitStack] = {}  # what releases each of them
+        # The sweeps of the last turn, each with what releases it:
+        self._carried: dict[str, tuple[StoredSweep, contextlib.ExitStack]] = {}
         self._repeats = Counter[str]()  # how often runs were submitted again after crashes
 
     def start(self) -> None:
@@ -206,18 +198,16 @@ class SweepDriver:
             with contextlib.ExitStack() as stack:
                 if not stack.enter_context(stored.hold(sweep_key)):
                     return False
-                self._carried[sweep_key] = stored.find(sweep_key)
-                self._held[sweep_key] = stack.pop_all()
+                self._carried[sweep_key] = stored.find(sweep_key), stack.pop_all()
         return True
 
     def _release(self, sweep_key: str) -> None:
-        del self._carried[sweep_key]
-        self._held.pop(sweep_key).close()
+        self._carried.pop(sweep_key)[1].close()
 
     def turn(self) -> None:
         """Advance every running sweep that this process may carry out, and stop the runs of those that were stopped."""
         running = stored.running()
-        for sweep_key, sweep in list(self._carried.items()):
+        for sweep_key, (sweep, _) in list(self._carried.items()):
             if sweep_key not in running:
                 if stored.find(sweep_key).state == "stopped":
                     stop_runs(sweep.sweep, self._service, sweep.owner)
@@ -226,7 +216,7 @@ class SweepDriver:
             try:
                 if not self._hold(sweep_key):
                     continue
-                sweep = self._carried[sweep_key]
+                sweep, _ = self._carried[sweep_key]
                 if advance(sweep.sweep, self._service, sweep.owner, self._repeats).finished:
                     stored.finish(sweep_key)
                     self._release(sweep_key)

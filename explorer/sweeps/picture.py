@@ -184,7 +184,6 @@ def _parallel(sweep: Sweep, plan: Plan, words: str) -> charts.Drawing:
 
 
 def _values_axis(values: Sequence[str], title: str) -> dict[str, Any]:
-    """Return an axis with one tick for each value."""
     return labelled_ticks(values) | {"range": [-0.5, len(values) - 0.5], "title": {"text": escape_markup(title)}}
 
 

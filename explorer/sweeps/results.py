@@ -21,13 +21,7 @@ from explorer.training.config import key
 
 
 def results_table(sweep: Sweep, plan: Plan) -> pd.DataFrame:
-    """Return a row for each trial, the best first: those that went furthest, then by the mean of the metric.
-
-    The columns are trial (its number), one for each searched setting, state, step (at which the values were measured),
-    the metric (mean over the seeds), lowest, highest and sd (its spread over the seeds: extremes and standard
-    deviation), parameters, seconds (of training), confirmed (for a finalist: the mean over the new seeds), run (the key
-    of the run), and confirmation (the key of the run with the new seeds).
-    """
+    """Return a row for each trial, in the order of `ranked`, with the columns of `explorer.SweepResults.table`."""
     confirmed = {status.trial.number: status for status in plan.finalists}
     rows = [_row(sweep, status, confirmed.get(status.trial.number)) for status in ranked(sweep, plan)]
     return pd.DataFrame(rows)
@@ -36,7 +30,9 @@ def results_table(sweep: Sweep, plan: Plan) -> pd.DataFrame:
 def ranked(sweep: Sweep, plan: Plan) -> list[TrialStatus]:
     """Return the trials, the best first: those that went furthest, then by the mean of the metric."""
     sign = 1 if sweep.lower_is_better else -1
-    order = {status.trial.number: place for place, status in enumerate(_confirmed_order(sweep, plan))}
+    confirmed = [status for status in plan.finalists if status.state == "finished"]
+    confirmed.sort(key=lambda status: (sign * status.mean, status.trial.number))
+    order = {status.trial.number: place for place, status in enumerate(confirmed)}
 
     def rank(status: TrialStatus) -> tuple[float, ...]:
         mean = sign * status.mean if math.isfinite(status.mean) else math.inf
@@ -77,13 +73,6 @@ def best_trial(sweep: Sweep, plan: Plan) -> Trial | None:
     """
     best = next(iter(ranked(sweep, plan)), None)
     return best.trial if best and math.isfinite(best.mean) else None
-
-
-def _confirmed_order(sweep: Sweep, plan: Plan) -> list[TrialStatus]:
-    """Return the finalists by their means over the new seeds, the best first; those without one are left out."""
-    sign = 1 if sweep.lower_is_better else -1
-    known = [status for status in plan.finalists if status.state == "finished"]
-    return sorted(known, key=lambda status: (sign * status.mean, status.trial.number))
 
 
 def _row(sweep: Sweep, status: TrialStatus, confirmed: TrialStatus | None) -> dict[str, object]:

@@ -45,6 +45,7 @@ _CONFIRMATION_OFFSET = 1_000  # of the seeds of the confirmation, so that they a
 _ROUNDED_TO = 3  # digits of a number that is drawn from a range
 _MOST_DRAWS = 50  # of a random search for each trial: combinations may repeat or be impossible
 _MOST_NAMED = 3  # impossible combinations that a message names
+_PLAIN_FIELDS = ("search", "number", "search_seed", "halving", "finalists", "metric")  # of a definition
 _OTHERWISE_GIVEN = {
     "seed": "The seeds of a sweep are those of its base configuration; change `seed` there",
     "replicas": "The number of seeds is the same for all trials: give `seeds`",
@@ -133,7 +134,7 @@ class Sweep:
     @property
     def lower_is_better(self) -> bool:
         """Whether small values of the metric are good."""
-        return is_lower_better(self.metric)
+        return any(part in self.metric for part in ("loss", "perplexity", "bits", "error"))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,13 +170,7 @@ def make_sweep(
     base: the configuration whose settings are changed
     space: for each setting by its name a list of values, or for a random search a `Range`. A text is also possible:
         "1e-3,3e-3", or "1e-4:1e-1" and "1e-4:1e-1:log" for a range.
-    seeds: trained side by side in each trial, from the seed of the base configuration on
-    search: "grid" or "random"
-    number: the trials of a random search
-    search_seed: of the random numbers of a random search
-    halving: whether hopeless trials are given up early; a number is the factor, of which the default is 3
-    finalists: how many of the best trials are trained again with eight new seeds; 0 or at least 2
-    metric: what is compared; by default the loss on data that were not trained on
+    number: the trials of a random search; the other arguments are those of `explorer.sweep`
 
     Raises InvalidSetting with the setting, combination or argument that is not possible.
     """
@@ -211,7 +206,10 @@ def make_sweep(
         _whole_number("finalists", finalists, 0),
         metric or default_metric(base),
     )
-    _check_metric(sweep)
+    if sweep.metric not in (recorded := recorded_metrics(base)):
+        raise InvalidSetting(
+            f"Runs of this task do not record “{shorten(sweep.metric)}”. There is {', '.join(recorded)}."
+        )
     _check_number(sweep)
     found = trials(sweep)  # raises for impossible combinations
     if len(found) < 2:
@@ -237,11 +235,6 @@ def recorded_metrics(config: RunConfig) -> tuple[str, ...]:
     return objective.objective_class(config.task).layout(config).metrics
 
 
-def is_lower_better(metric: str) -> bool:
-    """Return whether small values of a metric are good, as those of a loss or an error."""
-    return any(part in metric for part in ("loss", "perplexity", "bits", "error"))
-
-
 @lru_cache(maxsize=64)
 def trials(sweep: Sweep) -> tuple[Trial, ...]:
     """Return the trials of a sweep, always the same ones in the same order.
@@ -265,12 +258,7 @@ def sweep_to_json(sweep: Sweep) -> dict[str, Any]:
             [name, {"low": v.low, "high": v.high, "log": v.log} if isinstance(v, Range) else list(v)]
             for name, v in sweep.space
         ],
-        "search": sweep.search,
-        "number": sweep.number,
-        "search_seed": sweep.search_seed,
-        "halving": sweep.halving,
-        "finalists": sweep.finalists,
-        "metric": sweep.metric,
+        **{name: getattr(sweep, name) for name in _PLAIN_FIELDS},
     }
 
 
@@ -282,12 +270,8 @@ def parse_sweep(data: Mapping[str, Any]) -> Sweep:
             base,
             {name: Range(**given) if isinstance(given, dict) else given for name, given in data["space"]},
             seeds=base.replicas,
-            search=data["search"],
-            number=data["number"] or None,
-            search_seed=data["search_seed"],
-            halving=data["halving"] or False,
-            finalists=data["finalists"],
-            metric=data["metric"],
+            **{name: data[name] for name in _PLAIN_FIELDS}
+            | {"number": data["number"] or None, "halving": data["halving"] or False},
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidSetting("This is not the definition of a sweep.") from error
@@ -307,11 +291,14 @@ def _parse_values(base: RunConfig, name: str, given: object) -> tuple[Value, ...
     last = name.rpartition(".")[2]
     if last in _OTHERWISE_GIVEN and "." not in name:
         raise InvalidSetting(f"`{name}` cannot be searched. {_OTHERWISE_GIVEN[last]}.")
-    with_settings(base, {name: _first_value(base, name)})  # raises for an unknown name
+    try:
+        setting_value(base, name)
+    except KeyError:
+        with_settings(base, {name: None})  # raises with the nearest names
     if isinstance(given, str):
         given = _parse_text(given)
     if isinstance(given, Range):
-        if not _is_number(base, name):
+        if setting_declaration(base, name).metadata["high"] is None:
             raise InvalidSetting(f"`{name}` is no number, so it has no range. Give a list of its values.")
         for number in (given.low, given.high):
             with_settings(base, {name: round(number) if _is_whole(base, name) else number})
@@ -322,13 +309,6 @@ def _parse_values(base: RunConfig, name: str, given: object) -> tuple[Value, ...
             return tuple(dict.fromkeys(found))
         raise InvalidSetting(f"`{name}` has no values. Give a list of values, or a range.")
     raise InvalidSetting(f"`{name}` = {shorten(given)} is not possible. Give a list of values, or a range.")
-
-
-def _first_value(base: RunConfig, name: str) -> object:
-    try:
-        return setting_value(base, name)
-    except KeyError:
-        return None  # `with_settings` then raises with the nearest names
 
 
 def _parse_text(text: str) -> list[str] | Range:
@@ -344,11 +324,6 @@ def _parse_text(text: str) -> list[str] | Range:
         raise InvalidSetting(
             f"“{shorten(text)}” is no range. Write it as LOW:HIGH or LOW:HIGH:log, e.g. 1e-4:1e-1:log."
         ) from None
-
-
-def _is_number(base: RunConfig, name: str) -> bool:
-    declared = setting_declaration(base, name)
-    return declared.metadata["high"] is not None
 
 
 def _is_whole(base: RunConfig, name: str) -> bool:
@@ -379,23 +354,16 @@ def _halving_factor(halving: bool | int) -> int:
     return halving
 
 
-def _check_metric(sweep: Sweep) -> None:
-    recorded = recorded_metrics(sweep.base)
-    if sweep.metric not in recorded:
-        raise InvalidSetting(
-            f"Runs of this task do not record “{shorten(sweep.metric)}”. There is {', '.join(recorded)}."
-        )
-
-
 def _check_number(sweep: Sweep) -> None:
-    most = environment().most_trials
+    most, count = environment().most_trials, sweep.number
     if sweep.search == "grid":
-        if any(isinstance(values, Range) for _, values in sweep.space):
-            name = next(name for name, values in sweep.space if isinstance(values, Range))
-            raise InvalidSetting(f"A grid needs a list of values for `{name}`, not a range. Or take a random search.")
-        count = math.prod(len(values) for _, values in sweep.space if not isinstance(values, Range))
-    else:
-        count = sweep.number
+        count = 1
+        for name, values in sweep.space:
+            if isinstance(values, Range):
+                raise InvalidSetting(
+                    f"A grid needs a list of values for `{name}`, not a range. Or take a random search."
+                )
+            count *= len(values)
     if count > most:
         raise InvalidSetting(
             f"This sweep has {count:,} trials; {most:,} are possible. Give fewer values."
@@ -403,7 +371,6 @@ def _check_number(sweep: Sweep) -> None:
 
 
 def _make_trial(sweep: Sweep, number: int, values: Iterable[Value]) -> Trial:
-    """Return a trial. Raises InvalidSetting if its values are not possible together."""
     config = with_settings(sweep.base, dict(zip(sweep.names, values, strict=True)))
     return Trial(number, tuple((name, setting_value(config, name)) for name in sweep.names), config)
 

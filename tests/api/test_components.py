@@ -147,7 +147,7 @@ def test_a_live_component_is_a_widget_and_the_output_of_a_cell_a_page(
     live.widget._handle_custom_msg({"event": "touch", "value": touch | {"off": [[9, 9]]}}, [])
     assert live.widget.data["touch"] == touch
     assert saved.save(tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    with pytest.raises(InvalidSetting, match="already there"):
+    with pytest.raises(InvalidSetting, match="force=True to overwrite"):
         saved.save(tmp_path / "page.html")
     monkeypatch.setattr("explorer.api.components.find_spec", lambda name: None)
     with pytest.raises(InvalidSetting, match="pip install anywidget"):

@@ -94,13 +94,14 @@ def test_every_listed_setting_can_be_given(model: str) -> None:
     task = list(MODELS[model].by_task)[-1]
     config = default_config(task, model)
     rows = setting_rows(task, model)
-    assert len({row.key for row in rows}) == len(rows)
+    assert len({row["key"] for row in rows}) == len(rows)
     for row in rows:
-        section = config if row.section == "training" else getattr(config, row.section)
-        assert row.default == getattr(section, row.key.rpartition(".")[2]) and row.help
-        assert with_settings(config, {row.key: row.default}) == config
-        assert row.low is None or row.high is None or row.low <= row.default <= row.high
-        assert not row.options or str(row.default).lower() in row.options
+        key, default = row["key"], row["default"]
+        section = config if row["section"] == "training" else getattr(config, row["section"])
+        assert default == getattr(section, key.rpartition(".")[2]) and row["help"]
+        assert with_settings(config, {key: default}) == config
+        assert row.get("low") is None or row["low"] <= default <= row["high"]
+        assert "options" not in row or str(default).lower() in row["options"]
 
 
 def test_settings_and_measures_are_listed(ask: RunCommand) -> None:

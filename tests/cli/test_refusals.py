@@ -35,7 +35,7 @@ REFUSED = [
     ("train --task text --model gru --max-seconds inf", "'--max-seconds'"),
     ("train --model gru", "Give --task and --model, or a --preset. "),
     ("train --preset best", "There is no preset “best”. There is assignment, assignment-original, "),
-    ("train --preset assignment --model gru", "Preset assignment is for --task text --model transf"),
+    ("train --preset assignment --model gru", "Preset assignment is for the task text and the model transf"),
     (f"train --task text --model gru {TEXT} --stop-at loss=3", "--stop-at loss=3 is not possible. Write it as val_l"),
     (f"train --task text --model gru {TEXT} --stop-at val_loss=low", "stop_at = low is not possible. Give a number"),
     (f"train --task text --model ngram {TEXT} --stop-at val_loss=2", "An n-gram is fitted in one step: --stop-at"),

@@ -132,7 +132,7 @@ RANGES = """\
         ("from: 2", "from: 3", "leave a gap or overlap"),
         (", from: 2", "", "give each choice “from”, “below” or both"),
         (", below: 2", ", from: 1, below: 2", "leave a gap or overlap"),
-        ("below: 2", "from: 2, below: 2", "the range from 2 to below 2 is empty"),
+        ("below: 2", "from: 2, below: 2", "the range between 2 and 2 is empty"),
     ],
 )
 def test_ranges_contain_every_number_exactly_once(tmp_path: Path, old: str, new: str, words: str) -> None:

@@ -35,6 +35,9 @@ const near = (a, b, off = 1e-4) =>
 const causal = pack([1], [1, 0], [0, 1, 0], [0, 0, 1, 0], [1], [0.5, 0.5], [0.1, 0.8, 0.1], [0, 0, 0.9, 0.1]);
 const ids = [7, 8, 7, 8];
 const seen = indexWeights(causal, { layers: 1, heads: 2, causal: true, queries: 4 });
+// The weights of a single head.
+const single = (rows, more) =>
+  indexWeights(pack(...rows), { layers: 1, heads: 1, causal: false, queries: rows.length, ...more });
 
 test("a causal head takes the lower triangle, any other all cells", () => {
   assert.equal(weightCount({ causal: true, queries: 4 }), 10);
@@ -45,13 +48,14 @@ test("every weight stands in its place, and what is masked is nothing, not zero"
   near(seen.at(0, 1, 2, 1), 0.8);
   assert.equal(seen.at(0, 0, 1, 1), 0);
   assert.ok(Number.isNaN(seen.at(0, 0, 1, 2)));
-  const full = indexWeights(pack([0.25, 0.75, 0], [0.5, 0.5, 0], [0, 0, 0]), {
-    layers: 1,
-    heads: 1,
-    causal: false,
-    queries: 3,
-    masked: [2],
-  });
+  const full = single(
+    [
+      [0.25, 0.75, 0],
+      [0.5, 0.5, 0],
+      [0, 0, 0],
+    ],
+    { masked: [2] },
+  );
   near(full.at(0, 0, 0, 1), 0.75);
   assert.ok(Number.isNaN(full.at(0, 0, 0, 2)));
   assert.ok(Number.isNaN(full.at(0, 0, 2, 0)), "padding does not ask");
@@ -109,14 +113,13 @@ test("a loss changes where chance would hardly change it so much", () => {
 });
 
 test("other tokens may answer than those that ask", () => {
-  const cross = indexWeights(pack([0.1, 0.9, 0], [0.3, 0.7, 0]), {
-    layers: 1,
-    heads: 1,
-    causal: false,
-    queries: 2,
-    keys: 3,
-    masked: [2],
-  });
+  const cross = single(
+    [
+      [0.1, 0.9, 0],
+      [0.3, 0.7, 0],
+    ],
+    { keys: 3, masked: [2] },
+  );
   near(cross.at(0, 0, 1, 1), 0.7);
   assert.deepEqual(
     strongestKeys(cross, 0, 0, 0, 5).map(([key]) => key),
@@ -147,18 +150,13 @@ test("habits are means over those that could", () => {
 });
 
 test("what follows the same token may be the one that asks", () => {
-  const twice = headScores(
-    indexWeights(pack([1], [0.3, 0.7]), { layers: 1, heads: 1, causal: true, queries: 2 }),
-    0,
-    0,
-    [5, 5],
-  );
+  const twice = headScores(single([[1], [0.3, 0.7]], { causal: true }), 0, 0, [5, 5]);
   near(twice.same, 0.3);
   near(twice.after_same, 0.7);
 });
 
 test("what nobody could do is not a number", () => {
-  const alone = headScores(indexWeights(pack([1]), { layers: 1, heads: 1, causal: true, queries: 1 }), 0, 0, [3]);
+  const alone = headScores(single([[1]], { causal: true }), 0, 0, [3]);
   for (const name of ["previous", "same", "after_same"]) assert.ok(Number.isNaN(alone[name]));
   near(alone.itself, 1);
   assert.match(describeHead(alone, "letter"), /^There is only one letter/);
@@ -167,53 +165,40 @@ test("what nobody could do is not a number", () => {
 /* From explorer.inspection.attention.head_scores.score_heads, of three words and a padding, the last neither asked nor asking:
    NAN = float("nan"); weights = np.array([[[[.2, .3, .5, NAN], [.1, .6, .3, NAN], [.4, .4, .2, NAN], [NAN] * 4]]]); score_heads(weights, [5, 6, 5, 0]) */
 test("an encoder's habits are those that Python measures", () => {
-  const view = indexWeights(pack([0.2, 0.3, 0.5, 0], [0.1, 0.6, 0.3, 0], [0.4, 0.4, 0.2, 0], [0, 0, 0, 0]), {
-    layers: 1,
-    heads: 1,
-    causal: false,
-    queries: 4,
-    masked: [3],
-  });
+  const view = single(
+    [
+      [0.2, 0.3, 0.5, 0],
+      [0.1, 0.6, 0.3, 0],
+      [0.4, 0.4, 0.2, 0],
+      [0, 0, 0, 0],
+    ],
+    { masked: [3] },
+  );
   const found = headScores(view, 0, 0, [5, 6, 5, 0]);
-  const python = {
-    numbers: {
-      previous: 0.25,
-      itself: 0.333333,
-      first: 0.233333,
-      same: 0.4,
-      after_same: 0.4,
-      entropy: 0.994173,
-      spread: 2.702488,
-    },
-    distances: [-3, -2, -1, 0, 1, 2, 3],
-    distance: [null, 0.5, 0.3, 0.333333, 0.25, 0.4, null],
-  };
-  for (const [name, value] of Object.entries(python.numbers)) near(found[name], value);
-  assert.deepEqual(found.distances, python.distances);
-  python.distance.forEach((share, i) => near(found.distance[i], share ?? NaN));
+  const shares = { previous: 0.25, itself: 0.333333, first: 0.233333, same: 0.4, after_same: 0.4 };
+  const numbers = { ...shares, entropy: 0.994173, spread: 2.702488 };
+  for (const [name, value] of Object.entries(numbers)) near(found[name], value);
+  assert.deepEqual(found.distances, [-3, -2, -1, 0, 1, 2, 3]);
+  [NaN, 0.5, 0.3, 0.333333, 0.25, 0.4, NaN].forEach((share, i) => near(found.distance[i], share));
 });
 
 test("the words are those that the numbers bear out", () => {
   const found = { previous: 0.1, itself: 0.1, first: 0.1, same: NaN, after_same: 0.1, spread: 3.6, room: 9 };
-  assert.equal(describeHead(found, "letter"), "It has no simple pattern: it attends to 3.6 letters on average.");
+  const describe = (more, unit) => describeHead({ ...found, ...more }, unit);
+  assert.equal(describe({}, "letter"), "It has no simple pattern: it attends to 3.6 letters on average.");
   assert.equal(
-    describeHead({ ...found, previous: 0.97 }, "letter"),
+    describe({ previous: 0.97 }, "letter"),
     "It attends mostly to the letter before: 0.97 of its attention.",
   );
-  assert.equal(
-    describeHead({ ...found, first: 0.4 }, "word"),
-    "It attends partly to the first word: 0.40 of its attention.",
-  );
-  assert.equal(
-    describeHead({ ...found, previous: 0.5, itself: 0.45 }, "letter"),
-    "It attends to the letter before (0.50) and to the letter itself (0.45).",
-  );
+  assert.equal(describe({ first: 0.4 }, "word"), "It attends partly to the first word: 0.40 of its attention.");
+  const both = "It attends to the letter before (0.50) and to the letter itself (0.45).";
+  assert.equal(describe({ previous: 0.5, itself: 0.45 }, "letter"), both);
   assert.match(
-    describeHead({ ...found, after_same: 0.8 }, "token"),
+    describe({ after_same: 0.8 }, "token"),
     /^It attends mostly to the token that followed the same token earlier, where there is one: 0\.80/,
   );
   assert.match(
-    describeHead({ ...found, first: 0.4, spread: 8.9 }, "token"),
+    describe({ first: 0.4, spread: 8.9 }, "token"),
     /^It attends to all tokens equally: 8\.9 tokens on average, of 9\.0/,
   );
 });
@@ -222,28 +207,24 @@ test("a glance names the strongest, and never nobody", () => {
   const named = (at) => `“${"abab"[at]}”`;
   assert.equal(describeQuery(seen, 0, 1, 2, named), "“a” attends to “b” 0.80, “a” 0.10 and “a” 0.10.");
   assert.equal(describeQuery(seen, 0, 0, 3, named), "“b” attends to “a” 1.00.");
-  const pads = indexWeights(pack([1, 0], [0, 0]), { layers: 1, heads: 1, causal: false, queries: 2, masked: [1] });
+  const pads = single(
+    [
+      [1, 0],
+      [0, 0],
+    ],
+    { masked: [1] },
+  );
   assert.equal(describeQuery(pads, 0, 0, 1, named), "“b” attends to nothing: all keys are masked.");
 });
 
 test("sorted heads fall, and those without a number come last in their own order", () => {
-  const value = (layer, head) =>
-    [
-      [0.1, NaN],
-      [0.7, NaN],
-    ][layer][head];
-  assert.deepEqual(sortHeads(2, 2, value), [
-    [1, 0],
-    [0, 0],
-    [0, 1],
-    [1, 1],
-  ]);
-  assert.deepEqual(sortHeads(2, 2, null), [
-    [0, 0],
-    [0, 1],
-    [1, 0],
-    [1, 1],
-  ]);
+  const values = { "0,0": 0.1, "0,1": NaN, "1,0": 0.7, "1,1": NaN };
+  const order = (value) => sortHeads(2, 2, value).join(" ");
+  assert.equal(
+    order((layer, head) => values[`${layer},${head}`]),
+    "1,0 0,0 0,1 1,1",
+  );
+  assert.equal(order(null), "0,0 0,1 1,0 1,1");
 });
 
 test("snapshots stand evenly, whatever their steps, and the curve between them is straight", () => {
@@ -261,56 +242,15 @@ test("snapshots stand evenly, whatever their steps, and the curve between them i
 });
 
 test("heads are touched one by one or a layer at once, and that is said", () => {
-  assert.deepEqual(toggleHead([], 1, 0), [[1, 0]]);
-  assert.deepEqual(
-    toggleHead(
-      [
-        [1, 0],
-        [0, 0],
-      ],
-      1,
-      0,
-    ),
-    [[0, 0]],
-  );
-  assert.ok(
-    includesHead(
-      toggleLayer(
-        [
-          [1, 0],
-          [0, 1],
-        ],
-        1,
-        2,
-      ),
-      1,
-      1,
-    ),
-  );
-  assert.deepEqual(
-    toggleLayer(
-      [
-        [1, 1],
-        [0, 1],
-        [1, 0],
-      ],
-      1,
-      2,
-    ),
-    [[0, 1]],
-  );
+  const parse = (text) => text.split(" ").map((head) => head.split(",").map(Number));
+  assert.deepEqual(toggleHead([], 1, 0), parse("1,0"));
+  assert.deepEqual(toggleHead(parse("1,0 0,0"), 1, 0), parse("0,0"));
+  assert.ok(includesHead(toggleLayer(parse("1,0 0,1"), 1, 2), 1, 1));
+  assert.deepEqual(toggleLayer(parse("1,1 0,1 1,0"), 1, 2), parse("0,1"));
   const nothing = { off: [], flat: [], unmasked: false, unplaced: false };
   assert.equal(describeInterventions(nothing), "");
   assert.equal(
-    describeInterventions({
-      ...nothing,
-      off: [
-        [0, 0],
-        [0, 1],
-      ],
-      flat: [[1, 1]],
-      unmasked: true,
-    }),
+    describeInterventions({ ...nothing, off: parse("0,0 0,1"), flat: parse("1,1"), unmasked: true }),
     "Intervention: 2 heads switched off, 1 head uniform, causal mask removed.",
   );
 });
@@ -349,13 +289,14 @@ test("a masked cell has no tile, a zero has the palest one", () => {
 });
 
 test("padding is empty as a row and as a column", () => {
-  const view = indexWeights(pack([0.5, 0.5, 0], [0, 1, 0], [0, 0, 0]), {
-    layers: 1,
-    heads: 1,
-    causal: false,
-    queries: 3,
-    masked: [2],
-  });
+  const view = single(
+    [
+      [0.5, 0.5, 0],
+      [0, 1, 0],
+      [0, 0, 0],
+    ],
+    { masked: [2] },
+  );
   assert.deepEqual(painted(view, 0, 3, "one"), [
     [513, 513, 0],
     [1, 1025, 0],

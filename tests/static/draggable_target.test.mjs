@@ -5,8 +5,8 @@ import {
   dragValue,
   sortByReach,
   roundValue,
-  withUnit,
 } from "../../explorer/static/components/plot_frame/draggable_target.js";
+import { withUnit } from "../../explorer/static/shared/runtime/format.js";
 
 const rise = { x: [0, 1, 2, 3], y: [0, 0.5, 0.75, 0.5] };
 const fall = { x: [0, 10, 20], y: [1, 0.5, 0.1] };

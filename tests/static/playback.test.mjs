@@ -13,6 +13,8 @@ import {
 } from "../../explorer/static/shared/charts/playback.js";
 
 const run = { run: "a", end: 30, available: 30, live: false };
+const stopped = (cursor, following = false) => ({ cursor, playing: false, following });
+const begun = { cursor: 0, playing: true, following: false };
 const line = { x: [0, 1, 2, 3], y: [0, 0.5, 0.75, 1], mode: "lines" };
 
 test("a whole run takes its pace, whatever the training took", () => {
@@ -26,17 +28,9 @@ test("playback waits for what is not trained yet, and ends when a stopped run en
 });
 
 test("a finished run opens finished; one that trains before our eyes plays from the start", () => {
-  assert.deepEqual(startPlayback(run, null, false), { cursor: 30, playing: false, following: false });
-  assert.deepEqual(startPlayback({ ...run, live: true, available: 3 }, null, false), {
-    cursor: 0,
-    playing: true,
-    following: false,
-  });
-  assert.deepEqual(startPlayback({ ...run, autoplay: true }, null, false), {
-    cursor: 0,
-    playing: true,
-    following: false,
-  });
+  assert.deepEqual(startPlayback(run, null, false), stopped(30));
+  assert.deepEqual(startPlayback({ ...run, live: true, available: 3 }, null, false), begun);
+  assert.deepEqual(startPlayback({ ...run, autoplay: true }, null, false), begun);
   const before = { run: "0", live: true, cursor: 30, playing: false, following: false };
   assert.equal(startPlayback(run, before, false).playing, true); // it was over before the first look at it
   assert.equal(startPlayback(run, { ...before, live: false }, false).playing, false); // another finished run was chosen
@@ -44,24 +38,16 @@ test("a finished run opens finished; one that trains before our eyes plays from 
 
 test("new data of the same run disturb neither a pause nor a playback", () => {
   const paused = { run: "a", live: true, cursor: 4.5, playing: false, following: false };
-  assert.deepEqual(startPlayback({ ...run, live: true, available: 20 }, paused, false), {
-    cursor: 4.5,
-    playing: false,
-    following: false,
-  });
+  assert.deepEqual(startPlayback({ ...run, live: true, available: 20 }, paused, false), stopped(4.5));
   assert.equal(startPlayback(run, { ...paused, playing: true }, false).playing, true);
 });
 
 test("who asked for less motion sees the newest epoch at once, until they take over", () => {
   const first = startPlayback({ ...run, live: true, available: 5 }, null, true);
-  assert.deepEqual(first, { cursor: 5, playing: false, following: true });
+  assert.deepEqual(first, stopped(5, true));
   const next = startPlayback({ ...run, live: true, available: 9 }, { ...first, run: "a", live: true }, true);
   assert.equal(next.cursor, 9);
-  assert.deepEqual(startPlayback(run, { ...next, run: "a", live: true }, true), {
-    cursor: 30,
-    playing: false,
-    following: false,
-  });
+  assert.deepEqual(startPlayback(run, { ...next, run: "a", live: true }, true), stopped(30));
 });
 
 test("steps go to whole epochs and stay inside what is trained", () => {

@@ -11,10 +11,7 @@ const UNITS = ["bytes", "kB", "MB", "GB", "TB"];
 /** Format a number of bytes with the unit in which it has one to three digits. */
 export function formatBytes(count) {
   let unit = 0;
-  while (count >= 999.5 && unit < UNITS.length - 1) {
-    count /= 1000;
-    unit += 1;
-  }
+  for (; count >= 999.5 && unit < UNITS.length - 1; unit += 1) count /= 1000;
   return `${unit && count < 9.95 ? formatNumber(count, 1) : formatCount(count)} ${UNITS[unit]}`;
 }
 
@@ -26,105 +23,87 @@ export function formatAge(time, now) {
 
 /** Count equal errors, given the newest first: [{source, exception, count, time of the last one}]. */
 export function countErrors(errors) {
-  const counted = new Map();
-  for (const { time, source, exception } of errors) {
-    const key = `${source}/${exception}`;
-    const entry = counted.get(key) ?? { source, exception, count: 0, time };
-    entry.count += 1;
-    counted.set(key, entry);
-  }
-  return [...counted.values()];
+  const counted = {};
+  for (const { time, source, exception } of errors)
+    (counted[`${source}/${exception}`] ??= { source, exception, count: 0, time }).count += 1;
+  return Object.values(counted);
 }
 
-function button(label, key, act, words = "") {
-  return node(
-    "button",
-    { class: "lineage-button", type: "button", "data-key": key, "aria-label": words, onclick: act },
-    label,
-  );
-}
+const button = (label, key, onclick, words) =>
+  node("button.lineage-button", { type: "button", "data-key": key, "aria-label": words, onclick }, label);
+const section = (title, ...content) => node("section", node("h2", title), content);
 
 /** A table; each cell has the name of its column, which a narrow screen shows beside it. */
 function table(caption, columns, rows, empty, remark = "") {
-  const heading = node("h2", {}, caption);
-  const below = remark ? node("p", { class: "soft" }, remark) : null;
-  if (!rows.length) return node("section", {}, heading, node("p", { class: "soft" }, empty), below);
-  const head = node("tr", {}, ...columns.map((name) => node("th", { scope: "col" }, name)));
-  const body = rows.map((cells) =>
-    node(
-      "tr",
-      {},
-      ...cells.map((cell, i) => node("td", { "data-column": columns[i] }, typeof cell === "number" ? `${cell}` : cell)),
-    ),
-  );
-  const shown = node("table", {}, node("thead", {}, head), node("tbody", {}, ...body));
-  return node("section", {}, heading, shown, below);
+  const below = remark && node("p.soft", remark);
+  if (!rows.length) return section(caption, node("p.soft", empty), below);
+  const head = columns.map((name) => node("th", { scope: "col" }, name)),
+    makeRow = (cells) =>
+      node(
+        "tr",
+        cells.map((cell, i) => node("td", { "data-column": columns[i] }, cell)),
+      );
+  return section(caption, node("table", node("thead", node("tr", head)), node("tbody", rows.map(makeRow))), below);
 }
 
 function serverSection({ id, name, version, started, presence, memory, disk, jobs, workers }, now) {
-  const executor = { here: "in the server", processes: "processes" }[workers.executor] ?? workers.executor;
+  const isHere = workers.executor === "here",
+    executor = isHere ? "in the server" : workers.executor;
   const facts = {
     Name: `${name}, ${id} in the log`,
     Version: `${version}, started ${formatAge(Date.parse(started), now)}`,
     Visitors: `${formatUnits(presence.browsers, "browser")}, ${formatUnits(presence.tabs, "tab")}`,
-    Memory: `${formatBytes(memory.server)}${workers.executor === "here" ? "" : `, workers ${formatBytes(memory.workers)}`}`,
+    Memory: `${formatBytes(memory.server)}${isHere ? "" : `, workers ${formatBytes(memory.workers)}`}`,
     "Free disk": formatBytes(disk.free),
     Executor: `${executor}${workers.machine && `, ${workers.machine}`}`,
     Trainings: `${formatCount(jobs.running)} of at most ${formatCount(workers.most)} running, ${formatCount(jobs.waiting)} waiting`,
   };
-  if (jobs.started) {
+  if (jobs.started)
     facts["First evaluation"] = `after ${formatDuration(jobs.first_seconds)} (mean of ${formatCount(jobs.started)})`;
-  }
-  const list = Object.entries(facts).flatMap(([fact, value]) => [node("dt", {}, fact), node("dd", {}, value)]);
-  return node("section", {}, node("h2", {}, "Server"), node("dl", {}, ...list));
+  const list = Object.entries(facts).map(([fact, value]) => [node("dt", fact), node("dd", value)]);
+  return section("Server", node("dl", list.flat()));
 }
 
-function jobRow(job) {
-  return [
-    job.title,
-    job.detail,
-    job.state,
-    `${formatCount(job.step)} of ${formatCount(job.steps)}`,
-    job.left == null ? "–" : formatDuration(job.left),
-    button("Stop", `stop/${job.key}`, () => post(`jobs/${job.key}/stop`), `Stop the training of ${job.title}`),
-  ];
-}
+const jobRow = ({ key, title, detail, state, step, steps, left }) => [
+  title,
+  detail,
+  state,
+  `${formatCount(step)} of ${formatCount(steps)}`,
+  left == null ? "–" : formatDuration(left),
+  button("Stop", `stop/${key}`, () => post(`jobs/${key}/stop`), `Stop the training of ${title}`),
+];
 
-function classRow(each) {
+function classRow({ code, seconds, present, joined, question }) {
   const end = () => {
-    const warning = `End class ${each.code}? Its answers are deleted, also for its teacher.`;
-    if (window.confirm(warning)) post(`class/${each.code}/end`, { number: each.question });
+    const warning = `End class ${code}? Its answers are deleted, also for its teacher.`;
+    if (window.confirm(warning)) post(`class/${code}/end`, { number: question });
   };
   return [
-    each.code,
-    formatDuration(each.seconds),
-    each.present,
-    each.joined,
-    each.question,
-    button("End", `end/${each.code}`, end, `End class ${each.code}`),
+    code,
+    formatDuration(seconds),
+    present,
+    joined,
+    question,
+    button("End", `end/${code}`, end, `End class ${code}`),
   ];
 }
 
 function diskSection({ used, limit }) {
-  const words =
-    used == null
-      ? "The database does not say how much is stored."
-      : `Stored runs take ${formatBytes(used)} of ${formatBytes(limit)} (LINEAGE_MOST_DISK).`;
-  return node(
-    "section",
-    {},
-    node("h2", {}, "Disk"),
-    node("p", {}, words),
-    used == null ? null : node("meter", { min: 0, max: limit, high: 0.9 * limit, value: used, "aria-label": words }),
-  );
+  const isKnown = used != null,
+    words = isKnown
+      ? `Stored runs take ${formatBytes(used)} of ${formatBytes(limit)} (LINEAGE_MOST_DISK).`
+      : "The database does not say how much is stored.",
+    meter = { min: 0, max: limit, high: 0.9 * limit, value: used, "aria-label": words };
+  return section("Disk", node("p", words), isKnown && node("meter", meter));
 }
 
 /** Draw the whole state. */
 function draw(place, state) {
-  const now = Date.now();
-  const key = document.activeElement?.getAttribute("data-key");
-  place.replaceChildren(
-    ...(state.problem ? [node("p", { role: "alert" }, state.problem)] : []),
+  const now = Date.now(),
+    key = document.activeElement?.getAttribute("data-key");
+  const errorRow = ({ source, exception, count, time }) => [source, exception, count, formatAge(Date.parse(time), now)];
+  const shown = [
+    state.problem && node("p", { role: "alert" }, state.problem),
     serverSection(state.server, now),
     table(
       "Trainings",
@@ -143,15 +122,11 @@ function draw(place, state) {
     table(
       "Last errors",
       ["Where", "Exception", "Number", "Last one"],
-      countErrors(state.server.errors).map((error) => [
-        error.source,
-        error.exception,
-        error.count,
-        formatAge(Date.parse(error.time), now),
-      ]),
+      countErrors(state.server.errors).map(errorRow),
       "No error since the server started.",
     ),
-  );
+  ];
+  place.replaceChildren(...shown.filter(Boolean));
   if (key) /** @type {HTMLElement} */ (place.querySelector(`[data-key="${key}"]`))?.focus();
 }
 
@@ -159,23 +134,16 @@ const place = typeof document === "undefined" ? null : document.getElementById("
 let isPressed = false; // a redrawn button would lose a click
 
 function showMessage(words) {
-  let message = document.getElementById("message");
-  if (!message) {
-    message = node("p", { id: "message", role: "status" });
-    place.before(message);
-  }
+  const message = document.getElementById("message") ?? node("p", { id: "message", role: "status" });
+  if (!message.isConnected) place.before(message);
   message.textContent = words;
 }
 
 async function post(address, body = undefined) {
   try {
-    const answer = await fetch(address, {
-      method: "POST",
-      headers: { "X-Lineage": "1" },
-      body: body && JSON.stringify(body),
-    });
-    const problem = answer.ok ? "" : (await answer.json()).problem;
-    showMessage(problem);
+    const headers = { "X-Lineage": "1" },
+      answer = await fetch(address, { method: "POST", headers, body: body && JSON.stringify(body) });
+    showMessage(answer.ok ? "" : (await answer.json()).problem);
   } catch {
     showMessage("The server does not answer. Try again.");
   }
@@ -183,27 +151,27 @@ async function post(address, body = undefined) {
 }
 
 async function update() {
+  const { classList } = document.body;
   try {
-    const answer = await fetch("operator/state", { cache: "no-store" });
-    const state = await answer.json();
-    if (answer.status === 403) {
+    const answer = await fetch("operator/state", { cache: "no-store" }),
+      state = await answer.json();
+    if (answer.status === 403)
       location.reload(); // the session has ended
-    } else if (!isPressed) {
-      draw(place, state);
-    }
-    if (document.body.classList.contains("unreachable")) showMessage("");
-    document.body.classList.remove("unreachable");
+    else if (!isPressed) draw(place, state);
+    if (classList.contains("unreachable")) showMessage("");
+    classList.remove("unreachable");
   } catch {
-    document.body.classList.add("unreachable");
+    classList.add("unreachable");
     showMessage("The server does not answer; what is shown may be old.");
   }
 }
 
 if (place) {
+  const updateIfVisible = () => document.visibilityState === "visible" && update();
   addEventListener("pointerdown", () => (isPressed = true));
   addEventListener("pointerup", () => setTimeout(() => (isPressed = false), 100));
   addEventListener("pointercancel", () => (isPressed = false));
-  setInterval(() => document.visibilityState === "visible" && update(), INTERVAL);
-  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && update());
+  setInterval(updateIfVisible, INTERVAL);
+  document.addEventListener("visibilitychange", updateIfVisible);
   update();
 }

@@ -9,15 +9,12 @@
  * Streamlit itself. After a lost connection it has the page run once more if the visitor has used it too early. Events:
  * "visited": {path, search}; "continued": the time.
  *
- * @typedef {object} AddressData
- * @property {string} page path of the page, "" for the first one
- * @property {string} section its group in the menu, "" for a page without a group
- * @property {string} title
- * @property {string | null} followed query string of the step that the server answers; null in other answers
+ * @typedef {{page: string, section: string, title: string, followed: string | null}} AddressData the path of the page ("" for
+ *   the first one), its group in the menu ("" without a group), and the query string of the step that the server answers
  */
 
 import { defineComponent } from "../../shared/runtime/component.js";
-import { whenRunBegins } from "../../shared/runtime/mount.js";
+import { linkOfClick, whenRunBegins } from "../../shared/runtime/mount.js";
 import { watchReconnections } from "../../shared/runtime/reconnection.js";
 
 /** Return the path of a page from that of its URL: "" for the first one, also if the site stands below a path. */
@@ -54,21 +51,15 @@ export default defineComponent((place) => {
   };
   const onPopState = () => report(pathOf(location.pathname), location.search, "replaceState");
   const onClick = (event) => {
-    const link = event.target.closest?.("a[href]");
-    const plain = !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
-    if (
-      link &&
-      plain &&
-      !link.target &&
-      link.origin === location.origin &&
-      link.search &&
-      link.closest(`[data-testid^="stPageLink"]`)
-    )
+    const link = linkOfClick(event);
+    if (link && !link.target && link.search && link.closest(`[data-testid^="stPageLink"]`))
       report(pathOf(link.pathname), link.search, "pushState");
   };
-  window.addEventListener("popstate", onPopState);
-  for (const kind of USE) document.addEventListener(kind, onUse, true); // before the click on a link is reported
-  document.addEventListener("click", onClick);
+  const ending = new AbortController(),
+    { signal } = ending;
+  window.addEventListener("popstate", onPopState, { signal });
+  for (const kind of USE) document.addEventListener(kind, onUse, { capture: true, signal }); // before the click on a link is reported
+  document.addEventListener("click", onClick, { signal });
   const menu = new MutationObserver(() => data && nameInMenu(data)), // it is drawn anew if the window becomes narrow
     header = document.querySelector('[data-testid="stHeader"]');
   if (header) menu.observe(header, { childList: true, subtree: true });
@@ -86,9 +77,7 @@ export default defineComponent((place) => {
     close() {
       stopWatching();
       menu.disconnect();
-      window.removeEventListener("popstate", onPopState);
-      for (const kind of USE) document.removeEventListener(kind, onUse, true);
-      document.removeEventListener("click", onClick);
+      ending.abort();
     },
   };
 });

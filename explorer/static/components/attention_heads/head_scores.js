@@ -1,6 +1,5 @@
 /* Show the scores of one head in numbers and words, and the buttons for interventions on it. */
 import * as math from "./math.js";
-import { setTextIfChanged, icon, node } from "../../shared/runtime/dom.js";
 import { formatNumber, formatSigned } from "../../shared/runtime/format.js";
 
 export const scoreTitles = (unit) => ({
@@ -15,66 +14,53 @@ export const scoreTitles = (unit) => ({
 
 /** Format the score by which the grid is sorted. */
 export const scoreFormat = (sort) =>
-  sort === "worth"
-    ? (value) => formatSigned(value, 3)
-    : sort === "spread"
-      ? (value) => formatNumber(value, 1)
-      : (value) => formatNumber(value);
+  sort === "worth" ? (value) => formatSigned(value, 3) : (value) => formatNumber(value, sort === "spread" ? 1 : 2);
 
-/** `does` = { flip(), flatten() }. */
-export function headScoresPanel(does) {
-  const title = node("h3", {}, "What this head does"),
-    note = node("p", { class: "under" });
-  const rows = Object.fromEntries(
-    [...math.SCORES, "spread"].map((name) => {
-      const words = node("span", { class: "habit-name" }),
-        value = node("b"),
-        bar = node("div", { class: "rail" });
-      return [name, { words, value, bar, root: node("div", { class: "habit" }, words, value, bar) }];
-    }),
+/**
+ * `read` returns {scores, unit, keys: number of them, cross, touch, open, rise: loss without the head or null, error, text: on
+ * which it is measured, lossUnit, isEnd: of the training}. `flip` and `flatten` intervene on the head.
+ */
+export function headScoresPanel({ node, button }, read, { flip, flatten }) {
+  const makeRow = (name) => {
+    const isSpread = name === "spread",
+      number = () => (math.hasCases(read().scores, name) ? read().scores[name] : NaN),
+      share = () => (isSpread ? number() / Math.max(1, read().keys) : number()) || 0,
+      title = () => scoreTitles(read().unit)[name];
+    const why = () => (Number.isNaN(number()) ? `too few ${read().unit}s of this text could do this` : null);
+    return node(
+      "div.habit",
+      { hidden: () => !isSpread && !math.scoreNames(read().cross).includes(name) },
+      node("span.habit-name", () => (isSpread ? `${title()}, of ${read().keys}` : title())),
+      node("b", { title: why }, () => formatNumber(number(), isSpread ? 1 : 2)),
+      node("div.rail", { style: () => `background-size: ${100 * share()}% 100%` }),
+    );
+  };
+  const isIn = (list) => math.includesHead(read().touch[list], ...read().open),
+    buttons = [
+      button({ symbol: () => (isIn("off") ? "toggle_on" : "toggle_off"), onclick: flip }, () =>
+        isIn("off") ? "Switch head on" : "Switch head off",
+      ),
+      button({ symbol: "drag_handle", onclick: flatten }, () => (isIn("flat") ? "Undo uniform" : "Make head uniform")),
+    ];
+  const describeWorth = () => {
+    const { rise, error, lossUnit, text, isEnd, touch } = read(),
+      when = [!isEnd && "at the end of training", math.describeInterventions(touch) && "on the unchanged model"];
+    if (rise == null) return "";
+    const measured = when.filter(Boolean).map((words) => ` Measured ${words}.`);
+    return math.describeImportance(rise, error, lossUnit, text) + measured.join("");
+  };
+  const note = () => `mean share of its attention in this text; one ${read().unit} can count in several rows`;
+  const figure = node(
+    "div.habits-figure",
+    node("h3", "What this head does"),
+    node("p.under", note),
+    [...math.SCORES, "spread"].map(makeRow),
   );
-  const description = node("p", { class: "said" }),
-    importance = node("p", { class: "worth" });
-  const makeButton = (press) => {
-    return node("button", { type: "button", class: "lineage-button", onclick: press });
-  };
-  const off = makeButton(does.flip),
-    flat = makeButton(does.flatten);
-  const figure = node("div", { class: "habits-figure" }, title, note, ...Object.values(rows).map(({ root }) => root));
-  const root = node("div", { class: "habits" }, figure, description, importance);
-  return {
-    root,
-    buttons: [off, flat],
+  const root = node(
+    "div.habits",
     figure,
-    show({ found, unit, keys, cross }) {
-      const words = scoreTitles(unit);
-      setTextIfChanged(note, `mean share of its attention in this text; one ${unit} can count in several rows`);
-      for (const [name, { words: place, value, bar }] of Object.entries(rows)) {
-        const number = math.hasCases(found, name) ? found[name] : NaN,
-          spread = name === "spread";
-        rows[name].root.hidden = !spread && !math.scoreNames(cross).includes(name);
-        setTextIfChanged(place, spread ? `${words.spread}, of ${keys}` : words[name]);
-        setTextIfChanged(value, formatNumber(number, spread ? 1 : 2));
-        const why = Number.isNaN(number) ? `too few ${unit}s of this text could do this` : "";
-        if (value.title !== why) value.title = why;
-        bar.style.backgroundSize = `${Number.isNaN(number) ? 0 : 100 * (spread ? number / Math.max(1, keys) : number)}% 100%`;
-      }
-      setTextIfChanged(description, math.describeHead(found, unit));
-    },
-    showIntervention({ touch, open: [layer, head], rise, error, unit, where, ended }) {
-      const isOff = math.includesHead(touch.off, layer, head),
-        isFlat = math.includesHead(touch.flat, layer, head);
-      const setButton = (button, symbol, text) => {
-        if (button.textContent !== symbol + text) button.replaceChildren(icon(symbol), node("span", {}, text));
-      };
-      setButton(off, isOff ? "toggle_on" : "toggle_off", isOff ? "Switch head on" : "Switch head off");
-      setButton(flat, "drag_handle", isFlat ? "Undo uniform" : "Make head uniform");
-      importance.hidden = rise == null;
-      if (rise != null)
-        setTextIfChanged(
-          importance,
-          `${math.describeImportance(rise, error, unit, where)}${ended ? "" : " Measured at the end of training."}${math.describeInterventions(touch) ? " Measured on the unchanged model." : ""}`,
-        );
-    },
-  };
+    node("p.said", () => math.describeHead(read().scores, read().unit)),
+    node("p.worth", { hidden: () => read().rise == null }, describeWorth),
+  );
+  return { root, buttons, figure };
 }

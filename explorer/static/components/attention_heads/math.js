@@ -1,5 +1,4 @@
 /* The arithmetic of attention maps: read the packed weights of a head, compute its scores, write the sentence about it.
-   No DOM; tests/static/attention_heads.test.mjs tests it.
 
    Rows are query tokens, columns are key tokens. A weight is an unsigned 16-bit number, 65535 = 1. A causal model sends
    the lower triangle row by row, any other model all cells; no query attends to the keys in `masked`. */
@@ -27,25 +26,14 @@ export function indexWeights(
   data,
   { layers, heads, causal, queries, keys = queries, masked = [], from = 0, cross = false },
 ) {
-  const size = weightCount({ causal, queries, keys });
-  const hidden = new Uint8Array(keys),
-    silent = new Uint8Array(queries);
-  for (const key of masked) hidden[key] = 1;
-  if (!cross && keys === queries) silent.set(hidden);
+  const size = weightCount({ causal, queries, keys }),
+    hidden = Uint8Array.from({ length: keys }, (_, key) => Number(masked.includes(key))),
+    silent = !cross && keys === queries ? hidden : new Uint8Array(queries);
   const row = (layer, head, query) =>
     from + (layer * heads + head) * size + (causal ? (query * (query + 1)) / 2 : query * keys);
   const reach = (query) => (silent[query] ? 0 : causal ? query + 1 : keys);
   return {
-    data,
-    from,
-    layers,
-    heads,
-    causal,
-    cross,
-    queries,
-    keys,
-    hidden,
-    silent,
+    ...{ data, layers, heads, causal, cross, queries, keys, hidden, silent },
     row, // where the row of a query begins in `data`
     reach, // the number of keys from there on that belong to the query; some may be hidden
     at: (layer, head, query, key) =>
@@ -203,13 +191,12 @@ export function describeHead(scores, unit) {
 
 /** Describe what one token attends to. */
 export function describeQuery(view, layer, head, query, named, asking = named) {
-  const strongest = strongestKeys(view, layer, head, query, 3, 0.05);
-  const [first] = strongestKeys(view, layer, head, query, 1);
-  if (!first) return `${asking(query)} attends to nothing: all keys are masked.`;
-  const weights = (strongest.length ? strongest : [first]).map(
-    ([key, weight]) => `${named(key)} ${formatWeight(weight, 2)}`,
-  );
-  return `${asking(query)} attends to ${weights.length > 1 ? `${weights.slice(0, -1).join(", ")} and ${weights.at(-1)}` : weights[0]}.`;
+  const strongest = strongestKeys(view, layer, head, query, 3),
+    shown = strongest.filter(([, weight], i) => !i || weight >= 0.05);
+  if (!shown.length) return `${asking(query)} attends to nothing: all keys are masked.`;
+  const weights = shown.map(([key, weight]) => `${named(key)} ${formatWeight(weight, 2)}`),
+    last = weights.pop();
+  return `${asking(query)} attends to ${weights.length ? `${weights.join(", ")} and ` : ""}${last}.`;
 }
 
 export const CHANCE = 2.5; // standard errors that chance rarely exceeds; the same value as in attention_findings.py
@@ -227,18 +214,17 @@ export function describeImportance(rise, error, unit, textName = "held-out text"
 /** The weights of one head as rows of a table; layers, heads and tokens are counted from 1, a masked cell is empty. */
 export const COLUMNS = ["layer", "head", "query", "query_token", "key", "key_token", "weight"];
 export function weightRows(view, tokens, keys, layer, head) {
-  const fileText = (weight) => (Number.isNaN(weight) ? "" : weight.toFixed(5));
-  const row = (from) =>
-    keys.map((key, to) => [
+  const format = (weight) => (Number.isNaN(weight) ? "" : weight.toFixed(5)),
+    row = (token, from, key, to) => [
       layer + 1,
       head + 1,
       from + 1,
-      tokens[from],
+      token,
       to + 1,
       key,
-      fileText(view.at(layer, head, from, to)),
-    ]);
-  return tokens.flatMap((_, from) => row(from));
+      format(view.at(layer, head, from, to)),
+    ];
+  return tokens.flatMap((token, from) => keys.map((key, to) => row(token, from, key, to)));
 }
 
 /** Return the heads as [layer, head] in sorted order. Heads without a measured value come last. */
@@ -267,26 +253,26 @@ export function layoutBlocks({ layers, heads, width, height, names, between, gap
   return layouts.reduce((best, layout) => (layout.side > best.side ? layout : best));
 }
 
-/** Return the position (0 to 1) of a step on an axis with evenly spaced snapshots, so early steps get enough room. */
-export function snapshotPosition(steps, step) {
-  if (steps.length < 2) return 0;
-  if (step <= steps[0]) return 0;
-  for (let i = 1; i < steps.length; i++) {
-    if (step <= steps[i]) return (i - 1 + (step - steps[i - 1]) / (steps[i] - steps[i - 1])) / (steps.length - 1);
-  }
-  return 1;
+/** Return y at x on the line through points, constant beyond its ends. */
+function interpolate(xs, ys, x) {
+  const next = xs.findIndex((each) => x <= each);
+  if (next < 1) return (next < 0 ? ys.at(-1) : ys[0]) ?? NaN;
+  const share = (x - xs[next - 1]) / (xs[next] - xs[next - 1]);
+  return ys[next - 1] + share * (ys[next] - ys[next - 1]);
 }
 
-/** Return the loss at a step, interpolated linearly; constant beyond both ends. */
-export function lossAt({ steps, losses }, step) {
-  if (!steps.length) return NaN;
-  if (step <= steps[0]) return losses[0];
-  for (let i = 1; i < steps.length; i++) {
-    if (step > steps[i]) continue;
-    return losses[i - 1] + ((losses[i] - losses[i - 1]) * (step - steps[i - 1])) / (steps[i] - steps[i - 1]);
-  }
-  return losses.at(-1);
-}
+/** Return the position (0 to 1) of a step on an axis with evenly spaced snapshots, so early steps get enough room. */
+export const snapshotPosition = (steps, step) =>
+  steps.length < 2
+    ? 0
+    : interpolate(
+        steps,
+        steps.map((_, i) => i / (steps.length - 1)),
+        step,
+      );
+
+/** Return the loss at a step, interpolated linearly. */
+export const lossAt = ({ steps, losses }, step) => interpolate(steps, losses, step);
 
 /** Test whether a head is in a list of [layer, head], and return the list with the head added or removed. */
 export const includesHead = (list, layer, head) => list.some(([l, h]) => l === layer && h === head);
@@ -302,13 +288,12 @@ export function toggleLayer(list, layer, heads) {
 
 /** Describe the interventions; "" if there are none. */
 export function describeInterventions({ off, flat, unmasked, unplaced }) {
-  const countHeads = (list, words) =>
-    list.length ? [`${list.length} head${list.length > 1 ? "s" : ""} ${words}`] : [];
+  const countHeads = ({ length }, words) => length && `${length} head${length > 1 ? "s" : ""} ${words}`;
   const parts = [
-    ...countHeads(off, "switched off"),
-    ...countHeads(flat, "uniform"),
-    ...(unmasked ? ["causal mask removed"] : []),
-    ...(unplaced ? ["positions removed"] : []),
-  ];
+    countHeads(off, "switched off"),
+    countHeads(flat, "uniform"),
+    unmasked && "causal mask removed",
+    unplaced && "positions removed",
+  ].filter(Boolean);
   return parts.length ? `Intervention: ${parts.join(", ")}.` : "";
 }

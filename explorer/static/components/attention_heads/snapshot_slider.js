@@ -1,159 +1,157 @@
 /* Draw the slider over the snapshots of a training run with the loss curve above it. The snapshots are evenly spaced
    whatever their steps: the curve is drawn on the slider's own axis. */
 import { snapshotPosition, lossAt } from "./math.js";
-import { setTextIfChanged, icon, svgNode, node } from "../../shared/runtime/dom.js";
 import { formatCount, formatNumber } from "../../shared/runtime/format.js";
+import { LiveElements } from "../../shared/runtime/view_state.js";
 
-export const TALL = 64,
-  EDGE = 8; // px of the curve; half a thumb, by which the slider's stops are inside its ends
+const TALL = 64; // px of the curve
+const EDGE = 8; // px, half a thumb, by which the slider's stops are inside its ends
+const NOTHING = { steps: [], width: 0, at: 0 };
 const PACE = 170; // ms a snapshot while it plays
 
-/** Return the loss curve as a path in a box, and the highest and lowest loss. */
-export function lossCurve({ steps, losses }, stops, width, tall) {
+/** Return the loss curve as a path, the place of a loss, and the highest and lowest loss. */
+function lossCurve({ steps, losses }, stops, x) {
   const points = [...new Set([...steps, ...stops])]
     .filter((step) => step >= stops[0] && step <= stops.at(-1))
     .sort((a, b) => a - b);
   const lossesAtPoints = points.map((step) => lossAt({ steps, losses }, step)),
     low = Math.min(...lossesAtPoints),
     high = Math.max(...lossesAtPoints);
-  const x = (step) => EDGE + snapshotPosition(stops, step) * (width - 2 * EDGE),
-    y = (loss) => 6 + ((high - loss) / (high - low || 1)) * (tall - 12);
-  return {
-    x,
-    y,
-    low,
-    high,
-    path: `M${points.map((step, i) => `${x(step).toFixed(1)} ${y(lossesAtPoints[i]).toFixed(1)}`).join("L")}`,
-  };
+  const y = (loss) => 6 + ((high - loss) / (high - low || 1)) * (TALL - 12);
+  const path = points.map((step, i) => `${x(step).toFixed(1)} ${y(lossesAtPoints[i]).toFixed(1)}`).join("L");
+  return { y, low, high, path: `M${path}` };
 }
 
 /** Return the steps that get a label: the first, the last, and as many others as fit. */
-export function labelledSteps(steps, x, least) {
-  const last = steps.length - 1,
-    ticks = [0];
-  for (let i = 1; i < last; i++)
-    if (x(steps[i]) - x(steps[ticks.at(-1)]) >= least && x(steps[last]) - x(steps[i]) >= least * 1.15) ticks.push(i);
-  return last ? [...ticks, last] : ticks;
+function labelledSteps(steps, x, least) {
+  const last = steps.at(-1);
+  return steps.reduce((ticks, step, i) => {
+    const fits = x(step) - x(ticks.at(-1)) >= least && x(last) - x(step) >= least * 1.15;
+    return !i || step === last || fits ? [...ticks, step] : ticks;
+  }, []);
 }
 
 /** `does` = { move(index), settle(index), reach() }. */
 export function trainingSlider(does) {
-  const slider = node("input", { type: "range", class: "slider", min: 0, step: 1, "aria-label": "Training step" });
-  const line = svgNode("path", { class: "loss" }),
-    cursor = node("i", { class: "cursor" }),
-    dot = node("i", { class: "dot" });
-  const picture = svgNode("svg", { class: "curve", height: TALL, role: "img" }, line);
-  const marks = node("div", { class: "ticks", "aria-hidden": "true" });
-  const play = node("button", { type: "button", class: "lineage-button play" });
-  const stepLabel = node("output", { class: "where" });
-  const root = node(
-    "div",
-    { class: "training" },
-    node("div", { class: "training-head" }, play, stepLabel),
-    node("div", { class: "track" }, picture, cursor, dot, slider, marks),
-  );
+  const { node, svg, list, playButton, update } = new LiveElements();
   const listening = new AbortController();
-  let data = null,
-    at = 0,
+  /** @type {any} */
+  let shown = NOTHING; // {steps, curve, unit, width, at, isLoading, isAblated}
+  let curve = null,
+    drawn = "",
     timer = null,
-    curve = null,
-    drawnState = "",
-    waiting = false,
     isHeld = false;
+  const x = (step) => EDGE + snapshotPosition(shown.steps, step) * (shown.width - 2 * EDGE),
+    stepShown = () => shown.steps[shown.at],
+    isSingle = () => shown.steps.length < 2;
 
   function pause(settle = true) {
     if (!timer) return;
     clearInterval(timer);
     timer = null;
-    updateButton();
-    if (settle) does.settle(at);
+    update();
+    if (settle) does.settle(shown.at);
   }
   function start() {
     does.reach();
-    const last = data.steps.length - 1;
-    if (at >= last) does.move(0);
+    const last = shown.steps.length - 1;
+    if (shown.at >= last) does.move(0);
     timer = setInterval(() => {
-      if (waiting) return;
-      if (at >= last) return pause();
-      does.move(at + 1);
+      if (shown.isLoading) return;
+      if (shown.at >= last) return pause();
+      does.move(shown.at + 1);
     }, PACE);
-    updateButton();
+    update();
   }
-  function updateButton() {
-    play.replaceChildren(icon(timer ? "pause" : "play_arrow"), node("span", {}, timer ? "Pause" : "Play the training"));
-  }
-  play.onclick = () => (timer ? pause() : start());
   function releaseSlider() {
     if (!isHeld) return;
     isHeld = false;
     does.settle(Number(slider.value));
   }
-  slider.oninput = () => {
-    pause(false);
-    isHeld = true;
-    does.move(Number(slider.value));
-  };
-  slider.onchange = releaseSlider;
   // A slider released at its old value fires no change event.
   for (const end of ["pointerup", "pointercancel"])
     window.addEventListener(end, releaseSlider, { signal: listening.signal });
-  slider.onpointerdown = slider.onpointerenter = slider.onfocus = () => does.reach();
-  updateButton();
 
+  function describeStep() {
+    const { steps, unit, isLoading, isAblated } = shown,
+      words = `step ${formatCount(stepShown())} of ${formatCount(steps.at(-1))}`;
+    if (isLoading) return `${words}, loading …`;
+    if (!curve || isAblated) return words; // the losses are of the unchanged model
+    return `${words}, loss ${formatNumber(lossAt(shown.curve, stepShown()))} ${unit ?? ""}`.trim();
+  }
+  const label = () => (shown.steps.length ? describeStep() : "");
+  const describeCurve = () =>
+    curve &&
+    `The loss of the training falls from ${formatNumber(curve.high)} to ${formatNumber(curve.low)} at its lowest; here ${label()}.`;
+  /** Move a mark without causing a new layout of the page. */
+  const markStyle = (down) => () =>
+    curve
+      ? `transform: translate(${x(stepShown()).toFixed(1)}px, ${down ? curve.y(lossAt(shown.curve, stepShown())).toFixed(1) : 0}px)`
+      : "display: none";
+  const slider = node("input.slider", {
+    type: "range",
+    min: 0,
+    step: 1,
+    max: () => Math.max(0, shown.steps.length - 1),
+    value: () => shown.at,
+    disabled: isSingle,
+    "aria-label": "Training step",
+    "aria-valuetext": label,
+    oninput() {
+      const at = Number(slider.value); // read before pausing, which redraws the slider
+      pause(false);
+      isHeld = true;
+      does.move(at);
+    },
+    onchange: releaseSlider,
+    onpointerdown: does.reach,
+    onpointerenter: does.reach,
+    onfocus: does.reach,
+  });
+  const ticks = () => labelledSteps(shown.steps, x, 46).map((step) => ({ step, left: x(step) }));
+  const picture = {
+    role: "img",
+    height: TALL,
+    width: () => shown.width,
+    viewBox: () => `0 0 ${shown.width} ${TALL}`,
+    style: () => (curve ? null : "display: none"),
+    "aria-label": describeCurve,
+  };
+  const play = { class: "lineage-button play", disabled: isSingle, onclick: () => (timer ? pause() : start()) };
+  const root = node(
+    "div.training",
+    { hidden: () => !shown.steps.length },
+    node(
+      "div.training-head",
+      playButton(() => timer, play, "Play the training"),
+      node("output.where", label),
+    ),
+    node(
+      "div.track",
+      svg("svg.curve", picture, svg("path.loss", { d: () => curve?.path })),
+      node("i.cursor", { style: markStyle(false) }),
+      node("i.dot", { style: markStyle(true) }),
+      slider,
+      node(
+        "div.ticks",
+        { "aria-hidden": "true" },
+        list(ticks, ({ step, left }) => node("span", { style: `left: ${left}px` }, formatCount(step))),
+      ),
+    ),
+  );
   return {
     root,
-    show(training, width) {
-      data = training;
-      const state = JSON.stringify([training.steps, training.curve, width]);
-      if (state === drawnState || !width) return;
-      drawnState = state;
-      slider.max = Math.max(0, training.steps.length - 1);
-      slider.disabled = play.disabled = training.steps.length < 2;
-      picture.setAttribute("width", width);
-      picture.setAttribute("viewBox", `0 0 ${width} ${TALL}`);
-      curve = training.curve?.steps.length ? lossCurve(training.curve, training.steps, width, TALL) : null;
-      picture.style.display = cursor.style.display = dot.style.display = curve ? "" : "none";
-      if (curve) line.setAttribute("d", curve.path);
-      const x = (step) => EDGE + snapshotPosition(training.steps, step) * (width - 2 * EDGE);
-      marks.replaceChildren(
-        ...labelledSteps(training.steps, x, 46).map((i) => {
-          const mark = node("span", {}, formatCount(training.steps[i]));
-          mark.style.left = `${x(training.steps[i])}px`;
-          return mark;
-        }),
-      );
-    },
-    /** Move the cursor without causing a new layout of the page. */
-    setStep(index, loading, ablated = false) {
-      at = index;
-      waiting = loading;
-      const step = data.steps[index],
-        share = data.steps.length < 2 ? 0 : index / (data.steps.length - 1);
-      if (Number(slider.value) !== index) slider.value = index;
-      slider.style.setProperty("--at", share);
-      const loss = data.curve?.steps.length ? lossAt(data.curve, step) : NaN; // of the unchanged model
-      const words = `step ${formatCount(step)} of ${formatCount(data.steps.at(-1))}`;
-      const text = loading
-        ? `${words}, loading …`
-        : Number.isNaN(loss) || ablated
-          ? words
-          : `${words}, loss ${formatNumber(loss)} ${data.unit ?? ""}`.trim();
-      setTextIfChanged(stepLabel, text);
-      slider.setAttribute("aria-valuetext", text);
-      if (!curve) return;
-      const x = curve.x(step).toFixed(1),
-        y = curve.y(loss).toFixed(1);
-      cursor.style.transform = `translateX(${x}px)`;
-      dot.style.transform = `translate(${x}px, ${y}px)`;
-      picture.setAttribute(
-        "aria-label",
-        `The loss of the training falls from ${formatNumber(curve.high)} to ${formatNumber(curve.low)} at its lowest; here ${text}.`,
-      );
-    },
-    /** Stop the playback, because there is no training to show any more. */
-    stop() {
-      pause(false);
-      isHeld = false;
+    /** Show the snapshots of a training; null: there is none any more. */
+    show(training) {
+      if (!training) {
+        pause(false);
+        isHeld = false;
+      }
+      shown = training ?? NOTHING;
+      const state = JSON.stringify([shown.steps, shown.curve, shown.width]);
+      if (state !== drawn) curve = shown.curve?.steps.length ? lossCurve(shown.curve, shown.steps, x) : null;
+      drawn = state;
+      update();
     },
     close() {
       clearInterval(timer);

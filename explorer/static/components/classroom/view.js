@@ -3,22 +3,18 @@
  * with its QR code and the controls. The component polls the server every second; for a student, a request that names the
  * `mark` of the last state is answered as soon as the state is another one, or after some seconds. GET /class/CODE answers
  * {over: true, problem} once the class has ended, else {number, teaches, revealed, open, present, vote: 1 or 2, mine, first
- * (the answer in the first vote), visible, votes: {answered, size, given}[], answer, mark}, where `given` is empty until the votes
- * are visible; for the teacher also closed, explained (the wall shows why), browsers (that control the class), kept (number of answers that can be downloaded), arrivals: {id, seconds,
- * given}[]; POST /class/CODE/answer {number, vote, given}, /remove {number, arrivals: ids} and /reveal, /show, /hide, /again,
- * /why, /votes, /close, /open, /alone, /end {number} answer the same, and /control {number, lasts} {control, address, qr}; each may answer {problem}, with status 503 if it may work a little later. Events: "moved": the page has to follow the
- * class; "next": 1 or -1, the teacher goes on; "sentence": a collected sentence that the page below has to show.
+ * (the answer in the first vote), visible, votes: {answered, size, given}[], answer, mark}, where `given` is empty until the
+ * votes are visible; for the teacher also closed, explained (the wall shows why), browsers (that control the class), kept
+ * (number of answers that can be downloaded), arrivals: {id, seconds, given}[]. POST /class/CODE/answer {number, vote, given},
+ * /remove {number, arrivals: ids} and /reveal, /show, /hide, /again, /why, /votes, /close, /open, /alone, /end {number}
+ * answer the same, and /control {number, lasts} {control, address, qr}; each may answer {problem}, with status 503 if it may
+ * work a little later. Events: "moved": the page has to follow the class; "next": 1 or -1, the teacher goes on; "sentence": a
+ * collected sentence that the page below has to show.
  *
- * @typedef {object} ClassroomData
- * @property {string} code
- * @property {number} number of the question
- * @property {boolean} open the page is shown below
- * @property {boolean} teaches
- * @property {any} question see shared/charts/measured_answer.js, or null
- * @property {{path: string, state: Record<string, string>} | null} page whose URL may contain a sentence; for the teacher
- * @property {{name: string, step: number, steps: number} | null} lesson
- * @property {string} address
- * @property {{size: number, path: string} | null} qr
+ * @typedef {{code: string, number: number, open: boolean, teaches: boolean, question: any, address: string,
+ *   page: {path: string, state: Record<string, string>} | null, lesson: {name: string, step: number, steps: number} | null,
+ *   qr: {size: number, path: string} | null}} ClassroomData `number` is that of the question, which is as in
+ *   shared/charts/measured_answer.js, or null; `open`: the page is shown below; the URL of `page` may contain a sentence
  *
  * @typedef {object} ClassroomEvents
  * @property {number} moved the time
@@ -37,26 +33,36 @@ const EVERY = 1000; // ms
 const EACH = { open: 15, next: 6 }; // ms of the processors to open the page of one student, and to show them a step
 const MOST = { open: 5000, next: 2000 }; // ms
 const RUN_TAKES = 5000; // ms after which the page is asked to follow the class once more
+// Before and after an answer of a student.
+const STATUS = {
+  first: [
+    "Your answer is anonymous.",
+    "Your answer has arrived. You can change it only if your teacher asks the class to vote again.",
+  ],
+  second: [
+    "The class votes again. Change your answer, or send the same one.",
+    "Your second answer has arrived. You can change it until the answer is shown.",
+  ],
+};
 const NOBODY = { answered: 0, size: 0, given: [] };
 const UNREAD = { present: 0, vote: 1, mine: null, first: null, visible: false, votes: [NOBODY], revealed: false };
 
 export default defineComponent((place) => {
-  const message = node("p", { class: "say", role: "status" }),
-    body = node("div", { class: "body" }),
-    top = node("div", { class: "top" }, message);
+  const message = node("p.say", { role: "status" }),
+    body = node("div.body"),
+    top = node("div.top", message);
   place.replaceChildren(top, body);
   place.onkeydown = (event) => {
     if (event.key.toLowerCase() === "r") event.stopPropagation(); // at which Streamlit reruns the page; the wall needs its keys
   };
-  /** @type {ClassroomData | null} */
-  let data = null,
-    /** @type {{setTriggerValue: import("../../shared/runtime/events.js").SendEvent<ClassroomEvents>, sendWhenIdle: (event: string, value: any, isValid: () => boolean) => void} | null} */
-    component = null,
-    session = {},
+  /** @type {ClassroomData} */
+  let data;
+  /** @type {{setTriggerValue: import("../../shared/runtime/events.js").SendEvent<ClassroomEvents>, sendWhenIdle: (event: string, value: any, isValid: () => boolean) => void}} */
+  let component;
+  let session = /** @type {any} */ (UNREAD),
+    part = /** @type {any} */ (null), // what is shown of the class
     builtState = "",
     questionState = "",
-    /** @type {any} */
-    part = null,
     timer = 0,
     polling = new AbortController(),
     failures = 0,
@@ -96,13 +102,18 @@ export default defineComponent((place) => {
     }
   }
 
-  async function sendCommand(command, more = {}) {
+  async function request(command, more = {}) {
     try {
-      receiveState(await (await postToClass(command, more)).json());
+      return await (await postToClass(command, more)).json();
     } catch {
-      message.textContent = "The server does not respond. Press the button again.";
+      return { problem: "The server does not respond. Press the button again." };
     }
   }
+  const acts = {
+    sendCommand: async (command, more) => receiveState(await request(command, more)),
+    createControl: (lasts) => request("control", { lasts }),
+    send: (name, value) => component.setTriggerValue(name, value),
+  };
 
   /** Milliseconds until the next request: no two begin within a second, and one that has waited is repeated at once. */
   const nextPoll = (begun) =>
@@ -174,20 +185,14 @@ export default defineComponent((place) => {
   }
 
   function statusText() {
-    if (!data.question)
-      return data.teaches ? `Students in the class: ${session.present}` : "Your teacher shows this page to the class.";
-    if (data.teaches || session.revealed) return describeCount();
-    if (data.question.collects)
-      return session.mine === null
-        ? "Your sentence is shown to the class without your name."
-        : "Your sentence has arrived.";
-    if (session.vote > 1)
-      return session.mine === null
-        ? "The class votes again. Change your answer, or send the same one."
-        : "Your second answer has arrived. You can change it until the answer is shown.";
-    return session.mine === null
-      ? "Your answer is anonymous."
-      : "Your answer has arrived. You can change it only if your teacher asks the class to vote again.";
+    const { teaches, question } = data;
+    if (!question && teaches) return `Students in the class: ${session.present}`;
+    if (!question) return "Your teacher shows this page to the class.";
+    if (teaches || session.revealed) return describeCount();
+    const [before, after] = question.collects
+      ? ["Your sentence is shown to the class without your name.", "Your sentence has arrived."]
+      : STATUS[session.vote > 1 ? "second" : "first"];
+    return session.mine === null ? before : after;
   }
 
   function drawState() {
@@ -196,14 +201,15 @@ export default defineComponent((place) => {
     const state = JSON.stringify([session.number, session.revealed, session.answer ?? null]);
     if (state === questionState) return;
     questionState = state;
-    place.classList.toggle("revealed", Boolean(session.revealed && data.question));
-    const wait = session.revealed && data.lesson && node("p", { class: "say" }, "The answer is being measured …");
-    const answer =
-      session.answer &&
-      data.question &&
-      drawAnswer(data.question, session.answer, data.teaches ? null : (session.mine ?? session.first), false);
-    part?.result?.replaceChildren(...[answer || wait].filter(Boolean));
-    if (answer && data.lesson && !data.teaches) recordDone(data.lesson.name, data.lesson.step); // kept in the lesson, too
+    const { question, lesson, teaches } = data,
+      { answer, revealed } = session;
+    place.classList.toggle("revealed", Boolean(revealed && question));
+    const shown =
+      question && answer
+        ? drawAnswer(question, answer, teaches ? null : (session.mine ?? session.first), false)
+        : revealed && lesson && node("p.say", "The answer is being measured …");
+    part?.result?.replaceChildren(...[shown].filter(Boolean));
+    if (question && answer && lesson && !teaches) recordDone(lesson.name, lesson.step); // kept in the lesson, too
   }
 
   return {
@@ -214,25 +220,7 @@ export default defineComponent((place) => {
         [builtState, questionState, session, isOver, sending, refused] = [state, "", UNREAD, false, null, ""];
         place.classList.remove("revealed");
         part = data.teaches
-          ? teacherBoard(data, {
-              reveal: () => sendCommand("reveal"),
-              showVotes: (whether) => sendCommand(whether ? "show" : "hide"),
-              voteAgain: () => sendCommand("again"),
-              end: () => sendCommand("end"),
-              remove: (arrivals) => sendCommand("remove", { arrivals }),
-              setClosed: (command) => sendCommand(command),
-              showWhy: (whether) => sendCommand(whether ? "why" : "votes"),
-              keepControl: () => sendCommand("alone"),
-              createControl: async (lasts) => {
-                try {
-                  return await (await postToClass("control", { lasts })).json();
-                } catch {
-                  return { problem: "The server does not respond. Press the button again." };
-                }
-              },
-              moveBy: (steps) => component.setTriggerValue("next", steps),
-              openSentence: (sentence) => component.setTriggerValue("sentence", sentence),
-            })
+          ? teacherBoard(data, acts, UNREAD)
           : data.question
             ? predictionForm(data, sendAnswer)
             : { root: classCode(data.code), show() {} };

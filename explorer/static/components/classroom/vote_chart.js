@@ -13,175 +13,158 @@ import {
 import { countChoices } from "../../shared/charts/dot_strip_math.js";
 import { node } from "../../shared/runtime/dom.js";
 import { formatRounded } from "../../shared/runtime/format.js";
+import { LiveElements } from "../../shared/runtime/view_state.js";
 
 const MOST_DOTS = 10; // in a column; above it all columns are drawn as bars
-const VOTES = ["First vote", "Second vote"];
+const NOTHING = { votes: [], visible: false, own: null, answer: null, open: false };
 
 /**
- * `show({ votes, visible, own, answer })` draws: `votes` as the server sends them, `own` the visitor's own last answer,
+ * `show({ votes, visible, own, answer, open })` draws: `votes` as the server sends them, `own` the visitor's own last answer,
  * `answer` the measured one. While the votes are not visible, it shows the choices or the scale only. `showSentence(sentence)`
  * returns how a collected sentence is listed, which can change when the page opens (`open`).
- *
- * @returns {{root: HTMLElement, show: (state: any) => void}}
  */
 export function voteChart(question, showSentence = (sentence) => sentence) {
-  if (question.collects) return sentenceList(showSentence);
-  return question.scale ? numberChart(question.scale) : choiceChart(question.choices);
-}
-
-function sentenceList(showSentence) {
-  const root = node("ul", { class: "votes sentences", "aria-label": "Sentences of the class" });
-  let drawn = "";
+  let state = NOTHING;
+  const live = new LiveElements(),
+    read = () => state;
+  const root = question.collects
+    ? sentenceList(live, read, showSentence)
+    : question.scale
+      ? numberChart(live, read, question.scale)
+      : choiceChart(live, read, question.choices);
   return {
     root,
-    show({ votes, visible, own, open }) {
-      const counts = visible ? countSentences(votes[0].given) : [],
-        state = JSON.stringify([counts, own, open]);
-      if (state === drawn) return;
-      drawn = state;
-      root.replaceChildren(
-        ...counts.map(([text, count]) => {
-          const name = node("span", { class: "name", dir: "auto" }, showSentence(text));
-          return node(
-            "li",
-            { class: text === own ? "one mine" : "one" },
-            name,
-            count > 1 ? node("b", {}, `${count} times`) : null,
-          );
-        }),
-      );
+    show(/** @type {any} */ newState) {
+      state = newState;
+      live.update();
     },
   };
 }
 
-function choiceChart(choices) {
-  const root = node("div", { class: "votes bars", role: "img" }),
-    names = choices.map(({ name }) => name);
-  const rows = choices.map(({ text }) => {
-    const bars = node("div", { class: "of-choice" }),
-      row = node("div", { class: "one" }, node("span", { class: "name" }, text), bars);
-    root.append(row);
-    return { row, bars };
-  });
-  const axis = node("div", { class: "axis", "aria-hidden": "true" });
-  for (const percent of [0, 50, 100])
-    axis.append(node("span", {}, `${percent} %${percent === 100 ? " of the class" : ""}`));
-  root.append(axis);
-  return {
-    root,
-    show({ votes, visible, own, answer }) {
-      const counts = votes.map(({ given }) => Object.values(countChoices(names, given)));
-      root.classList.toggle("hidden-votes", !visible);
-      rows.forEach(({ row, bars }, i) => {
-        fillBars(bars, visible ? votes.map(({ size }, vote) => ({ count: counts[vote][i], size })) : []);
-        row.classList.toggle("mine", names[i] === own);
-        row.classList.toggle("right", Boolean(answer?.right.includes(names[i])));
-      });
-      const describe = (i) =>
-        votes.map(({ size }, vote) => `${voteName(vote, votes)}${describeShare(counts[vote][i], size)}`).join(", ");
-      root.ariaLabel = choices.map(({ text }, i) => (visible ? `${text}: ${describe(i)}` : text)).join("; ");
-    },
+function sentenceList({ node: live, list }, read, showSentence) {
+  const sentences = () => {
+    const { votes, visible, own, open } = read(),
+      counts = visible ? countSentences(votes[0].given) : [];
+    return counts.map(([text, count]) => ({ text, count, isOwn: text === own, open }));
   };
+  const makeSentence = ({ text, count, isOwn }) =>
+    node(
+      "li.one",
+      { ".mine": isOwn },
+      node("span.name", { dir: "auto" }, showSentence(text)),
+      count > 1 && node("b", `${count} times`),
+    );
+  return live("ul.votes.sentences", { "aria-label": "Sentences of the class" }, list(sentences, makeSentence));
 }
 
-const voteName = (vote, votes) => (votes.length > 1 ? `${VOTES[vote]}: ` : "");
+/** Return the name of a vote, if there are two. */
+const voteName = (i, votes) => (votes.length > 1 ? ["First vote", "Second vote"][i] : "");
+const voteTitle = (i, votes) => (votes.length > 1 ? `${voteName(i, votes)}: ` : "");
 
-/** A bar for each vote; the nodes stay, so that the bars grow smoothly. */
-function fillBars(place, votes) {
-  while (place.children.length > votes.length) place.lastChild.remove();
-  votes.forEach(({ count, size }, vote) => {
-    if (!place.children[vote])
-      place.append(
-        node(
-          "div",
-          { class: "bar" },
-          node("span", { class: "which" }),
-          node("span", { class: "track" }, node("i")),
-          node("b"),
-        ),
-      );
-    const bar = place.children[vote],
-      [which, track, text] = bar.children;
-    which.textContent = votes.length > 1 ? VOTES[vote] : "";
-    track.firstChild.style.setProperty("--share", shareOfClass(count, size));
-    text.textContent = describeShare(count, size);
-    bar.classList.toggle("before", vote + 1 < votes.length);
-  });
+function choiceChart({ node: live, keyed }, read, choices) {
+  const names = choices.map(({ name }) => name),
+    countOf = ({ given }, i) => countChoices(names, given)[names[i]],
+    describe = (vote, i) => describeShare(countOf(vote, i), vote.size);
+  const label = () => {
+    const { votes, visible } = read();
+    const words = (i) => votes.map((vote, at) => `${voteTitle(at, votes)}${describe(vote, i)}`).join(", ");
+    return choices.map(({ text }, i) => (visible ? `${text}: ${words(i)}` : text)).join("; ");
+  };
+  /** A bar for each vote; it stays, so that it grows smoothly. */
+  const makeBar = (i) => (vote, inner, at) =>
+    inner.node(
+      "div.bar",
+      { ".before": () => at + 1 < read().votes.length },
+      inner.node("span.which", () => voteName(at, read().votes)),
+      inner.node("span.track", inner.node("i", { "--share": () => shareOfClass(countOf(vote(), i), vote().size) })),
+      inner.node("b", () => describe(vote(), i)),
+    );
+  const makeChoice = ({ name, text }, i) =>
+    live(
+      "div.one",
+      { ".mine": () => name === read().own, ".right": () => read().answer?.right.includes(name) },
+      node("span.name", text),
+      live(
+        "div.of-choice",
+        keyed(() => (read().visible ? read().votes : []), makeBar(i)),
+      ),
+    );
+  const ticks = [0, 50, 100].map((percent) => node("span", `${percent} %${percent === 100 ? " of the class" : ""}`));
+  return live(
+    "div.votes.bars",
+    { role: "img", "aria-label": label, ".hidden-votes": () => !read().visible },
+    choices.map(makeChoice),
+    node("div.axis", { "aria-hidden": "true" }, ticks),
+  );
 }
 
-function numberChart(scale) {
-  const root = node("div", { class: "votes numbers", role: "img" }),
-    { positionOf } = scaleColumns(scale);
-  const strips = node("div", {}),
-    labels = node("div", { class: "labels", "aria-hidden": "true" });
-  const axis = node("div", { class: "axis", "aria-hidden": "true" });
-  scaleTicks(scale).forEach((tick, i, { length }) => {
-    const text = i % (length - 1) ? formatRounded(tick) : withUnit(tick, scale); // the unit at both ends
-    axis.append(placeAt(node("span", {}, text), positionOf(tick)));
-  });
-  root.append(strips, axis, labels);
-  return {
-    root,
-    show({ votes, visible, own, answer }) {
-      root.classList.toggle("hidden-votes", !visible);
-      const marks = [
+function numberChart({ node: live, list }, read, scale) {
+  const { positionOf } = scaleColumns(scale);
+  const marks = () => {
+    const { visible, own, answer } = read(),
+      all = [
         { className: "measured", number: answer?.value, text: "measured" },
         { className: "own", number: own, text: "you" },
-      ].filter(({ number }) => visible && typeof number === "number");
-      const counts = votes.map(({ given }) => countColumns(given, scale)),
-        most = Math.max(...counts.flat());
-      strips.replaceChildren(
-        ...(visible ? votes.map((vote, i) => drawStrip(vote, voteName(i, votes), counts[i], most, scale)) : []),
-      );
-      for (const plot of strips.querySelectorAll(".plot"))
-        for (const { className, number } of marks)
-          plot.append(placeAt(node("div", { class: `marker ${className}` }), positionOf(number)));
-      labels.replaceChildren(
-        ...marks.map(({ className, number, text }) =>
-          placeAt(
-            node("span", { class: className }, node("span", {}, `${text}: ${withUnit(number, scale)}`)),
-            positionOf(number),
-          ),
-        ),
-      );
-      root.ariaLabel = visible
-        ? [
-            ...votes.map((vote, i) => describeNumbers(vote, voteName(i, votes))),
-            ...marks.map(({ number, text }) => `${text} ${withUnit(number, scale)}`),
-          ].join("; ")
-        : `A scale from ${withUnit(scale.low, scale)} to ${withUnit(scale.high, scale)}`;
-    },
+      ];
+    return all.filter(({ number }) => visible && typeof number === "number");
   };
+  const strips = () => {
+    const { votes, visible } = read(),
+      counts = votes.map(({ given }) => countColumns(given, scale)),
+      most = Math.max(...counts.flat());
+    if (!visible) return [];
+    return votes.map((vote, i) => ({ ...vote, title: voteTitle(i, votes), counts: counts[i], most, marks: marks() }));
+  };
+  const label = () => {
+    const { votes, visible } = read();
+    if (!visible) return `A scale from ${withUnit(scale.low, scale)} to ${withUnit(scale.high, scale)}`;
+    const numbers = ({ given }) => given.toSorted((a, b) => a - b).map(formatRounded);
+    return [
+      ...votes.map((vote, i) => `${voteTitle(i, votes)}${vote.given.length} answers: ${numbers(vote).join(", ")}`),
+      ...marks().map(({ number, text }) => `${text} ${withUnit(number, scale)}`),
+    ].join("; ");
+  };
+  const ticks = scaleTicks(scale).map((tick, i, { length }) => {
+    const text = i % (length - 1) ? formatRounded(tick) : withUnit(tick, scale); // the unit at both ends
+    return node("span", placeAt(positionOf(tick)), text);
+  });
+  const makeLabel = ({ className, number, text }) =>
+    node(`span.${className}`, placeAt(positionOf(number)), node("span", `${text}: ${withUnit(number, scale)}`));
+  return live(
+    "div.votes.numbers",
+    { role: "img", "aria-label": label, ".hidden-votes": () => !read().visible },
+    live(
+      "div",
+      list(strips, (vote) => drawStrip(vote, scale, positionOf)),
+    ),
+    node("div.axis", { "aria-hidden": "true" }, ticks),
+    live("div.labels", { "aria-hidden": "true" }, list(marks, makeLabel)),
+  );
 }
 
-function placeAt(element, position) {
-  element.style.left = `${100 * position}%`;
-  element.style.setProperty("--at", String(position));
-  return element;
-}
-
-const describeNumbers = ({ given }, name) =>
-  `${name}${given.length} answers: ${[...given]
-    .sort((a, b) => a - b)
-    .map(formatRounded)
-    .join(", ")}`;
+/** The attributes of an element at this share of a scale. */
+const placeAt = (position) => ({ style: `left: ${100 * position}%; --at: ${position}` });
 
 /** One vote: a dot for each answer, or columns where there are too many answers for dots. */
-function drawStrip({ given, size }, name, counts, most, scale) {
+function drawStrip({ given, size, title, counts, most, marks }, scale, positionOf) {
   const median = medianOf(given),
-    plot = node("div", { class: most > MOST_DOTS ? "plot columns" : "plot dots" });
-  plot.style.setProperty("--most", String(Math.min(most, MOST_DOTS)));
-  counts.forEach((count, i) => {
-    if (!count) return;
-    const column = placeAt(node("div", { class: "column" }), i / (counts.length - 1));
-    column.style.setProperty("--columns", String(counts.length));
-    if (most > MOST_DOTS) {
-      column.style.setProperty("--share", String(count / most));
-      column.append(node("b", {}, String(count)), node("i"));
-    } else for (let dot = 0; dot < count; dot += 1) column.append(node("i"));
-    plot.append(column);
-  });
-  const answered = `${given.length} of ${Math.max(size, given.length)} answered`,
+    isBars = most > MOST_DOTS,
+    answered = `${given.length} of ${Math.max(size, given.length)} answered`,
     words = median === null ? answered : `${answered}, median ${withUnit(median, scale)}`;
-  return node("div", { class: "strip" }, node("p", {}, name + words), plot);
+  const columns = counts.map((count, i) => {
+    const { style } = placeAt(i / (counts.length - 1)),
+      content = isBars ? [node("b", String(count)), node("i")] : Array.from({ length: count }, () => node("i"));
+    const sizes = { "--columns": counts.length, "--share": isBars ? count / most : null };
+    return count && node("div.column", { style, ...sizes }, content);
+  });
+  return node(
+    "div.strip",
+    node("p", title + words),
+    node(
+      "div.plot",
+      { ".columns": isBars, ".dots": !isBars, "--most": Math.min(most, MOST_DOTS) },
+      columns.filter(Boolean),
+      marks.map(({ className, number }) => node(`div.marker.${className}`, placeAt(positionOf(number)))),
+    ),
+  );
 }

@@ -1,5 +1,5 @@
 /* Count the answers of a class and place them on a scale. No DOM; tested in tests/static/vote_math.test.mjs. */
-import { formatRounded } from "../../shared/runtime/format.js";
+import { formatRounded, withUnit as joinUnit } from "../../shared/runtime/format.js";
 
 const MOST_COLUMNS = 40;
 
@@ -44,8 +44,7 @@ export function medianOf(numbers) {
 }
 
 /** Return a number with the unit of its scale: "62 %", "1 token". */
-export const withUnit = (number, { unit }) =>
-  `${formatRounded(number).replace(/(\.\d*[1-9])0+$/, "$1")} ${number === 1 ? unit.replace(/s$/, "") : unit}`.trim();
+export const withUnit = (number, { unit }) => joinUnit(formatRounded(number).replace(/(\.\d*[1-9])0+$/, "$1"), unit);
 
 /** Return the numbers that are written under a scale: its ends, and round ones between them. */
 export function scaleTicks({ low, high, step }) {

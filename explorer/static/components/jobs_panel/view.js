@@ -1,31 +1,18 @@
 /**
- * Show the jobs of a visitor, and to the operator those of all, in a corner of every page. The panel polls the server itself; Stop and Resume are POST
- * requests. GET /jobs answers {jobs: Job[]}, own ones first; POST /jobs/KEY/stop and /jobs/KEY/resume answer {ok,
- * problem}. Sends no events.
+ * Show the jobs of a visitor, and to the operator those of all, in a corner of every page. The panel polls the server itself;
+ * Stop and Resume are POST requests. GET /jobs answers {jobs: Job[]}, own ones first; POST /jobs/KEY/stop and
+ * /jobs/KEY/resume answer {ok, problem}. Sends no events.
  *
- * @typedef {object} JobsPanelData
- * @property {string} here key of the run on this page
- * @property {number} news version number; when it changes the panel polls at once
+ * @typedef {{here: string, news: number}} JobsPanelData `here` is the key of the run on this page; when the version number
+ *   `news` changes, the panel polls at once
  *
- * @typedef {object} Job
- * @property {string} key
- * @property {string} title
- * @property {string} detail
- * @property {string} colour CSS variable
- * @property {"waiting" | "running" | "finished" | "stopped" | "diverged" | "failed"} state
- * @property {number} step
- * @property {number} steps
- * @property {number | null} left seconds
- * @property {number | null} loss
- * @property {boolean} mine
- * @property {boolean} can_stop
- * @property {boolean} can_resume
- * @property {string} problem
- * @property {string} href
- * @property {number} ahead jobs before it in the queue
+ * @typedef {{key: string, title: string, detail: string, href: string, colour: string, step: number, steps: number,
+ *   state: "waiting" | "running" | "finished" | "stopped" | "diverged" | "failed", left: number | null, ahead: number,
+ *   loss: number | null, mine: boolean, can_stop: boolean, can_resume: boolean, problem: string}} Job `colour` is a CSS
+ *   variable, `left` are seconds, `ahead` are jobs before it in the queue
  */
-import { icon, node, tint } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
+import { LiveElements } from "../../shared/runtime/view_state.js";
 import { formatCount, formatDuration, formatNumber } from "../../shared/runtime/format.js";
 
 const LIVE = ["waiting", "running"];
@@ -75,178 +62,162 @@ export function pollDelay(jobs, failures) {
   return jobs.some(isActive) ? 1000 : 5000;
 }
 
-function setTextIfChanged(element, text) {
-  if (element.textContent !== text) element.textContent = text;
-}
-
-/** The row of one training run. Its nodes are reused while it is listed, so that a press is never lost. */
-function makeRow(controlJob) {
-  const parts = {
-    title: node("a", { class: "title", target: "_self" }),
-    yours: node("span", { class: "yours" }, "yours"),
-    detail: node("div", { class: "detail" }),
-    bar: node("div", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100 }, node("i")),
-    percent: node("span", { class: "percent" }),
-    words: node("span", { class: "words" }),
-    loss: node("span", { class: "loss" }),
-    button: node("button", { type: "button", class: "lineage-button" }, icon("stop"), node("span")),
-    trouble: node("div", { class: "trouble", role: "status" }),
+/** Make the row of one training run. It stays while the run is listed, so that a press is never lost. */
+function makeRow(
+  /** @type {() => Job} */ job,
+  /** @type {LiveElements} */ { node, button, follow, update },
+  isHere,
+  poll,
+) {
+  let trouble = "",
+    isBusy = false;
+  const percent = () => formatPercent(progressOf(job())),
+    verb = () => (job().can_stop ? "stop" : job().can_resume ? "resume" : null),
+    word = () => (verb() === "resume" ? "Go on" : "Stop");
+  const bar = {
+    role: "progressbar",
+    "aria-label": () => job().title,
+    "aria-valuemin": 0,
+    "aria-valuemax": 100,
+    "aria-valuenow": () => Math.floor(100 * progressOf(job())),
   };
-  parts.element = node(
+  const title = node(
+      "a.title",
+      { target: "_self", href: () => job().href, "aria-current": () => (isHere(job()) ? "page" : null) },
+      () => job().title,
+    ),
+    press = button(
+      {
+        symbol: () => (verb() === "resume" ? "play_arrow" : "stop"),
+        hidden: () => !verb(),
+        "aria-label": () => `${word()} ${job().title}`,
+        onclick: control,
+      },
+      word,
+    );
+  follow(() => !verb() && document.activeElement === press && title.focus());
+  async function control() {
+    if (isBusy) return;
+    [isBusy, trouble] = [true, ""]; // not disabled: a disabled button loses the focus
+    update();
+    const address = `jobs/${encodeURIComponent(job().key)}/${verb()}`;
+    const answer = await fetch(address, { method: "POST", headers: { "X-Lineage": "1" } }).catch(() => null);
+    const { problem } = (await answer?.json().catch(() => null)) ?? {};
+    if (!answer) trouble = `There is ${NO_ANSWER}.`;
+    else if (!answer.ok || problem) trouble = problem || `The server refused (${answer.status}).`;
+    await poll();
+    isBusy = false;
+  }
+  return node(
     "li",
-    {},
-    node("div", { class: "head" }, node("span", { class: "dot" }), parts.title, parts.yours),
-    parts.detail,
-    node("div", { class: "progress" }, parts.bar, parts.percent),
-    node("div", { class: "state" }, parts.words, parts.loss, parts.button),
-    parts.trouble,
+    { ".live": () => isActive(job()), "--colour": () => job().colour && `var(${job().colour})` },
+    node("div.head", node("span.dot"), title, node("span.yours", { hidden: () => !job().mine }, "yours")),
+    node("div.detail", () => job().detail ?? ""),
+    node(
+      "div.progress",
+      node("div.bar", bar, node("i", { style: () => `width: ${percent().replace(" ", "")}` })),
+      node("span.percent", percent),
+    ),
+    node(
+      "div.state",
+      node("span.words", () => describeJob(job())),
+      node("span.loss", () => (job().loss == null ? "" : `loss ${formatNumber(job().loss, 3)}`)),
+      press,
+    ),
+    node("div.trouble", { role: "status" }, () => trouble),
   );
-  parts.button.onclick = () => controlJob(parts);
-  return parts;
-}
-
-function fillRow(parts, job, currentKey) {
-  parts.job = job;
-  tint(parts.element, job.colour).classList.toggle("live", isActive(job));
-  setTextIfChanged(parts.title, job.title);
-  if (parts.title.getAttribute("href") !== job.href) parts.title.setAttribute("href", job.href);
-  parts.title.ariaCurrent = job.key === currentKey ? "page" : null;
-  parts.yours.hidden = !job.mine;
-  setTextIfChanged(parts.detail, job.detail ?? "");
-  parts.bar.firstChild.style.width = formatPercent(progressOf(job)).replace(" ", "");
-  parts.bar.ariaLabel = job.title;
-  parts.bar.ariaValueNow = Math.floor(100 * progressOf(job));
-  setTextIfChanged(parts.percent, formatPercent(progressOf(job)));
-  setTextIfChanged(parts.words, describeJob(job));
-  setTextIfChanged(parts.loss, job.loss == null ? "" : `loss ${formatNumber(job.loss, 3)}`);
-  parts.verb = job.can_stop ? "stop" : job.can_resume ? "resume" : null;
-  if (!parts.verb && document.activeElement === parts.button) parts.title.focus();
-  parts.button.hidden = !parts.verb;
-  setTextIfChanged(parts.button.firstChild, parts.verb === "resume" ? "play_arrow" : "stop");
-  setTextIfChanged(parts.button.lastChild, parts.verb === "resume" ? "Go on" : "Stop");
-  parts.button.ariaLabel = `${parts.button.lastChild.textContent} ${job.title}`;
 }
 
 export default defineComponent((place) => {
-  const words = node("span", { class: "headline" });
-  const pill = node(
-    "button",
-    { type: "button", class: "pill", "aria-expanded": "false", "aria-controls": "lineage-jobs-panel-list" },
-    words,
-    icon("expand_less"),
-  );
-  const groups = [true, false].map((mine) => ({
-    mine,
-    head: node("h2", {}, mine ? "Yours" : "Others"),
-    list: node("ul"),
-  }));
-  const panel = node(
-    "div",
-    { class: "panel", id: "lineage-jobs-panel-list", hidden: "" },
-    ...groups.flatMap(({ head, list }) => [head, list]),
-  );
-  const region = node(
-    "section",
-    { class: "corner", "aria-label": "Trainings on this server", hidden: "" },
-    pill,
-    panel,
-  );
-  place.replaceChildren(region);
-  const rows = new Map();
-  let jobs = [],
-    currentKey = "",
+  /** @type {Job[]} */
+  let jobs = [];
+  let currentKey = "",
     version = 0,
     failures = 0,
     timer = 0,
-    requestNumber = 0,
-    closed = false,
-    shape;
+    isOpen = false,
+    headline = "";
+  const ending = new AbortController(), // of the component
+    { signal } = ending;
+  let asking = new AbortController(); // of the last request
+  const { node, keyed, update } = new LiveElements(),
+    setOpen = (yes) => {
+      isOpen = yes;
+      update();
+    };
+  const pill = node(
+    "button.pill",
+    {
+      type: "button",
+      "aria-expanded": () => isOpen,
+      "aria-controls": "lineage-jobs-panel-list",
+      onclick: () => setOpen(!isOpen),
+    },
+    node("span.headline", () => headline),
+    node("span.lineage-icon", { "aria-hidden": "true" }, () => (isOpen ? "expand_more" : "expand_less")),
+  );
+  const isHere = (job) => job.key === currentKey,
+    hasBoth = () => new Set(jobs.map((job) => Boolean(job.mine))).size > 1;
+  const makeGroup = (title, isListed) => [
+    node("h2", { hidden: () => !hasBoth() }, title),
+    node(
+      "ul",
+      keyed(
+        () => jobs.filter(isListed),
+        (job, inner) => makeRow(job, inner, isHere, pollJobs),
+        ({ key }) => key,
+      ),
+    ),
+  ];
+  const panel = node(
+    "div.panel",
+    { id: "lineage-jobs-panel-list", hidden: () => !isOpen },
+    makeGroup("Yours", (job) => job.mine),
+    makeGroup("Others", (job) => !job.mine),
+  );
+  // A page that shows a training live has its progress there.
+  const isHidden = () => !jobs.length || Boolean(document.querySelector(".frame-live"));
+  const about = { "aria-label": "Trainings on this server", hidden: isHidden, ".live": () => jobs.some(isActive) };
+  place.replaceChildren(node("section.corner", about, pill, panel));
 
-  function setOpen(yes) {
-    panel.hidden = !yes;
-    pill.ariaExpanded = String(yes);
-    setTextIfChanged(pill.lastChild, yes ? "expand_more" : "expand_less");
-  }
-  pill.onclick = () => setOpen(panel.hidden);
   const closeOnEscape = (event) => {
-    if (event.key !== "Escape" || panel.hidden) return;
+    if (event.key !== "Escape" || !isOpen) return;
     if (panel.contains(document.activeElement)) pill.focus();
     setOpen(false);
   };
-  window.addEventListener("keydown", closeOnEscape);
-
-  /* While only the numbers change, the pill may grow but not shrink. */
-  function setHeadline(text) {
-    const newShape = text.replace(/[\d.]+/g, "");
-    if (newShape !== shape) pill.style.minWidth = "";
-    shape = newShape;
-    setTextIfChanged(words, text);
-    pill.style.minWidth = `${pill.offsetWidth}px`;
-  }
 
   function showJobs() {
-    // A page that shows a training live has its progress there.
-    region.hidden = !jobs.length || Boolean(document.querySelector(".frame-live"));
-    if (region.hidden) setOpen(false);
-    region.classList.toggle("live", jobs.some(isActive));
-    setHeadline(failures >= 3 ? NO_ANSWER : describeJobs(jobs));
-    const keys = new Set(jobs.map((job) => job.key));
-    for (const [key, { element }] of rows) {
-      if (keys.has(key)) continue;
-      if (element.contains(document.activeElement)) pill.focus();
-      element.remove();
-      rows.delete(key);
-    }
-    const both = new Set(jobs.map((job) => Boolean(job.mine))).size > 1;
-    for (const { mine, head, list } of groups) {
-      head.hidden = !both;
-      jobs
-        .filter((job) => Boolean(job.mine) === mine)
-        .forEach((job, i) => {
-          if (!rows.has(job.key)) rows.set(job.key, makeRow(controlJob));
-          const row = rows.get(job.key);
-          fillRow(row, job, currentKey);
-          if (list.children[i] !== row.element) list.insertBefore(row.element, list.children[i] ?? null);
-        });
-    }
-  }
-
-  async function controlJob(row) {
-    if (row.busy) return;
-    row.busy = true; // not disabled: a disabled button loses the focus
-    setTextIfChanged(row.trouble, "");
-    const address = `jobs/${encodeURIComponent(row.job.key)}/${row.verb}`;
-    const answer = await fetch(address, { method: "POST", headers: { "X-Lineage": "1" } }).catch(() => null);
-    const { problem } = (await answer?.json().catch(() => null)) ?? {};
-    if (!answer) setTextIfChanged(row.trouble, `There is ${NO_ANSWER}.`);
-    else if (!answer.ok || problem) setTextIfChanged(row.trouble, problem || `The server refused (${answer.status}).`);
-    await pollJobs();
-    row.busy = false;
+    if (isHidden()) isOpen = false;
+    const previous = headline,
+      hadFocus = panel.contains(document.activeElement),
+      shapeOf = (text) => text.replace(/[\d.]+/g, "");
+    headline = failures >= 3 ? NO_ANSWER : describeJobs(jobs);
+    if (shapeOf(previous) !== shapeOf(headline)) pill.style.minWidth = ""; // else it may grow but not shrink
+    update();
+    pill.style.minWidth = `${pill.offsetWidth}px`;
+    if (hadFocus && !panel.contains(document.activeElement)) pill.focus();
   }
 
   async function pollJobs() {
     clearTimeout(timer);
-    const turn = ++requestNumber;
+    asking.abort(); // only the answer to the last request counts
+    const { signal: asked } = (asking = new AbortController());
     try {
-      const answer = await fetch("jobs", { cache: "no-store", signal: AbortSignal.timeout(10_000) });
+      const limits = AbortSignal.any([asked, signal, AbortSignal.timeout(10_000)]),
+        answer = await fetch("jobs", { cache: "no-store", signal: limits });
       if (!answer.ok) throw new Error(answer.statusText);
-      const newJobs = (await answer.json()).jobs;
-      if (closed || turn !== requestNumber) return; // a later request has been sent meanwhile
-      jobs = newJobs;
-      failures = 0;
+      [jobs, failures] = [(await answer.json()).jobs, 0];
     } catch {
-      if (closed || turn !== requestNumber) return;
-      failures += 1;
+      failures += asked.aborted ? 0 : 1;
     }
+    if (asked.aborted || signal.aborted) return;
     showJobs();
     if (!document.hidden) timer = setTimeout(pollJobs, pollDelay(jobs, failures));
   }
-  const pollWhenVisible = () => {
-    if (document.hidden) clearTimeout(timer);
-    else pollJobs();
-  };
-  document.addEventListener("visibilitychange", pollWhenVisible);
-  window.addEventListener("lineage:training", pollJobs); // a training on this page has begun or ended
+  const pollWhenVisible = () => (document.hidden ? clearTimeout(timer) : pollJobs());
+  window.addEventListener("keydown", closeOnEscape, { signal });
+  document.addEventListener("visibilitychange", pollWhenVisible, { signal });
+  window.addEventListener("lineage:training", pollJobs, { signal }); // a training on this page has begun or ended
   pollJobs();
 
   return {
@@ -257,11 +228,8 @@ export default defineComponent((place) => {
       showJobs();
     },
     close() {
-      closed = true;
+      ending.abort();
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", pollWhenVisible);
-      window.removeEventListener("lineage:training", pollJobs);
-      window.removeEventListener("keydown", closeOnEscape);
     },
   };
 });

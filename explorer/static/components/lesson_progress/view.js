@@ -2,9 +2,7 @@
  * Show which steps of a lesson the visitor has done, as this browser remembers them. Events: "continue": the number of
  * the first step that is not done.
  *
- * @typedef {object} LessonProgressData
- * @property {string} lesson
- * @property {number} steps
+ * @typedef {{lesson: string, steps: number}} LessonProgressData
  *
  * @typedef {object} LessonProgressEvents
  * @property {number} continue
@@ -15,17 +13,18 @@ import { icon, node } from "../../shared/runtime/dom.js";
 
 export default defineComponent((place, send) => ({
   show(/** @type {LessonProgressData} */ { lesson, steps }) {
-    const done = doneSteps(lesson, steps);
+    const done = doneSteps(lesson, steps),
+      next = Array.from({ length: steps }, (_, i) => i + 1).find((number) => !done.includes(number)),
+      text = next ? `${done.length} of ${steps} steps done` : "All steps done",
+      onclick = () => send("continue", next);
     place.hidden = !done.length;
-    place.replaceChildren();
-    if (!done.length) return;
-    const isWhole = done.length === steps;
-    const text = isWhole ? "All steps done" : `${done.length} of ${steps} steps done`;
-    const line = node("p", {}, icon(isWhole ? "check_circle" : "check"), node("span", {}, text));
-    place.append(line);
-    if (isWhole) return;
-    const next = Array.from({ length: steps }, (_, i) => i + 1).find((number) => !done.includes(number));
-    const onclick = () => send("continue", next);
-    line.append(node("button", { type: "button", class: "lineage-button", onclick }, `Continue with step ${next}`));
+    place.replaceChildren(
+      node(
+        "p",
+        icon(next ? "check" : "check_circle"),
+        node("span", text),
+        next && node("button.lineage-button", { type: "button", onclick }, `Continue with step ${next}`),
+      ),
+    );
   },
 }));

@@ -1,7 +1,5 @@
-/* A horizontal line that the user drags across a figure, and which run reaches it first: first the arithmetic, which needs
-   no DOM and is tested in tests/static/draggable_target.test.mjs, then the line and the list below the figure. */
+/* A horizontal line that the user drags across a figure, and which run reaches it first. */
 
-import { element } from "../../shared/runtime/dom.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 
@@ -41,76 +39,61 @@ export function roundValue(value, { low, high }, log = false) {
   return Math.min(high, Math.max(low, Math.round(value * scale) / scale));
 }
 
-/** A number with its unit: "12 steps", but "1 step". */
-export const withUnit = (number, unit) => `${number} ${number === "1" ? unit.replace(/(\w)s$/, "$1") : unit}`.trim();
-
-/* ---- what is seen ---- */
-
-const KEYS = {
-  ArrowUp: 0.01,
-  ArrowRight: 0.01,
-  ArrowDown: -0.01,
-  ArrowLeft: -0.01,
-  PageUp: 0.1,
-  PageDown: -0.1,
-  Home: -1,
-  End: 1,
-};
+// Percent of the range that a key moves the line by.
+const ARROWS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 };
+const KEYS = { ...ARROWS, PageUp: 10, PageDown: -10, Home: -100, End: 100 };
 const CALM = 400; // ms after the last key
 
 export class Target {
-  line = element("div", "frame-target");
-  label = element("span", "frame-target-label");
-  grip = element("div", "frame-grip");
-  shared = new SyncedValue();
+  data = null; // null: the figure has no target
   held = false; // during a drag, or between key presses
+  #shared = new SyncedValue();
   #timer = 0;
 
   /* `onMove()` is called when the value changes, `onRelease(value)` when the user lets go. */
-  constructor(onMove, onRelease) {
+  constructor(/** @type {import("../../shared/runtime/view_state.js").LiveElements} */ { node }, onMove, onRelease) {
     this.onMove = onMove;
     this.onRelease = onRelease;
-    this.line.append(this.label);
-    this.grip.role = "slider";
-    this.grip.tabIndex = 0;
-    this.grip.ariaOrientation = "vertical";
-    this.grip.onpointerdown = (event) => this.startDrag(event);
-    this.grip.onpointermove = (event) => {
-      if (this.grip.hasPointerCapture(event.pointerId)) this.continueDrag(event);
-    };
-    this.grip.onlostpointercapture = () => this.releaseValue();
-    this.grip.onkeydown = (event) => this.onKeyDown(event);
-    this.grip.onblur = () => {
-      if (this.#timer) this.releaseValue();
-    };
+    const of = (read) => () => (this.data ? read(this.data) : null);
+    this.line = node(
+      "div.frame-target",
+      { hidden: () => !this.data || !this.isInside, style: () => this.place?.line },
+      node("span.frame-target-label", () => this.words),
+    );
+    this.grip = node("div.frame-grip", {
+      role: "slider",
+      tabindex: 0,
+      hidden: () => !this.data,
+      style: () => this.place?.grip,
+      "aria-orientation": "vertical",
+      "aria-label": of(({ label }) => label || "target"),
+      "aria-valuemin": of(({ low }) => low),
+      "aria-valuemax": of(({ high }) => high),
+      "aria-valuenow": of(() => this.value),
+      "aria-valuetext": of(() => this.words),
+      onpointerdown: (event) => this.startDrag(event),
+      onpointermove: (event) =>
+        this.grip.hasPointerCapture(event.pointerId) && this.moveTo(this.axis.p2d(this.heightOf(event) - this.from)),
+      onlostpointercapture: () => this.releaseValue(),
+      onkeydown: (event) => this.onKeyDown(event),
+      onblur: () => this.#timer && this.releaseValue(),
+    });
   }
 
   get value() {
-    return this.shared.value;
+    return this.#shared.value;
+  }
+  get words() {
+    return this.data ? `${this.data.label ?? ""} ${String(this.value).replace("-", "−")}`.trim() : "";
   }
 
   update(data) {
-    this.data = data;
-    if (!this.held) this.shared.receive(data.value);
-    this.updateLabels();
-  }
-
-  updateLabels() {
-    const { label, low, high } = this.data,
-      words = `${label ?? ""} ${formatValue(this.value)}`.trim();
-    Object.assign(this.grip, {
-      ariaLabel: label || "target",
-      ariaValueMin: low,
-      ariaValueMax: high,
-      ariaValueNow: this.value,
-      ariaValueText: words,
-    });
-    if (this.label.textContent !== words) this.label.textContent = words;
+    this.data = data ?? null;
+    if (data && !this.held) this.#shared.receive(data.value);
   }
 
   moveTo(value) {
-    this.shared.value = roundValue(value, this.data, this.axis?.type === "log");
-    this.updateLabels();
+    this.#shared.value = roundValue(value, this.data, this.axis?.type === "log");
     this.onMove();
   }
 
@@ -120,106 +103,56 @@ export class Target {
     this.grip.focus({ preventScroll: true });
     this.grip.setPointerCapture(event.pointerId);
     this.holdValue();
-    this.from = pointerPosition(event, this.grip.parentElement).y - this.axis.d2p(this.value); // the grip keeps its place under the finger
+    this.from = this.heightOf(event) - this.axis.d2p(this.value); // the grip keeps its place under the finger
   }
 
-  continueDrag(event) {
-    this.moveTo(this.axis.p2d(pointerPosition(event, this.grip.parentElement).y - this.from));
+  heightOf(event) {
+    return pointerPosition(event, this.grip.parentElement).y;
   }
 
   onKeyDown(event) {
-    const share = KEYS[event.key];
-    if (!share || event.ctrlKey || event.metaKey || event.altKey) return;
+    const percent = KEYS[event.key];
+    if (!percent || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
     this.holdValue();
-    this.moveTo(dragValue(this.value, share, this.data, this.axis?.type === "log"));
+    this.moveTo(dragValue(this.value, percent / 100, this.data, this.axis?.type === "log"));
     this.#timer = setTimeout(() => this.releaseValue(), CALM);
   }
 
   holdValue() {
-    clearTimeout(this.#timer);
-    this.#timer = 0;
+    this.stopWaiting();
     if (!this.held) this.before = this.value;
     this.held = true;
     this.onMove();
   }
 
   releaseValue() {
-    clearTimeout(this.#timer);
-    this.#timer = 0;
+    this.stopWaiting();
     if (!this.held) return;
     this.held = false;
     if (this.value !== this.before) {
-      this.shared.set(this.value);
+      this.#shared.set(this.value);
       this.onRelease(this.value);
     }
     this.onMove();
   }
 
+  stopWaiting() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+  }
+
   placeOnAxes(xaxis, yaxis) {
     this.axis = yaxis;
     const height = yaxis.d2p(this.value),
-      inside = Math.min(Math.max(height, 0), yaxis._length);
-    this.line.hidden = height !== inside; // outside the zoomed range; the grip stays at the edge
-    Object.assign(this.line.style, {
-      left: `${xaxis._offset}px`,
-      top: `${yaxis._offset + inside}px`,
-      width: `${xaxis._length}px`,
-    });
-    // on the left: at the right end stand the names of the lines
-    Object.assign(this.grip.style, { left: `${xaxis._offset + 4}px`, top: `${yaxis._offset + inside}px` });
-  }
-
-  remove() {
-    clearTimeout(this.#timer);
+      inside = Math.min(Math.max(height, 0), yaxis._length),
+      top = `top: ${yaxis._offset + inside}px`;
+    this.isInside = height === inside; // of the zoomed range; the grip stays at its edge
+    // The grip is on the left: at the right end stand the names of the lines.
+    this.place = {
+      line: `left: ${xaxis._offset}px; width: ${xaxis._length}px; ${top}`,
+      grip: `left: ${xaxis._offset + 4}px; ${top}`,
+    };
   }
 }
-
-/* One row for each line: its dot, its name, its value. */
-export class Readout {
-  root = element("ul", "frame-readout");
-
-  /* Reserve the height of `most` rows, so that the content below does not move. */
-  reserveRows(most) {
-    const { root } = this;
-    root.hidden = !most;
-    while (root.childElementCount > most) root.lastChild.remove();
-    while (root.childElementCount < most) {
-      const row = root.appendChild(element("li"));
-      row.append(
-        element("i", "frame-dot"),
-        element("span", "frame-readout-name"),
-        element("span", "frame-readout-value"),
-        element("span", "frame-readout-more"),
-      );
-      row.style.visibility = "hidden";
-    }
-  }
-
-  show(rows) {
-    [...this.root.children].forEach((row, i) => {
-      const { title = "", colour = "", value = "", more = "" } = rows[i] ?? {};
-      row.style.visibility = rows[i] ? "" : "hidden";
-      row.firstChild.style.background = colour ? `var(${colour})` : "";
-      [title, value, more].forEach((text, at) => {
-        if (row.children[at + 1].textContent !== text) row.children[at + 1].textContent = text;
-      });
-    });
-  }
-}
-
-/* Small dots over the figure: [left, top, colour] in px. */
-export function reachDots(layer, places) {
-  while (layer.childElementCount > places.length) layer.lastChild.remove();
-  while (layer.childElementCount < places.length) layer.append(element("i", "frame-spot"));
-  places.forEach(([left, top, colour], i) => {
-    Object.assign(layer.children[i].style, {
-      left: `${left}px`,
-      top: `${top}px`,
-      background: `var(${colour ?? "--ink"})`,
-    });
-  });
-}
-
-const formatValue = (value) => String(value).replace("-", "−");

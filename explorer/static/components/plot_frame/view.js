@@ -7,14 +7,12 @@
  * @property {number} stop where the playback was released
  * @property {{figure: string, x: number, y: number}} pick the point of a pickable figure that was clicked
  *
- * @typedef {object} PlotFrameData
- * @property {Figure[]} figures
- * @property {1 | 2 | 3 | null} columns
- * @property {number} height
- * @property {number | null} narrow_height
- * @property {string} file
- * @property {any} playback null or {unit, end, available, step, seconds, live, run, say, autoplay, stops: label of
- *    each frame, says: sentence for each frame, first: initial position, tells: send the event "stop"}
+ * @typedef {{figures: Figure[], columns: 1 | 2 | 3 | null, height: number, narrow_height: number | null, file: string,
+ *   playback: any}} PlotFrameData `playback` is null or {unit, end, available, step, seconds, live, run, say, autoplay,
+ *   stops: label of each frame, says: sentence for each frame, first: initial position, tells: send the event "stop"}
+ *
+ * @typedef {{trace: number, low: number, high: number, digits: number}} Track indices of the traces with a value and its
+ *   interval
  *
  * @typedef {object} Figure
  * @property {string} name
@@ -23,126 +21,115 @@
  * @property {string} [value]
  * @property {string} alt
  * @property {string} [caption]
- * @property {any} plot plotly's JSON, or its text as fig.to_json() writes it; template "none", colours by name
- *    (theme.js)
- * @property {{trace: number, low: number, high: number, digits: number} | null} track indices of the traces whose value the
- *    title shows
- * @property {any[] | null} tracks several of them, listed below: {trace, low, high, digits, title, colour}
- * @property {number | number[] | null} rest x at which they are read without a pointer, one for each frame or for
- *    all; null: at their end
+ * @property {any} plot plotly's JSON, or its text as fig.to_json() writes it; template "none", colours by name (theme.js)
+ * @property {Track | null} track whose value the title shows
+ * @property {(Track & {title: string, colour: string})[] | null} tracks several of them, listed below
+ * @property {number | number[] | null} rest x at which they are read without a pointer, one for each frame or for all;
+ *    null: at their end
  * @property {number[][][] | null} frames y values of every trace at each stop of the playback
- * @property {any} target null or {value, low, high, label, lines: [{trace, title, colour}], rising, unit, digits},
- *    see draggable_target.js
+ * @property {any} target null or {value, low, high, label, lines: [{trace, title, colour}], rising, unit, digits}
  * @property {"x" | "y" | "xy" | null} token_axis
  * @property {number} token_offset position on the axis = token + offset
  * @property {number | null} token_count
  * @property {boolean} pickable a click selects a point: the event "pick"
  */
 
-import { createSvgNode, Panel } from "./panel.js";
+import { Panel } from "./panel.js";
 import { frameIndexAt, Playback } from "../../shared/charts/playback.js";
+import { defineComponent } from "../../shared/runtime/component.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { element } from "../../shared/runtime/dom.js";
+import { node, setTextIfChanged } from "../../shared/runtime/dom.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { Theme } from "../../shared/runtime/theme.js";
 
 const NARROW = 700; // px of the frame's own width
 const UNSEEN = 300; // ms that a frame out of sight waits, so that it does not delay what is in sight
 const FAILED = "The charts could not be loaded. Reload the page to try again.";
+const OVER = ".frame-hair, .frame-pen, .frame-light, .frame-grip, .frame-over svg"; // not in saved files
 
 const page = /** @type {Window & { Plotly?: any }} */ (window);
 let plotly;
 function loadPlotly() {
-  plotly ??= page.Plotly
-    ? Promise.resolve(page.Plotly)
-    : new Promise((done, fail) => {
-        const script = document.createElement("script");
-        script.src = new URL("../../../vendor/plotly-cartesian.min.js.gz", import.meta.url).href;
-        script.onload = () => done(page.Plotly);
-        script.onerror = () => {
-          plotly = null;
-          script.remove();
-          fail(new Error(FAILED));
-        };
-        document.head.append(script);
-      });
+  plotly ??= new Promise((done, fail) => {
+    if (page.Plotly) return done(page.Plotly);
+    const src = new URL("../../../vendor/plotly-cartesian.min.js.gz", import.meta.url).href;
+    const onerror = () => {
+      plotly = null;
+      script.remove();
+      fail(new Error(FAILED));
+    };
+    const script = node("script", { src, onload: () => done(page.Plotly), onerror });
+    document.head.append(script);
+  });
   return plotly;
 }
 
-const frames = new WeakMap();
-
-export default function ({ data, parentElement, setTriggerValue }) {
-  if (!frames.has(parentElement)) frames.set(parentElement, new Frame(parentElement));
-  frames.get(parentElement).report = setTriggerValue;
-  frames.get(parentElement).update(data);
-  return () => {
-    frames.get(parentElement)?.unmount();
-    frames.delete(parentElement);
-  };
-}
+export default defineComponent((place, send) => new Frame(place, send));
 
 /* In presentation mode, many panels are shown by rows (shared/runtime/component.js). */
-const slidesOf = (panels) => {
-  const row = panels === 4 ? 2 : 3;
-  return panels <= 3
-    ? []
-    : Array.from(
-        { length: Math.ceil(panels / row) },
-        (_, i) => `.frame-panel:nth-child(n+${i * row + 1}):nth-child(-n+${(i + 1) * row})`,
-      );
-};
+function slidesOf(panels) {
+  const row = panels === 4 ? 2 : 3,
+    rows = panels <= 3 ? 0 : Math.ceil(panels / row);
+  return Array.from(
+    { length: rows },
+    (_, i) => `.frame-panel:nth-child(n+${i * row + 1}):nth-child(-n+${(i + 1) * row})`,
+  );
+}
 
 class Frame {
   /** @type {Panel[]} */
   panels = [];
-  /** @type {import("../../shared/runtime/events.js").SendEvent<PlotFrameEvents>} */
-  report;
+  /** @type {Set<Panel>} */
+  queue = new Set(); // panels that are to be drawn
+  ending = new AbortController(); // aborted when the frame is closed
   isSeen = false;
-  /** @type {Set<() => void>} */
-  waitingForSight = new Set();
   kept = false; // a readout stays after the pointer left
+  grid = node("div.frame-panels");
+  spoken = node("span", { "aria-live": "polite" });
+  sentence = node("p.frame-said", this.spoken);
 
-  constructor(parent) {
-    this.place = parent.querySelector(".lineage");
-    this.grid = element("div", "frame-panels");
-    this.spokenSentence = element("span");
-    this.spokenSentence.ariaLive = "polite";
-    this.sentence = element("p", "frame-said");
-    this.sentence.append(this.spokenSentence);
-    this.place.replaceChildren(this.grid, this.sentence);
-    this.theme = new Theme(this.place, () => this.drawPanels());
-    this.sight = new IntersectionObserver((entries) => this.noticeSight(entries.at(-1).isIntersecting));
-    this.sight.observe(this.place);
-    this.size = new ResizeObserver(() => {
-      if (!this.ready) return;
-      this.fitPanels();
-      this.drawQueue(); // at once: figures of the old width would widen the page
+  /**
+   * @param {HTMLElement} place
+   * @param {import("../../shared/runtime/events.js").SendEvent<PlotFrameEvents>} report
+   */
+  constructor(place, report) {
+    this.place = place;
+    this.report = report;
+    place.replaceChildren(this.grid, this.sentence);
+    this.theme = new Theme(place, () => this.drawPanels());
+    this.sight = new IntersectionObserver((entries) => {
+      this.isSeen = entries.at(-1).isIntersecting;
+      if (this.isSeen) place.dispatchEvent(new Event("lineage:seen"));
     });
-    this.place.addEventListener("lineage:height", () => this.ready && this.fitPanels());
-    window.addEventListener("keydown", this.onKey);
-    window.addEventListener("lineage:token", this.onToken);
+    this.sight.observe(place);
+    place.addEventListener("lineage:height", () => this.ready && this.fitPanels());
+    const { signal } = this.ending;
+    window.addEventListener("keydown", (event) => this.onKey(event), { signal });
+    window.addEventListener("lineage:token", (event) => this.onToken(event), { signal });
     // The colour variables are defined only after the style sheet has loaded.
-    const sheets = [...parent.querySelectorAll("link")].map(
-      (link) =>
-        link.sheet ||
-        new Promise((done) => {
-          link.onload = link.onerror = done;
-        }),
+    const sheets = [...place.parentElement.querySelectorAll("link")].map(
+      (link) => link.sheet || new Promise((done) => (link.onload = link.onerror = done)),
     );
     const font = document.fonts.load("15px 'Source Sans'").catch(() => {}); // plotly measures words only once
     Promise.all([this.whenSeen().then(loadPlotly), font, ...sheets]).then(
       ([library]) => {
-        if (this.gone) return;
+        if (this.ending.signal.aborted) return;
         this.ready = true;
         this.plotly = library;
-        this.size.observe(this.place);
         this.fitPanels();
       },
       (trouble) => this.panels[0]?.showProblem(trouble.message),
     );
   }
 
-  update(/** @type {PlotFrameData} */ data) {
+  resize() {
+    if (!this.ready) return;
+    this.fitPanels();
+    this.drawSoon(); // also out of sight: figures of the old width would widen the page
+  }
+
+  show(/** @type {PlotFrameData} */ data) {
     this.data = data;
     const { figures, columns, playback } = data;
     while (this.panels.length > figures.length) this.panels.pop().remove();
@@ -156,7 +143,7 @@ class Frame {
 
     if (playback && !this.playback) {
       this.playback = new Playback(
-        () => this.show(),
+        () => this.showCursor(),
         (cursor) => this.data.playback?.tells && this.report("stop", Math.round(cursor)),
       );
       this.grid.before(this.playback.root);
@@ -166,13 +153,10 @@ class Frame {
       this.playback = null;
     }
     this.playback?.update(playback);
-    const descriptions = playback?.says ?? [];
-    this.sentence.hidden = !descriptions.length;
-    this.sentence.dataset.longest = descriptions.reduce(
-      (longest, one) => (one.length > longest.length ? one : longest),
-      "",
-    ); // its height is kept
-    this.show();
+    const sentences = playback?.says ?? [];
+    this.sentence.hidden = !sentences.length;
+    this.sentence.dataset.longest = sentences.toSorted((a, b) => b.length - a.length)[0] ?? ""; // its height is kept
+    this.showCursor();
     saveMenu(this.place, { svg: () => this.figureSvg(), csv: () => this.figureCsv(), file: data.file });
     this.fitPanels();
   }
@@ -185,7 +169,7 @@ class Frame {
   fitPanels() {
     const narrow = this.place.clientWidth < NARROW;
     const usual = narrow ? (this.data.narrow_height ?? this.data.height) : this.data.height;
-    this.place.dataset.usual = usual;
+    this.place.dataset.usual = String(usual);
     const height = Number(this.place.dataset.height) || usual; // set in presentation mode
     for (const panel of this.panels) panel.height = height;
     const row = this.panels[0]?.root.offsetTop;
@@ -200,49 +184,37 @@ class Frame {
   /* Plotly takes some 10 ms a figure: a few in each frame of the screen, so that nothing else has to wait. */
   drawPanels() {
     if (!this.ready) return;
-    this.queue = [...this.panels];
-    this.whenSeen().then(() => this.drawQueue());
+    this.queue = new Set(this.panels);
+    this.whenSeen().then(() => this.drawSoon());
   }
 
-  drawQueue() {
-    if (!this.gone) this.turn ??= requestAnimationFrame(this.drawSome);
-  }
-
-  /** Return when the frame is in sight, or a moment later: out of sight it must not delay what is in sight. */
-  whenSeen() {
-    return this.isSeen
-      ? Promise.resolve()
-      : new Promise((done) => {
-          const end = () => {
-            this.waitingForSight.delete(end);
-            done(null);
-          };
-          this.waitingForSight.add(end);
-          setTimeout(end, UNSEEN);
-        });
-  }
-
-  noticeSight(isSeen) {
-    this.isSeen = isSeen;
-    if (isSeen) for (const end of [...this.waitingForSight]) end();
-  }
-
-  drawSoon(panel) {
-    if (!this.queue.includes(panel)) this.queue.push(panel);
-    this.turn ??= requestAnimationFrame(this.drawSome);
+  drawSoon(...panels) {
+    panels.forEach((panel) => this.queue.add(panel));
+    if (!this.ending.signal.aborted) this.turn ??= requestAnimationFrame(this.drawSome);
   }
 
   drawSome = () => {
     this.turn = null;
     const until = performance.now() + 8;
-    while (this.queue.length && performance.now() < until) this.queue.shift().draw(this.plotly, this.cursor);
-    if (this.queue.length) this.turn = requestAnimationFrame(this.drawSome);
+    for (const panel of this.queue) {
+      if (performance.now() >= until) return this.drawSoon();
+      this.queue.delete(panel);
+      panel.draw(this.plotly, this.cursor);
+    }
   };
 
-  show() {
-    const { says } = this.data.playback ?? {},
-      text = says?.length ? says[frameIndexAt(says, this.cursor)] : "";
-    if (this.spokenSentence.textContent !== text) this.spokenSentence.textContent = text; // a live region announces every assignment
+  /** Return when the frame is in sight, or a moment later: out of sight it must not delay what is in sight. */
+  async whenSeen() {
+    if (this.isSeen) return;
+    await new Promise((done) => {
+      this.place.addEventListener("lineage:seen", done, { once: true });
+      setTimeout(done, UNSEEN);
+    });
+  }
+
+  showCursor() {
+    const says = this.data.playback?.says ?? [];
+    setTextIfChanged(this.spoken, says[frameIndexAt(says, this.cursor)] ?? ""); // a live region announces every assignment
     for (const panel of this.panels) panel.show(this.cursor);
   }
 
@@ -256,34 +228,23 @@ class Frame {
     if (!this.kept) for (const panel of this.panels) panel.pinPoints(null);
   }
 
-  onKey = (event) => {
+  onKey(event) {
     if (event.key !== "Escape" || !this.kept) return;
     event.preventDefault(); // presentation mode would end otherwise
     this.toggleKept(null);
     this.readValuesAt(null);
-  };
+  }
 
-  onToken = (/** @type {CustomEventInit} */ { detail }) => {
+  onToken(/** @type {CustomEventInit} */ { detail }) {
     for (const panel of this.panels) panel.highlightToken(detail?.index ?? null);
-  };
+  }
 
   /* Return all panels as one SVG file, with the text positions of the screen. */
   async figureSvg() {
     while (this.turn) await new Promise(requestAnimationFrame); // panels are being drawn, perhaps in other colours
-    const edge = 16,
-      frame = this.grid.getBoundingClientRect();
-    const width = Math.ceil(frame.width + 2 * edge),
-      height = Math.ceil(frame.height + 2 * edge);
-    const svg = createSvgNode("svg", {
-      xmlns: "http://www.w3.org/2000/svg",
-      width,
-      height,
-      viewBox: `0 0 ${width} ${height}`,
-    });
-    svg.append(createSvgNode("rect", { width, height, fill: this.theme.colour("--page") }));
-    const from = { left: frame.left - edge, top: frame.top - edge };
-    for (const panel of this.panels) svg.append(...(await panel.exportShapes(this.plotly, from)));
-    return new XMLSerializer().serializeToString(svg);
+    const drawings = new Map();
+    for (const panel of this.panels) drawings.set(panel.plot, await panel.plotSvg(this.plotly));
+    return screenSvg(this.grid, { drawings, skip: OVER });
   }
 
   figureCsv() {
@@ -295,14 +256,11 @@ class Frame {
     );
   }
 
-  unmount() {
-    this.gone = true;
+  close() {
+    this.ending.abort();
     cancelAnimationFrame(this.turn);
-    this.size.disconnect();
     this.sight.disconnect();
     this.playback?.stop();
-    window.removeEventListener("keydown", this.onKey);
-    window.removeEventListener("lineage:token", this.onToken);
     while (this.panels.length) this.panels.pop().remove();
     this.place.replaceChildren();
   }

@@ -88,23 +88,14 @@ export function waysOf(units) {
   return ways;
 }
 
+const STEPS = { ArrowRight: "next", PageDown: "next", ArrowLeft: "back", PageUp: "back", Home: "first", End: "last" };
+const KEYS = { ...STEPS, Escape: "leave", c: "controls", m: "menu" };
+
 /** Return the command of a key ("next", "last", …), or null if it has none. */
 export function keyCommand({ key, shiftKey = false, ctrlKey = false, metaKey = false, altKey = false }) {
   if (ctrlKey || metaKey || altKey) return null;
   if (key === " ") return shiftKey ? "back" : "next";
-  return (
-    {
-      ArrowRight: "next",
-      PageDown: "next",
-      ArrowLeft: "back",
-      PageUp: "back",
-      Home: "first",
-      End: "last",
-      Escape: "leave",
-      c: "controls",
-      m: "menu",
-    }[key] ?? null
-  );
+  return KEYS[key] ?? null;
 }
 
 /** Return the position after a step. A slide that does not fit as a whole is shown in several views. */

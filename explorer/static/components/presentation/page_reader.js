@@ -31,16 +31,7 @@ export function unitsOf(root) {
 }
 
 /* The kinds of the blocks of a section (components/section), as units of a page. */
-const BLOCKS = {
-  finding: "finding",
-  text: "text",
-  markdown: "text",
-  empty: "text",
-  caption: "caption",
-  code: "code",
-  problem: "note",
-  component: "figure",
-};
+const BLOCKS = { markdown: "text", empty: "text", problem: "note", component: "figure" };
 
 /* An expander that is folded: its content is not on the screen. */
 const EXPANDER = testSelector("stExpander");
@@ -71,7 +62,7 @@ function readUnit(node) {
 function readBlocks(list) {
   return [...list.children].flatMap((node) =>
     node.dataset.kind !== "columns"
-      ? [{ node, kind: BLOCKS[node.dataset.kind], title: "" }]
+      ? [{ node, kind: BLOCKS[node.dataset.kind] ?? node.dataset.kind, title: "" }]
       : node.querySelector('[data-kind="code"]')
         ? [{ node, kind: "figure", title: "" }] // texts of several models, to be compared
         : [...node.children].flatMap(readBlocks),
@@ -83,28 +74,22 @@ function kindOf(node) {
   if (node.matches(CARDS) || node.querySelector(`:scope > :is(${CARDS})`)) return "card";
   if (node.matches(WHOLE) || node.querySelector(`:scope > ${WHOLE}`)) return "figure";
   const figures = node.querySelectorAll(FIGURES).length,
-    headings = node.querySelectorAll(`${testSelector("stHeading")} :is(h1, h2, h3)`);
-  if (!node.matches(testSelector("stElementContainer"))) {
-    // A row with a heading and perhaps some buttons counts as that heading; the parts of any other row count separately.
-    if (headings.length === 1 && !figures && node.querySelector(testSelector("stHorizontalBlock")))
-      return HEADINGS[headings[0].tagName];
-    if (headings.length || figures) return "many";
-    if (firstColumn(node) || hasSeveralControls(node)) return "many";
-    return kindOfPlain(node);
-  }
-  if (headings.length) return HEADINGS[headings[0].tagName];
-  if (figures) return "figure";
-  return kindOfPlain(node);
+    headings = node.querySelectorAll(`${testSelector("stHeading")} :is(h1, h2, h3)`),
+    isElement = node.matches(testSelector("stElementContainer"));
+  // A row with a heading and perhaps some buttons counts as that heading; the parts of any other row count separately.
+  const isHeadingRow = headings.length === 1 && !figures && node.querySelector(testSelector("stHorizontalBlock"));
+  if (isElement ? headings.length : isHeadingRow) return HEADINGS[headings[0].tagName];
+  if (isElement) return figures ? "figure" : kindOfPlain(node);
+  const isMany = headings.length || figures || node.querySelector(testSelector("stColumn")) || hasSeveralControls(node);
+  return isMany ? "many" : kindOfPlain(node);
 }
 
 /* Controls one below the other are several; those in a row are one. */
-const hasSeveralControls = (node) => {
-  const block = node.matches(testSelector("stVerticalBlock"))
-    ? node
-    : node.querySelector(`:scope > ${testSelector("stVerticalBlock")}`);
-  return block && block.children.length > 1 && block.querySelector("input, button, [role=slider]");
-};
-const firstColumn = (node) => node.querySelector(testSelector("stColumn"));
+function hasSeveralControls(node) {
+  const vertical = testSelector("stVerticalBlock"),
+    block = node.matches(vertical) ? node : node.querySelector(`:scope > ${vertical}`);
+  return block?.children.length > 1 && block.querySelector("input, button, [role=slider]");
+}
 
 /* What is neither heading nor figure. */
 function kindOfPlain(node) {

@@ -17,20 +17,30 @@
 import * as math from "./math.js";
 import { partsOf, unitsOf } from "./page_reader.js";
 import { isInComponent, makeScrollersFocusable } from "./focusable_scrollers.js";
-import { icon, nextFrames, node } from "../../shared/runtime/dom.js";
+import { nextFrames, node } from "../../shared/runtime/dom.js";
 import { correctHeadingLevels } from "../../shared/runtime/heading_levels.js";
 import { defineComponent } from "../../shared/runtime/component.js";
+import { LiveElements } from "../../shared/runtime/view_state.js";
 
 const MAIN = '[data-testid="stMainBlockContainer"]';
 const APP = '[data-testid="stApp"]';
 // A key that is pressed in one of these elements is meant for the element, not for the presentation.
-const FIELDS =
-  "input, select, textarea, [contenteditable=true], [role=slider], [role=listbox], [role=combobox], [role=menu], [role=grid], [role=radiogroup], [role=tablist]";
+const ROLES = ["slider", "listbox", "combobox", "menu", "grid", "radiogroup", "tablist"].map(
+  (role) => `[role=${role}]`,
+);
+const FIELDS = ["input", "select", "textarea", "[contenteditable=true]", ...ROLES].join();
 const PRESSED = "button, a[href], summary, [role=button], [role=option]"; // the space bar presses these
 const WAITING = `${APP}:not([data-test-script-state="notRunning"]), .lineage-section[aria-busy], [data-testid="stSkeleton"]`;
 const BAR = 44; // px at the foot, times the size of the wall
 const EDGE = 20; // px around the slide, in its own
 const MODES = { controls: "lineage-controls", menu: "lineage-menu" }; // classes of the body
+const FRAME = ".lineage-plot-frame";
+
+const flags = document.body.classList;
+const findAll = (selector, /** @type {ParentNode} */ root = document) =>
+  /** @type {HTMLElement[]} */ ([...root.querySelectorAll(selector)]);
+const nodesOf = (slide) => slide?.units.map((unit) => unit.node) ?? [];
+const isSameList = (before = [], now) => before.length === now.length && before.every((each, i) => each === now[i]);
 
 class Projector {
   on = false;
@@ -41,13 +51,15 @@ class Projector {
   views = []; // of the slide that is shown
   ways = new WeakMap(); // how many of the ways to show a slide did not fit, by its last element
   turn = 0; // how often a slide was shown
-  hiding = document.head.appendChild(document.createElement("style")); // hides the parts of a component that are not shown
+  hiding = document.head.appendChild(node("style")); // hides the parts of a component that are not shown
   place = ""; // the page and the step of the lesson that are shown
   page = "";
+  button = null; // of the page that is shown
+  /** @type {HTMLElement[]} */
+  all = []; // the elements of the page
 
-  constructor(bar, changed) {
-    this.bar = bar;
-    this.changed = changed;
+  constructor() {
+    const app = document.querySelector(APP);
     this.watch = new MutationObserver(
       (records) => records.some(({ target }) => !isInComponent(target)) && this.readPage(),
     );
@@ -58,8 +70,9 @@ class Projector {
     });
     window.addEventListener("keydown", (event) => this.onKeyDown(event));
     window.addEventListener("popstate", () => this.writeUrl());
-    makeScrollersFocusable(document.querySelector(APP));
-    correctHeadingLevels(document.querySelector(APP));
+    makeScrollersFocusable(app);
+    correctHeadingLevels(app);
+    this.makeBar();
   }
 
   /** @returns {HTMLElement | null} */
@@ -70,20 +83,68 @@ class Projector {
   get block() {
     return this.main?.querySelector(':scope > [data-testid="stVerticalBlock"]');
   }
+  get slide() {
+    return this.slides[this.at.slide];
+  }
+  /* The last element of the slide. */
+  get lastNode() {
+    return nodesOf(this.slide).at(-1);
+  }
+
+  makeBar() {
+    const { node: live, button, update } = new LiveElements();
+    const makeButton = (symbol, word, to, keys, attributes) =>
+      button({ symbol, title: `${word} (${keys})`, "aria-label": word, onclick: () => this.goTo(to), ...attributes });
+    const isFirst = () => this.at.slide === 0 && this.at.view === 0,
+      isLast = () => this.at.slide === this.slides.length - 1 && this.at.view === this.views.length - 1,
+      isOn = (mode) => ({ "aria-pressed": () => flags.contains(MODES[mode]) });
+    const loading = () => document.querySelector(WAITING) !== null; // then there may be more slides soon
+    const title = () => {
+      const { title: words = "" } = this.slide ?? {},
+        views = this.views.length;
+      return views > 1 ? `${words} (${this.at.view + 1} of ${views})` : words;
+    };
+    const bar = live(
+      "nav.lineage.lineage-presentation-bar",
+      {
+        "aria-label": "Projector",
+        hidden: () => !this.on || !this.slide,
+        // the bar lies outside the element on which Streamlit sets the colour scheme
+        style: () => `color-scheme: ${getComputedStyle(document.querySelector(APP)).colorScheme}`,
+      },
+      makeButton("arrow_back", "Back", "back", "left arrow", { disabled: isFirst }),
+      live(
+        "span.place",
+        { role: "status" },
+        live("b", () => `${this.at.slide + 1} / ${loading() ? "…" : this.slides.length}`),
+        live("span.title", title),
+      ),
+      makeButton("arrow_forward", "Next", "next", "right arrow", { disabled: isLast }),
+      makeButton("tune", "Show controls", "controls", "key c", isOn("controls")),
+      makeButton("menu", "Show the menu of pages", "menu", "key m", isOn("menu")),
+      makeButton("close", "Leave", "leave", "Escape", {}),
+    );
+    document.body.append(bar);
+    this.updateBar = () => {
+      update();
+      if (this.button) this.button.ariaPressed = String(this.on);
+    };
+    this.updateBar();
+  }
 
   turnPresentation(on) {
     if (this.on === on) return;
     this.on = on;
-    this.changed(on);
-    document.body.classList.toggle("lineage-projected", on);
+    flags.toggle("lineage-projected", on);
     this.writeUrl();
     clearInterval(this.saying);
+    this.at = { slide: 0, view: 0 };
     if (!on) return this.leavePresentation();
     this.saying = setInterval(() => {
       this.writeUrl(); // pages update the URL themselves and may drop this parameter
       this.updateBar();
     }, 500);
-    this.at = { slide: 0, view: 0 };
+    this.updateBar();
     this.watch.observe(document.querySelector(APP), { childList: true, subtree: true });
     this.readPage();
   }
@@ -97,22 +158,22 @@ class Projector {
     this.turn++;
     this.watch.disconnect();
     this.size.disconnect();
-    for (const frame of document.querySelectorAll(".lineage-plot-frame[data-height]")) stretchFrame(frame, "", true);
-    for (const each of document.querySelectorAll("[data-stop]")) {
-      each.removeAttribute("data-stop");
-      each.removeAttribute("data-unit");
+    for (const frame of findAll(`${FRAME}[data-height]`)) stretchFrame(frame, "", true);
+    for (const { dataset } of findAll("[data-stop]")) {
+      delete dataset.stop;
+      delete dataset.unit;
     }
     this.main?.scrollTo(0, 0);
     this.slides = [];
     this.hiding.textContent = "";
-    document.body.classList.remove("lineage-screened", "lineage-spare", "lineage-fitting", ...Object.values(MODES));
-    this.bar.hidden = true;
+    flags.remove("lineage-screened", "lineage-spare", "lineage-fitting", ...Object.values(MODES));
+    this.updateBar();
     dispatchEvent(new Event("resize"));
   }
 
   /* Controls and the menu of pages, which are shown only on request. */
-  toggleMode(mode, on = !document.body.classList.contains(MODES[mode])) {
-    document.body.classList.toggle(MODES[mode], on);
+  toggleMode(mode, on = !flags.contains(MODES[mode])) {
+    flags.toggle(MODES[mode], on);
     this.updateBar();
     if (mode === "controls") this.readPage();
   }
@@ -120,23 +181,20 @@ class Projector {
   /* What is on the page now; where the visitor is stays, as long as it is there. */
   readPage() {
     if (!this.on || !this.block) return;
-    const units = unitsOf(this.block);
-    const slides = math
-      .slidesOf(units, document.body.classList.contains(MODES.controls))
-      .map(({ title, shown }) => ({ title, units: shown.map((i) => units[i]) }));
-    const parts = new URLSearchParams(location.search),
-      isOpen = this.views.length > 0 && !this.isFitting,
-      place = [this.page, parts.get("lesson"), parts.get("part")].join();
-    const nodesOf = (slide) => slide?.units.map((unit) => unit.node) ?? [],
+    const units = unitsOf(this.block),
       all = units.map((unit) => unit.node),
-      isSame = (before, now) => before.length === now.length && before.every((each, n) => each === now[n]);
-    const same =
-      place === this.place &&
+      slides = math
+        .slidesOf(units, flags.contains(MODES.controls))
+        .map(({ title, shown }) => ({ title, units: shown.map((i) => units[i]) })),
+      address = new URLSearchParams(location.search),
+      place = [this.page, address.get("lesson"), address.get("part")].join(),
+      isPlace = place === this.place,
+      isOpen = this.views.length > 0 && !this.isFitting;
+    const isSame =
       slides.length === this.slides.length &&
-      slides.every((slide, i) => isSame(nodesOf(this.slides[i]), nodesOf(slide)));
-    if (same && isSame(this.all, all)) return;
-    const isPlace = place === this.place,
-      held = nodesOf(this.slides[this.at.slide]);
+      slides.every((slide, i) => isSameList(nodesOf(this.slides[i]), nodesOf(slide)));
+    if (isPlace && isSame && isSameList(this.all, all)) return;
+    const held = nodesOf(this.slide);
     if (!isPlace) {
       this.at = { slide: 0, view: 0 };
       this.toggleMode("menu", false);
@@ -145,21 +203,19 @@ class Projector {
       const next = slides.findIndex((slide) => nodesOf(slide).some((each) => held.includes(each)));
       this.at.slide = next < 0 ? Math.max(0, Math.min(this.at.slide, slides.length - 1)) : next;
     }
-    this.slides = slides;
-    this.place = place;
-    this.all = all;
+    Object.assign(this, { slides, place, all });
     if (!isPlace || !isOpen) this.openSlide();
-    else if (isSame(held, nodesOf(slides[this.at.slide]))) this.showView();
+    else if (isSameList(held, nodesOf(this.slide))) this.showView();
     else this.fitSlide();
   }
 
   get isFitting() {
-    return document.body.classList.contains("lineage-fitting");
+    return flags.contains("lineage-fitting");
   }
 
   /* Show a slide: hidden until its size is known, and from then on visible, whatever changes on it. */
   openSlide() {
-    document.body.classList.toggle("lineage-fitting", this.slides.length > 0);
+    flags.toggle("lineage-fitting", this.slides.length > 0);
     this.fitSlide();
   }
 
@@ -167,17 +223,16 @@ class Projector {
      is its height known: a hidden slide waits for that. A visible one is fitted at once, and again when something grows. */
   async fitSlide() {
     const turn = ++this.turn,
-      slide = this.slides[this.at.slide];
+      { slide } = this;
     this.size.disconnect();
-    this.bar.hidden = !slide;
     this.views = [];
+    this.updateBar();
     if (!slide) return;
-    this.pieces = slide.units.map(({ node }) => partsOf(node));
+    this.pieces = slide.units.map(({ node: each }) => partsOf(each));
     const ways = math.waysOf(slide.units.map(({ kind }, i) => ({ kind, slides: this.pieces[i].length }))),
-      isDrawn = this.pieces.some((pieces) => pieces.length) || slide.units.some(({ kind }) => kind === "card"),
-      key = slide.units.at(-1).node;
+      isDrawn = this.pieces.some((pieces) => pieces.length) || slide.units.some(({ kind }) => kind === "card");
     let views = [],
-      at = Math.min(this.ways.get(key) ?? 0, ways.length - 1);
+      at = Math.min(this.ways.get(this.lastNode) ?? 0, ways.length - 1);
     for (; at < ways.length; at++) {
       views = [];
       for (const view of ways[at]) {
@@ -185,13 +240,12 @@ class Projector {
         this.setScale(math.SMALLEST * this.base);
         if (isDrawn && this.isFitting) await nextFrames();
         if (turn !== this.turn) return;
-        const fits = this.tall <= this.room / this.scale + 1;
-        if (!fits && at < ways.length - 1) break;
-        views.push(...(fits ? [view] : this.partsOfView(view)));
+        if (!this.fits && at < ways.length - 1) break;
+        views.push(...(this.fits ? [view] : this.partsOfView(view)));
       }
       if (views.length >= ways[at].length) break;
     }
-    this.ways.set(key, at);
+    this.ways.set(this.lastNode, at);
     this.hasNext = at < ways.length - 1;
     this.views = views;
     this.showView();
@@ -209,14 +263,12 @@ class Projector {
       if (turn !== this.turn) return;
       this.fit(view);
     }
-    const slide = this.slides[this.at.slide];
-    const isWhole = view.to === undefined,
-      fits = this.tall <= this.room / this.scale + 1;
-    if (isWhole !== fits && this.remeasured !== slide) {
-      this.remeasured = slide; // it was measured before a component had drawn itself for its room
+    const isWhole = view.to === undefined;
+    if (isWhole !== this.fits && this.remeasured !== this.slide) {
+      this.remeasured = this.slide; // it was measured before a component had drawn itself for its room
       return this.fitSlide();
     }
-    document.body.classList.remove("lineage-fitting");
+    flags.remove("lineage-fitting");
     this.height = this.tall;
     this.size.observe(this.block);
   }
@@ -225,15 +277,13 @@ class Projector {
   noticeChange() {
     const view = this.views[this.at.view];
     if (!this.on || !this.block || !view || Math.abs(this.tall - this.height) <= 2) return;
-    const key = this.slides[this.at.slide].units.at(-1).node,
-      fits = () => this.tall <= this.room / this.scale + 1;
     if (view.to !== undefined) {
-      if (fits()) this.ways.delete(key);
+      if (this.fits) this.ways.delete(this.lastNode);
     } else {
-      if (!fits()) this.fit(view);
+      if (!this.fits) this.fit(view);
       this.height = this.tall;
-      if (fits()) return;
-      this.ways.set(key, this.ways.get(key) + (this.hasNext ? 1 : 0));
+      if (this.fits) return;
+      this.ways.set(this.lastNode, this.ways.get(this.lastNode) + (this.hasNext ? 1 : 0));
     }
     this.fitSlide();
   }
@@ -241,64 +291,58 @@ class Projector {
   get base() {
     return math.baseOf(window.innerWidth, this.room);
   }
+  /* px of the screen */
   get room() {
     return window.innerHeight - BAR * Math.min(window.innerWidth / 1280, window.innerHeight / 720);
-  } // px of the screen
+  }
+  /* in its own px */
   get tall() {
     return this.block.offsetHeight + 2 * EDGE;
-  } // its own px
+  }
+  get fits() {
+    return this.tall <= this.room / this.scale + 1;
+  }
 
   /* Make the elements of a view visible, and all others not. */
   apply(/** @type {View} */ { shown, only, spare = false }) {
-    const { block } = this,
-      { units } = this.slides[this.at.slide],
-      visible = new Set(shown.map((i) => units[i].node));
-    const pieces = only === undefined ? [] : this.pieces.find((each) => each.length),
-      off = document.body.classList.contains(MODES.controls)
-        ? []
-        : [.../** @type {NodeListOf<HTMLElement>} */ (block.querySelectorAll("[data-controls]"))].map(
-            (each) => each.dataset.controls,
-          );
-    document.body.classList.toggle("lineage-screened", only !== undefined);
-    document.body.classList.toggle("lineage-spare", spare);
-    const others = pieces.filter((_, i) => i !== only);
+    const { block, all } = this,
+      { units } = this.slide,
+      visible = new Set(shown.map((i) => units[i].node)),
+      pieces = only === undefined ? [] : this.pieces.find((each) => each.length),
+      others = pieces.filter((_, i) => i !== only),
+      controls = flags.contains(MODES.controls) ? [] : findAll("[data-controls]", block);
+    const off = controls.map(({ dataset }) => dataset.controls);
     if (others.length) off.push(`:is(${others.join()}):not(${pieces[only]})`);
+    flags.toggle("lineage-screened", only !== undefined);
+    flags.toggle("lineage-spare", spare);
     this.hiding.textContent = off.map((each) => `.lineage-projected ${each} { display: none !important; }`).join("\n");
-    for (const each of block.querySelectorAll("[data-stop]")) each.removeAttribute("data-stop");
-    for (const each of this.all) each.dataset.stop = visible.has(each) ? "shown" : "off";
+    for (const { dataset } of findAll("[data-stop]", block)) delete dataset.stop;
+    for (const each of all) each.dataset.stop = visible.has(each) ? "shown" : "off";
     for (const { node: each, kind } of units) each.dataset.unit = kind;
     // A container whose contents are all hidden takes no space either.
-    for (const each of this.all) {
+    for (const each of all)
       for (let up = each.parentElement; up && up !== block; up = up.parentElement) {
         if (visible.has(each)) up.dataset.stop = "shown";
         else up.dataset.stop ??= "off";
       }
-    }
-    this.frame = [.../** @type {NodeListOf<HTMLElement>} */ (block.querySelectorAll(".lineage-plot-frame"))].find(
-      isVisible,
-    );
-    const isFirst = shown.some((i) => units[i].kind === "question");
-    this.low =
-      this.frame &&
-      math.minimalHeight(
-        Number(this.frame.dataset.usual) || 300,
-        this.frame.querySelectorAll(".frame-area").length,
-        isFirst,
-      );
-    if (this.frame) stretchFrame(this.frame, this.low);
+    this.frame = findAll(FRAME, block).find(isVisible);
+    if (!this.frame) return;
+    const isFirst = shown.some((i) => units[i].kind === "question"),
+      panels = findAll(".frame-area", this.frame).length;
+    this.low = math.minimalHeight(Number(this.frame.dataset.usual) || 300, panels, isFirst);
+    stretchFrame(this.frame, this.low);
   }
 
   setScale(scale) {
     this.scale = scale;
     this.main.style.setProperty("--room", `${window.innerWidth / scale}px`);
     // What places its parts by measuring the page does so before the slide is measured.
-    for (const each of this.block.querySelectorAll("[data-measures]")) each.dispatchEvent(new Event("lineage:room"));
+    for (const each of findAll("[data-measures]", this.block)) each.dispatchEvent(new Event("lineage:room"));
   }
 
   /* As large as fits. */
   fit(/** @type {View} */ { from = 0, to }) {
-    const { main, block, frame, base, room } = this,
-      { style } = main;
+    const { main, block, frame, base, room } = this;
     document.body.style.setProperty("--base", String(base));
     if (frame) stretchFrame(frame, this.low);
     this.setScale(math.SMALLEST * base);
@@ -309,31 +353,31 @@ class Projector {
     };
     const kind = frame ? "chart" : block.querySelector('.lineage, [data-testid="stImage"]') ? "figure" : "text";
     if (to === undefined) this.setScale(math.scaleOf(base, fits, kind));
-    const tables = [...block.querySelectorAll("table")].filter(isVisible);
-    if (tables.some(isCutOff)) {
+    const tables = findAll("table", block).filter(isVisible);
+    if (tables.some((table) => table.offsetWidth > table.parentElement.clientWidth + 1)) {
       // a smaller table is better than one that is cut off
       const widest = Math.max(...tables.map((table) => table.offsetWidth));
       this.setScale(Math.max(0.7 * this.scale, window.innerWidth / (widest + 2 * EDGE + 10)));
     }
-    if (frame)
-      stretchFrame(
-        frame,
-        math.fillHeight(this.low, room / this.scale - this.tall, rowsOf(frame), frame.clientWidth),
-        true,
-      );
+    if (frame) {
+      const spare = room / this.scale - this.tall;
+      stretchFrame(frame, math.fillHeight(this.low, spare, rowsOf(frame), frame.clientWidth), true);
+    }
     this.height = this.tall;
-    style.setProperty("--scale", String(this.scale));
-    style.setProperty("--high", `${room / this.scale}px`);
-    style.setProperty("--from", `${-from}px`);
-    style.setProperty("--below", to === undefined ? "0px" : `max(0px, 100% - ${to - from}px)`);
+    const sizes = {
+      scale: this.scale,
+      high: `${room / this.scale}px`,
+      from: `${-from}px`,
+      below: to === undefined ? "0px" : `max(0px, 100% - ${to - from}px)`,
+    };
+    for (const [name, size] of Object.entries(sizes)) main.style.setProperty(`--${name}`, String(size));
     main.scrollTop = 0;
   }
 
   /* A view that does not fit is shown part by part; what is below a part begins the next one, and is not seen yet. */
   partsOfView(view) {
-    const { main, scale } = this,
-      end = Math.min(this.tall, endOf(main, scale)) - EDGE; // without space that is only reserved
-    const parts = math.partsOf(end, this.room / scale, rowsAndPictures(main, scale));
+    const end = Math.min(this.tall, endOf(this.main, this.scale)) - EDGE; // without space that is only reserved
+    const parts = math.partsOf(end, this.room / this.scale, rowsAndPictures(this.main, this.scale));
     return parts.length > 1 ? parts.map((part) => ({ ...view, ...part })) : [view];
   }
 
@@ -346,76 +390,55 @@ class Projector {
     if (this.views.length) this.showView(); // else the slide is still being fitted
   }
 
-  updateBar() {
-    const { title } = this.slides[this.at.slide] ?? { title: "" },
-      views = this.views.length,
-      loading = document.querySelector(WAITING) !== null; // then there may be more slides soon
-    this.bar.tell({
-      place: `${this.at.slide + 1} / ${loading ? "…" : this.slides.length}`,
-      title: views > 1 ? `${title} (${this.at.view + 1} of ${views})` : title,
-      first: this.at.slide === 0 && this.at.view === 0,
-      last: this.at.slide === this.slides.length - 1 && this.at.view === views - 1,
-    });
-  }
-
   onKeyDown(event) {
-    const { target } = event,
-      inField = target.closest?.(FIELDS);
-    if (event.defaultPrevented || inField || event.isComposing) return;
-    if (event.key === "p" && !event.ctrlKey && !event.metaKey && !event.altKey) return this.turnPresentation(!this.on);
+    const { target, key } = event;
+    if (event.defaultPrevented || event.isComposing || target.closest?.(FIELDS)) return;
+    if (key === "p" && !event.ctrlKey && !event.metaKey && !event.altKey) return this.turnPresentation(!this.on);
     const to = this.on ? math.keyCommand(event) : null;
-    if (!to || (event.key === " " && target.closest?.(PRESSED))) return;
-    if (to === "leave") {
-      // unless another element uses the key: an open menu or a kept readout
-      setTimeout(() => {
-        if (event.defaultPrevented || document.querySelector('[data-baseweb="popover"], [role=dialog]')) return;
-        if (document.body.classList.contains(MODES.menu)) this.toggleMode("menu", false);
-        else this.turnPresentation(false);
-      });
-      return;
+    if (!to || (key === " " && target.closest?.(PRESSED))) return;
+    if (to !== "leave") {
+      event.preventDefault();
+      return this.goTo(to);
     }
-    event.preventDefault();
-    this.goTo(to);
+    // unless another element uses the key: an open menu or a kept readout
+    setTimeout(() => {
+      if (event.defaultPrevented || document.querySelector('[data-baseweb="popover"], [role=dialog]')) return;
+      if (flags.contains(MODES.menu)) this.toggleMode("menu", false);
+      else this.turnPresentation(false);
+    });
   }
 }
 
 const isVisible = (element) => element.getClientRects().length > 0;
-const isCutOff = (table) => table.offsetWidth > table.parentElement.clientWidth + 1;
 /* How many elements cut off something at their right edge. */
 const cutIn = (main) =>
-  [...main.querySelectorAll("div, section, table, p, ol, ul, figure")].filter(
+  findAll("div, section, table, p, ol, ul, figure", main).filter(
     (each) =>
       each.scrollWidth > each.clientWidth + 1 && each.clientWidth && getComputedStyle(each).overflowX !== "visible",
   ).length;
 const WHOLE = "svg, canvas, p, h1, h2, h3, h4, li, tr, button, label, input, .katex-display";
-const placeElements = (main, scale, elements) => {
+const EMPTY = "p, div, span, small, i, section, figure, output"; // these do not count towards the height if they contain no text
+/* Return top and bottom of the visible elements. */
+function placeElements(main, scale, elements) {
   const { top } = main.querySelector('[data-testid="stVerticalBlock"]').getBoundingClientRect();
   return elements
     .filter(isVisible)
     .map((each) => each.getBoundingClientRect())
-    .map((box) => [(box.top - top) / scale + EDGE, (box.bottom - top) / scale + EDGE]);
+    .map((box) => [box.top, box.bottom].map((y) => (y - top) / scale + EDGE));
+}
+const rowsAndPictures = (main, scale) => {
+  const isShown = (each) => each.textContent.trim() || each.matches("svg, canvas, input");
+  return placeElements(main, scale, findAll(WHOLE, main).filter(isShown));
 };
-const rowsAndPictures = (main, scale) =>
-  placeElements(
-    main,
-    scale,
-    [...main.querySelectorAll(WHOLE)].filter((each) => each.textContent.trim() || each.matches("svg, canvas, input")),
-  );
-const EMPTY = "p, div, span, small, i, section, figure, output"; // these do not count towards the height if they contain no text
-const endOf = (main, scale) =>
-  Math.max(
-    ...placeElements(
-      main,
-      scale,
-      [...main.querySelectorAll(":not(:has(*))")].filter((leaf) => leaf.textContent.trim() || !leaf.matches(EMPTY)),
-    ).map(([, bottom]) => bottom),
-  ) + EDGE;
-const rowsOf = (frame) =>
-  new Set([...frame.querySelectorAll(".frame-panel")].map((panel) => panel.offsetTop)).size || 1;
+const endOf = (main, scale) => {
+  const leaves = findAll(":not(:has(*))", main).filter((leaf) => leaf.textContent.trim() || !leaf.matches(EMPTY));
+  return Math.max(...placeElements(main, scale, leaves).map(([, bottom]) => bottom)) + EDGE;
+};
+const rowsOf = (frame) => new Set(findAll(".frame-panel", frame).map((panel) => panel.offsetTop)).size || 1;
 
 /* The height of a frame's panels; at once, and drawn so if it stays. */
 function stretchFrame(frame, px, stays = false) {
-  const areas = [...frame.querySelectorAll(".frame-area")],
+  const areas = findAll(".frame-area", frame),
     most = Number(frame.querySelector(".frame-fixed")?.style.getPropertyValue("--columns"));
   frame.style.setProperty("--multiples", math.columnsOf(areas.length, most || Infinity));
   for (const area of areas) area.style.height = `${px || frame.dataset.usual}px`;
@@ -425,64 +448,22 @@ function stretchFrame(frame, px, stays = false) {
   frame.dispatchEvent(new Event("lineage:height"));
 }
 
-function makeBar(go) {
-  const makeButton = (symbol, word, to, keys) => {
-    const attributes = { title: `${word} (${keys})`, "aria-label": word, onclick: () => go(to) };
-    return node("button", { type: "button", class: "lineage-button", ...attributes }, icon(symbol));
-  };
-  const backButton = makeButton("arrow_back", "Back", "back", "left arrow"),
-    next = makeButton("arrow_forward", "Next", "next", "right arrow"),
-    controls = makeButton("tune", "Show controls", "controls", "key c"),
-    menu = makeButton("menu", "Show the menu of pages", "menu", "key m"),
-    leave = makeButton("close", "Leave", "leave", "Escape");
-  const place = node("b"),
-    title = node("span", { class: "title" });
-  const bar = node(
-    "nav",
-    { class: "lineage lineage-presentation-bar", "aria-label": "Projector", hidden: "" },
-    backButton,
-    node("span", { class: "place", role: "status" }, place, title),
-    next,
-    controls,
-    menu,
-    leave,
-  );
-  bar.tell = (state) => {
-    if (place.textContent !== state.place) place.textContent = state.place;
-    if (title.textContent !== state.title) title.textContent = state.title;
-    [backButton.disabled, next.disabled] = [state.first, state.last];
-    controls.ariaPressed = String(document.body.classList.contains(MODES.controls));
-    menu.ariaPressed = String(document.body.classList.contains(MODES.menu));
-    // the bar lies outside the element on which Streamlit sets the colour scheme
-    bar.style.colorScheme = getComputedStyle(document.querySelector(APP)).colorScheme;
-  };
-  document.body.append(bar);
-  return bar;
-}
-
 let projector; // one per browser tab; it outlives the pages
 
 export default defineComponent((place) => {
-  const button = node(
-    "button",
+  projector ??= new Projector();
+  const button = new LiveElements().button(
     {
-      type: "button",
+      symbol: "slideshow",
       class: "lineage-button lineage-presentation-button",
-      "aria-pressed": "false",
       title: "Large, for a projector (key p)",
+      onclick: () => projector.turnPresentation(!projector.on),
     },
-    icon("slideshow"),
-    node("span", {}, "Projector"),
+    "Projector",
   );
   place.replaceChildren(button);
-  projector ??= new Projector(
-    makeBar((to) => projector.goTo(to)),
-    () => {},
-  );
-  const setPressed = (on) => (button.ariaPressed = String(on));
-  projector.changed = setPressed;
-  button.onclick = () => projector.turnPresentation(!projector.on);
-  setPressed(projector.on);
+  projector.button = button;
+  projector.updateBar();
   return {
     show(/** @type {PresentationData} */ { page }) {
       projector.page = page;

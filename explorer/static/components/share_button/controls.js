@@ -59,29 +59,22 @@ function innerControls(component, owner) {
 
 /** The popovers of a page that have no key of their own, by the text of their button. */
 function popovers(root) {
-  return [...root.querySelectorAll('[data-testid="stPopover"]')]
+  const all = [...root.querySelectorAll('[data-testid="stPopover"]')];
+  return all
     .filter((each) => !each.closest("[class*='st-key-popover']"))
     .map((element) => {
-      const text = textOf(element.querySelector("button"));
-      const owner = `popover-${keyOf(element.closest("[class*=st-key-page-section-]")?.classList ?? [])}`.replace(
-        /-$/,
-        "",
-      );
+      const text = textOf(element.querySelector("button")),
+        section = keyOf(element.closest("[class*=st-key-page-section-]")?.classList ?? []),
+        owner = section ? `popover-${section}` : "popover";
       return { element, label: `“${text}” with its fields`, name: innerName(owner, text) };
     });
 }
 
+const isOwn = (name) => name && !FRAME.test(name) && !name.startsWith("section-");
 const ownedComponents = (root) =>
   [...root.querySelectorAll(".stElementContainer[class*='st-key-'], .section-component")]
     .map((element) => ({ element, name: keyOf(element.classList) }))
-    .filter(
-      ({ element, name }) =>
-        name &&
-        !FRAME.test(name) &&
-        !name.startsWith("section-") &&
-        !element.closest(CARDS) &&
-        element.querySelector(".lineage"),
-    );
+    .filter(({ element, name }) => isOwn(name) && !element.closest(CARDS) && element.querySelector(".lineage"));
 
 /** Mark the controls that have one of these names. */
 export function markControls(root, names) {
@@ -123,7 +116,7 @@ export function listControls(root) {
     } else if (unnamed.has(element)) {
       const popover = unnamed.get(element);
       add(popover.name, popover.label, section);
-    } else if (!name || FRAME.test(name) || name.startsWith("section-")) continue;
+    } else if (!isOwn(name)) continue;
     else if (element.querySelector(".lineage")) {
       const kind = element.querySelector(".lineage-table") ? "table" : "figure";
       drawn[kind] += 1;

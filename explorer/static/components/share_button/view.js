@@ -4,8 +4,7 @@
  *
  * @import { SendEvent } from "../../shared/runtime/events.js"
  *
- * @typedef {object} ShareButtonData
- * @property {string[]} mark names of hidden controls inside components, see controls.js
+ * @typedef {{mark: string[]}} ShareButtonData names of hidden controls inside components, see controls.js
  *
  * @typedef {object} ShareButtonEvents
  * @property {{name: string, label: string, section: string}[]} controls the controls of the page that can be hidden

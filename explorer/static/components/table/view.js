@@ -26,14 +26,15 @@
  */
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { icon, node, tint } from "../../shared/runtime/dom.js";
+import { icon, node, setTextIfChanged, tint } from "../../shared/runtime/dom.js";
+import { LiveElements } from "../../shared/runtime/view_state.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { formatRounded } from "../../shared/runtime/format.js";
 
-const unseenText = (text) => node("span", { class: "unseen" }, text);
+const unseenText = (text) => node("span.unseen", text);
 const cellClass = ({ kind, align, wrap, minor }) =>
-  `${align ?? "left"}${kind === "mono" ? " mono" : ""}${wrap ? " wrap" : ""}${minor ? " minor" : ""}`;
+  [align ?? "left", kind === "mono" && "mono", wrap && "wrap", minor && "minor"].filter(Boolean).join(" ");
 const rowKey = (row, i) => row.key ?? String(i);
 
 /** Return the rows in the order of `sort`; rows without a value are last in both directions. */
@@ -69,126 +70,86 @@ export function chooseKeys(chosen, keys, changed, on, most) {
   ];
 }
 
-function percentAlong([low, high], value) {
-  const share = (value - low) / (high - low);
+function percentAlong(range, value) {
+  const [low, high] = range,
+    share = (value - low) / (high - low);
   return `${(100 * Math.min(1, Math.max(0, share))).toFixed(2)}%`;
 }
 
-function makeStrip(cell, column, colour) {
-  const range = column.range ?? [0, 1];
-  const line = tint(node("span", { class: "line" }), colour);
-  for (const value of cell.values) {
-    const dot = line.appendChild(node("i"));
-    dot.style.left = percentAlong(range, value);
-  }
-  if (cell.mark != null) line.appendChild(node("b")).style.left = percentAlong(range, cell.mark);
-  const values = `${column.each ?? "seed"}s: ${cell.values.join(", ")}${cell.mark == null ? "" : `; mark at ${cell.mark}`}`;
+function makeStrip(cell, { range = [0, 1], each = "seed" }, colour) {
+  const place = (value) => ({ style: `left: ${percentAlong(range, value)}` }),
+    dots = cell.values.map((value) => node("i", place(value))),
+    mark = cell.mark == null ? null : node("b", place(cell.mark)),
+    values = `${each}s: ${cell.values.join(", ")}${mark ? `; mark at ${cell.mark}` : ""}`;
   return node(
-    "span",
-    { class: "strip" },
-    node("span", { class: "figure" }, cell.text),
-    node("span", { class: "axis", role: "img", "aria-label": values, title: values }, line),
+    "span.strip",
+    node("span.figure", cell.text),
+    node(
+      "span.axis",
+      { role: "img", "aria-label": values, title: values },
+      tint(node("span.line", dots, mark), colour),
+    ),
   );
 }
 
-function makeVerdict(cell) {
-  const chip = node("span", { class: `verdict ${cell.tone ?? ""}${cell.wrong ? " wrong" : ""}` });
-  if (cell.wrong) chip.append(icon("close"), unseenText("wrong: "));
-  chip.append(cell.text);
-  return chip;
-}
+const withDetail = (content, { detail }) => (detail ? node("span.two", content, node("span.detail", detail)) : content);
 
-function makeLink(cell, press) {
-  const button = tint(
-    node("button", { type: "button", class: cell.colour ? "open dotted" : "open" }, cell.text ?? ""),
-    cell.colour,
-  );
-  button.onclick = press;
-  return withDetail(button, cell);
-}
-
-const withDetail = (content, { detail }) =>
-  detail ? node("span", { class: "two" }, content, node("span", { class: "detail" }, detail)) : content;
-
-function cellContent(cell, column, row, press) {
+/** Return what is in a cell: an element or a text. */
+function cellContent(cell, column, row, onclick) {
   if (!cell) return "";
-  if (column.kind === "strip" && cell.values?.length) {
-    return makeStrip(cell, column, Object.values(row.cells).find((other) => other.colour)?.colour);
-  }
-  if (column.kind === "strip") return withDetail(cell.text ?? "", cell);
-  if (column.kind === "verdict") return makeVerdict(cell);
-  if (column.kind === "open") return makeLink(cell, press);
-  if (column.kind === "brief") return node("span", { class: "brief" }, cell.text ?? "");
-  if (column.kind === "tags")
-    return node("span", { class: "tags" }, ...(cell.tags ?? []).map((tag) => node("span", { class: "tag" }, tag)));
-  return cell.text ?? "";
-}
-
-function makeHeading(column, press) {
-  const cell = node("th", { scope: "col", class: cellClass(column) });
-  const label = tint(node("span", { class: column.colour ? "dotted" : "" }, column.label), column.colour);
-  const words = column.label ? label : unseenText(column.key);
-  if (column.sort) {
-    const button = node("button", { type: "button", class: "sort" }, words, icon("arrow_upward"));
-    button.onclick = press;
-    cell.append(button);
-  } else cell.append(words);
-  if (column.kind === "strip") {
-    const ends = (column.range ?? [0, 1]).map((end) => node("span", {}, formatRounded(end)));
-    cell.append(
-      node(
-        "span",
-        { class: "strip", "aria-hidden": "true" },
-        node("span", { class: "figure" }),
-        node("span", { class: "axis ends" }, ...ends),
-      ),
-    );
-  }
-  return cell;
-}
-
-/** A cell with a native checkbox, the whole of which can be pressed. */
-function makeCheckboxCell(tag, press) {
-  const box = node("input", { type: "checkbox" });
-  box.onchange = () => press(box.checked);
-  return { box, element: node(tag, { class: "choose", scope: tag === "th" ? "col" : null }, node("label", {}, box)) };
-}
-
-/** A row. Its node is reused while its cells change, so that a press on it is never lost. */
-class TableRow {
-  element = node("tr");
-  cells = new Map(); // column -> { source, box }
-
-  constructor(key, table) {
-    if (table.select) {
-      this.tick = makeCheckboxCell("td", (on) => table.choose([key], on));
-      this.element.append(this.tick.element);
+  const { text = "", colour } = cell;
+  switch (column.kind) {
+    case "strip":
+      if (!cell.values?.length) return withDetail(text, cell);
+      return makeStrip(cell, column, Object.values(row.cells).find((other) => other.colour)?.colour);
+    case "verdict": {
+      const about = { class: `verdict ${cell.tone ?? ""}`, ".wrong": cell.wrong };
+      return node("span", about, cell.wrong && [icon("close"), unseenText("wrong: ")], text);
     }
-    this.open = () => table.open(key);
-  }
-
-  fill(row, columns) {
-    this.element.classList.toggle("ruled", Boolean(row.rule));
-    if (this.tick) this.tick.box.ariaLabel = row.cells[columns[0].key]?.text ?? "";
-    columns.forEach((column, i) => {
-      const cell = row.cells[column.key],
-        source = JSON.stringify(column.kind === "strip" ? row.cells : cell);
-      const oldCell = this.cells.get(column.key);
-      if (oldCell && oldCell.source === source) return;
-      const box =
-        oldCell?.box ??
-        this.element.appendChild(node(i ? "td" : "th", { class: cellClass(column), scope: i ? null : "row" }));
-      const inner = cellContent(cell, column, row, () => this.open());
-      const dotted = column.kind === "model";
-      const focused = box.contains(document.activeElement);
-      box.replaceChildren(
-        dotted || !i ? tint(node("span", { class: dotted ? "dotted" : "lead" }, inner), cell?.colour) : inner,
+    case "open":
+      return withDetail(tint(node("button.open", { type: "button", ".dotted": colour, onclick }, text), colour), cell);
+    case "brief":
+      return node("span.brief", text);
+    case "tags":
+      return node(
+        "span.tags",
+        (cell.tags ?? []).map((tag) => node("span.tag", tag)),
       );
-      if (focused) box.querySelector("button")?.focus({ preventScroll: true });
-      this.cells.set(column.key, { source, box });
-    });
   }
+  return text;
 }
+
+/** Make the heading of a column; `live` has the direction in which it sorts the rows. */
+function makeHeading(column, { node: live }, sort, onclick) {
+  const { key, label, colour } = column,
+    words = label ? tint(node("span", { ".dotted": colour }, label), colour) : unseenText(key),
+    isDescending = () => sort.value === `-${key}`,
+    arrow = () => (isDescending() ? "arrow_downward" : "arrow_upward"),
+    direction = () => (isDescending() ? "descending" : sort.value === key ? "ascending" : "none");
+  const ends = () => (column.range ?? [0, 1]).map((end) => node("span", formatRounded(end)));
+  return live(
+    "th",
+    { scope: "col", class: cellClass(column), "aria-sort": column.sort ? direction : null },
+    column.sort
+      ? live(
+          "button.sort",
+          { type: "button", onclick },
+          words,
+          live("span.lineage-icon", { "aria-hidden": true }, arrow),
+        )
+      : words,
+    column.kind === "strip" &&
+      node("span.strip", { "aria-hidden": true }, node("span.figure"), node("span.axis.ends", ends())),
+  );
+}
+
+/** Make a cell with a native checkbox, the whole of which can be pressed. */
+const makeCheckbox = ({ node: live }, tag, attributes, press) =>
+  live(
+    `${tag}.choose`,
+    { scope: tag === "th" ? "col" : null },
+    live("label", live("input", { type: "checkbox", ...attributes, onchange: (event) => press(event.target.checked) })),
+  );
 
 /** A strip gives one column for its number and one for each of its values. */
 function tableCsv(columns, rows) {
@@ -215,16 +176,27 @@ function tableCsv(columns, rows) {
 }
 
 export default defineComponent((root, /** @type {SendEvent<TableEvents>} */ send) => {
-  const scroller = node("div", { class: "scroller", role: "region" });
-  const caption = node("p");
-  const complete = node("button", { type: "button", class: "lineage-button complete-columns" }, "All columns");
-  const foot = node("div", { class: "foot" }, complete, caption);
-  const frame = node("div", { class: "frame" }, scroller);
-  root.replaceChildren(frame, foot);
+  /** @type {TableData} */
+  let data;
+  let live = new LiveElements(), // of the table
+    shape = ""; // the columns and the label of the table
   const chosen = new SyncedValue(),
     sort = new SyncedValue();
-  let data, shape, body, all, heads, lines;
+  const scroller = node("div.scroller", { role: "region", onscroll: updateEdges }),
+    frame = node("div.frame", scroller),
+    caption = node("p");
+  const complete = node(
+    "button.lineage-button.complete-columns",
+    { type: "button", onclick: toggleColumns },
+    "All columns",
+  );
+  const foot = node("div.foot", complete, caption);
+  root.replaceChildren(frame, foot);
+  const watch = new ResizeObserver(updateEdges);
 
+  function toggleColumns() {
+    complete.ariaPressed = String(frame.classList.toggle("complete"));
+  }
   /* Says at which side the table goes on, and gives the keyboard a way to go there. */
   function updateEdges() {
     const rest = scroller.scrollWidth - scroller.clientWidth;
@@ -232,58 +204,9 @@ export default defineComponent((root, /** @type {SendEvent<TableEvents>} */ send
     frame.classList.toggle("more-right", scroller.scrollLeft < rest - 1);
     if (rest > 1) scroller.tabIndex = 0;
     else scroller.removeAttribute("tabindex");
-    const first = scroller.querySelector("thead th:not(.choose)");
-    if (first) frame.style.setProperty("--first", `${first.offsetWidth + (all?.element.offsetWidth ?? 0)}px`);
-  }
-  complete.onclick = () => {
-    complete.ariaPressed = String(frame.classList.toggle("complete"));
-  };
-  const watch = new ResizeObserver(updateEdges);
-  scroller.addEventListener("scroll", updateEdges, { passive: true });
-
-  const rowKeys = () => data.rows.map(rowKey);
-  const table = {
-    get select() {
-      return data.select;
-    },
-    open: (key) => send("open", key),
-    choose(changed, on) {
-      chosen.set(chooseKeys(chosen.value ?? [], rowKeys(), changed, on, data.select.most));
-      updateCheckboxes();
-      send("chosen", chosen.value);
-    },
-    sort(key) {
-      sort.set(sort.value === key ? `-${key}` : key);
-      arrangeRows();
-      send("sort", sort.value);
-    },
-  };
-
-  /* An empty table: the rows come by themselves. */
-  function buildTable() {
-    lines = new Map();
-    heads = new Map(data.columns.map((column) => [column.key, makeHeading(column, () => table.sort(column.key))]));
-    all = data.select
-      ? makeCheckboxCell("th", (on) =>
-          table.choose(
-            sortedRows().map(({ key }) => key),
-            on,
-          ),
-        )
-      : null;
-    if (all) all.box.ariaLabel = "all rows";
-    body = node("tbody");
-    const element = node(
-      "table",
-      {},
-      node("caption", { class: "unseen" }, data.label ?? ""),
-      node("thead", {}, node("tr", {}, all?.element, ...heads.values())),
-      body,
-    );
-    watch.disconnect();
-    scroller.replaceChildren(element);
-    watch.observe(scroller);
-    watch.observe(element);
+    const [first, second] = scroller.querySelectorAll("thead th"),
+      width = first.offsetWidth + (data.select ? second.offsetWidth : 0);
+    frame.style.setProperty("--first", `${width}px`);
   }
 
   const sortedRows = () =>
@@ -291,38 +214,87 @@ export default defineComponent((root, /** @type {SendEvent<TableEvents>} */ send
       data.rows.map((row, i) => ({ ...row, key: rowKey(row, i) })),
       sort.value,
     );
-
-  function arrangeRows() {
-    for (const [key, head] of heads) {
-      const way = sort.value === key ? "ascending" : sort.value === `-${key}` ? "descending" : null;
-      const button = head.querySelector(".sort");
-      if (!button) continue;
-      head.ariaSort = way ?? "none";
-      button.lastChild.textContent = way === "descending" ? "arrow_downward" : "arrow_upward";
-    }
-    const focused = /** @type {HTMLElement} */ (document.activeElement),
-      at = scroller.scrollLeft;
-    sortedRows().forEach(({ key }, i) => {
-      const { element } = lines.get(key);
-      if (body.children[i] !== element) body.insertBefore(element, body.children[i] ?? null);
-    });
-    scroller.scrollLeft = at;
-    if (body.contains(focused)) focused.focus({ preventScroll: true }); // a row that moved has lost it
+  function update() {
+    const at = scroller.scrollLeft;
+    live.update();
+    scroller.scrollLeft = at; // a row that moved may have scrolled
+  }
+  function sortBy(key) {
+    sort.set(sort.value === key ? `-${key}` : key);
+    update();
+    send("sort", sort.value);
+  }
+  const isChosen = (key) => chosen.value?.includes(key) ?? false,
+    isFull = () => (chosen.value ?? []).length >= (data.select.most ?? Infinity);
+  function choose(changed, on) {
+    chosen.set(chooseKeys(chosen.value ?? [], data.rows.map(rowKey), changed, on, data.select.most));
+    update();
+    send("chosen", chosen.value);
   }
 
-  function updateCheckboxes() {
-    if (!all) return;
-    const chosenKeys = new Set(chosen.value),
-      full = chosenKeys.size >= (data.select.most ?? Infinity);
-    for (const [key, { tick, element }] of lines) {
-      tick.box.checked = chosenKeys.has(key);
-      tick.box.disabled = full && !chosenKeys.has(key);
-      element.classList.toggle("chosen", chosenKeys.has(key));
-    }
-    const chosenCount = rowKeys().filter((key) => chosenKeys.has(key)).length;
-    all.box.checked = chosenCount > 0 && (chosenCount === lines.size || full);
-    all.box.indeterminate = chosenCount > 0 && !all.box.checked;
-    all.box.disabled = !lines.size || (full && !chosenCount);
+  function buildTable() {
+    live = new LiveElements();
+    const countChosen = () => data.rows.map(rowKey).filter(isChosen).length,
+      isAll = () => countChosen() > 0 && (countChosen() === data.rows.length || isFull());
+    const all = {
+      "aria-label": "all rows",
+      checked: isAll,
+      indeterminate: () => countChosen() > 0 && !isAll(),
+      disabled: () => !data.rows.length || (isFull() && !countChosen()),
+    };
+    const chooseAll = (on) =>
+      choose(
+        sortedRows().map(({ key }) => key),
+        on,
+      );
+    const table = node(
+      "table",
+      node("caption.unseen", data.label ?? ""),
+      node(
+        "thead",
+        node(
+          "tr",
+          data.select && makeCheckbox(live, "th", all, chooseAll),
+          data.columns.map((column) => makeHeading(column, live, sort, () => sortBy(column.key))),
+        ),
+      ),
+      live.node("tbody", live.keyed(sortedRows, makeRow, rowKey)),
+    );
+    watch.disconnect();
+    scroller.replaceChildren(table);
+    watch.observe(scroller);
+    watch.observe(table);
+  }
+
+  /* A row stays while its cells change, so that a press on it is never lost. */
+  function makeRow(row, inner) {
+    const { key } = row();
+    const checkbox = {
+      "aria-label": () => row().cells[data.columns[0].key]?.text ?? "",
+      checked: () => isChosen(key),
+      disabled: () => isFull() && !isChosen(key),
+    };
+    const makeCell = (column, i) => {
+      const isModel = column.kind === "model",
+        read = () => [column.kind === "strip" ? row().cells : row().cells[column.key]];
+      const makeContent = () => {
+        const cell = row().cells[column.key],
+          content = cellContent(cell, column, row(), () => send("open", key));
+        return isModel || !i
+          ? tint(node(isModel ? "span.dotted" : "span.lead", content), cell?.colour)
+          : content instanceof Node
+            ? content
+            : document.createTextNode(content);
+      };
+      const attributes = { class: cellClass(column), scope: i ? null : "row" };
+      return inner.node(i ? "td" : "th", attributes, inner.list(read, makeContent));
+    };
+    return inner.node(
+      "tr",
+      { ".ruled": () => row().rule, ".chosen": () => data.select && isChosen(key) },
+      data.select && makeCheckbox(inner, "td", checkbox, (on) => choose([key], on)),
+      data.columns.map(makeCell),
+    );
   }
 
   return {
@@ -335,20 +307,8 @@ export default defineComponent((root, /** @type {SendEvent<TableEvents>} */ send
       const newShape = JSON.stringify([data.columns, data.label, Boolean(data.select)]);
       if (newShape !== shape) buildTable();
       shape = newShape;
-      const keys = new Set(rowKeys());
-      for (const [key, { element }] of lines) {
-        if (keys.has(key)) continue;
-        element.remove();
-        lines.delete(key);
-      }
-      data.rows.forEach((row, i) => {
-        const key = rowKey(row, i);
-        if (!lines.has(key)) lines.set(key, new TableRow(key, table));
-        lines.get(key).fill(row, data.columns);
-      });
-      arrangeRows();
-      updateCheckboxes();
-      caption.textContent = data.caption ?? "";
+      update();
+      setTextIfChanged(caption, data.caption ?? "");
       saveMenu(foot, { csv: () => tableCsv(data.columns, sortedRows()), file: data.file });
     },
     close: () => watch.disconnect(),

@@ -41,7 +41,7 @@ export function stackDots(places, size) {
 
 /** Count how often each choice was made, by name. */
 export function countChoices(names, answers) {
-  const counts = Object.fromEntries(names.map((name) => [name, 0]));
+  const counts = Object.fromEntries(Array.from(names, (name) => [name, 0]));
   for (const name of answers) if (Object.hasOwn(counts, name)) counts[name] += 1;
   return counts;
 }

@@ -22,35 +22,31 @@ export function placeHeights(labels, low, high) {
   const needed = labels.reduce((sum, { tall }) => sum + tall, 0),
     squeeze = Math.min(1, (high - low) / needed),
     room = needed + 2 * STEP > high - low ? STEP : 0, // heights are rounded
-    count = Math.max(1, Math.floor((high - low) / STEP) + 1);
-  const cost = ({ end, blocked = [] }, y) =>
-    (y - end) ** 2 + (blocked.some(([from, to]) => y > from && y < to) ? CROSSED : 0);
-  const chosen = []; // for each label and height: the height of the label above
-  /** @type {Float64Array | null} */
-  let before = null;
+    heights = Array.from({ length: Math.max(1, Math.floor((high - low) / STEP) + 1) }, (_, i) => low + i * STEP);
+  const cost = ({ end, tall, blocked = [] }, y) => {
+    const half = (squeeze * tall) / 2;
+    if (y < low + half - room || y > high - half + room) return Infinity;
+    return (y - end) ** 2 + (blocked.some(([from, to]) => y > from && y < to) ? CROSSED : 0);
+  };
+  const chosen = []; // for each label and height: the index of the height of the label above
+  let sums = heights.map(() => 0); // for each height, the least cost of the labels so far
   labels.forEach((label, i) => {
-    const half = (squeeze * label.tall) / 2,
-      gap = i ? Math.floor((half + (squeeze * labels[i - 1].tall) / 2) / STEP) : 0;
-    const sums = new Float64Array(count).fill(Infinity),
-      from = new Int32Array(count);
+    const gap = i ? Math.floor((squeeze * (label.tall + labels[i - 1].tall)) / 2 / STEP) : 0;
     let best = 0;
-    for (let p = 0; p < count; p++) {
-      const y = low + p * STEP;
-      if (before && p - gap >= 0 && before[p - gap] < before[best]) best = p - gap;
-      from[p] = best;
-      const above = before ? (p >= gap ? before[best] : Infinity) : 0;
-      if (y >= low + half - room && y <= high - half + room) sums[p] = above + cost(label, y);
-    }
-    chosen.push(from);
-    before = sums;
+    const above = heights.map((_, p) => {
+      if (i && p >= gap && sums[p - gap] < sums[best]) best = p - gap;
+      return best;
+    });
+    sums = heights.map((y, p) => (p < gap ? Infinity : sums[above[p]] + cost(label, y)));
+    chosen.push(above);
   });
-  const places = [];
-  let p = before.indexOf(before.reduce((least, sum) => Math.min(least, sum), Infinity));
-  for (let i = labels.length - 1; i >= 0; i--) {
-    places[i] = low + p * STEP;
-    p = chosen[i][p];
-  }
-  return places;
+  let p = sums.indexOf(Math.min(...sums));
+  const places = chosen.reverse().map((above) => {
+    const place = heights[p];
+    p = above[p];
+    return place;
+  });
+  return places.reverse();
 }
 
 /**

@@ -3,29 +3,18 @@
    A grid is { rows, columns, row(r) }: `row` returns the positions of a row's values on their scale, 0 to 1; NaN is a
    masked cell and stays empty. */
 
-import { mixColours, labelledColumns } from "./value_scale.js";
-import { node, svgNode } from "../runtime/dom.js";
+import { mixColours, labelledColumns, parseColour } from "./value_scale.js";
+import { node } from "../runtime/dom.js";
 
 const SHADES = 1024;
 
 /** Return the pixels of a colour scale of the current colours; `colour` reads one of base.css's variables. */
 export function colourRamp(colour, name = "amount") {
-  const stops = Array.from({ length: 7 }, (_, i) =>
-    colour(`--${name}-${i}`)
-      .match(/[\d.]+/g)
-      .slice(0, 3)
-      .map(Number),
-  );
+  const stops = Array.from({ length: 7 }, (_, i) => parseColour(colour(`--${name}-${i}`)));
   return Uint32Array.from({ length: SHADES + 1 }, (_, i) => {
     const [red, green, blue] = mixColours(stops, i / SHADES);
     return (255 << 24) | (blue << 16) | (green << 8) | red;
   });
-}
-
-/** The colour of a position on the scale as CSS. */
-export function rampColour(shades, share) {
-  const pixel = shades[Math.round(share * SHADES)];
-  return `rgb(${pixel & 255}, ${(pixel >> 8) & 255}, ${(pixel >> 16) & 255})`;
 }
 
 /** Return the grid of numbers that are stored row by row. */
@@ -42,18 +31,18 @@ export function cellEdges(count, pixels) {
 const imageBuffers = new Map(); // one serves all canvases of a size
 
 function imageBufferFor(width, height) {
-  const size = `${width} ${height}`;
-  if (!imageBuffers.has(size) && imageBuffers.size > 3) imageBuffers.delete(imageBuffers.keys().next().value);
-  if (!imageBuffers.has(size))
-    imageBuffers.set(size, { image: new ImageData(width, height), line: new Int32Array(width) });
-  return imageBuffers.get(size);
+  const size = `${width} ${height}`,
+    buffer = imageBuffers.get(size) ?? { image: new ImageData(width, height), line: new Int32Array(width) };
+  if (imageBuffers.size > 3) imageBuffers.clear();
+  imageBuffers.set(size, buffer);
+  return buffer;
 }
 
 /**
- * Draw a grid into the whole of `canvas`; `gap` px are left between cells. Where one pixel holds several cells it shows
+ * Draw a grid into the whole of `canvas`; `gap` px are left between cells, `gapBelow` px below each. Where one pixel holds several cells it shows
  * the strongest of them, so that a thin diagonal does not fade with the length of the text.
  */
-export function paintCells(canvas, grid, shades, gap = 0) {
+export function paintCells(canvas, grid, shades, gap = 0, gapBelow = gap) {
   const { width, height } = canvas;
   const { image, line } = imageBufferFor(width, height),
     pixels = new Uint32Array(image.data.buffer);
@@ -74,7 +63,7 @@ export function paintCells(canvas, grid, shades, gap = 0) {
       for (let x = left; x < right; x++) if (shade > line[x]) line[x] = shade;
     }
     const start = top * width,
-      bottom = Math.max(top + 1, down[row + 1] - gap);
+      bottom = Math.max(top + 1, down[row + 1] - gapBelow);
     for (let x = 0; x < width; x++) if (line[x] >= 0) pixels[start + x] = shades[line[x]];
     for (let y = top + 1; y < bottom; y++) pixels.copyWithin(y * width, start, start + width);
   }
@@ -86,23 +75,6 @@ export function paintPixels(canvas, grid, shades) {
   canvas.width = grid.columns;
   canvas.height = grid.rows;
   paintCells(canvas, grid, shades);
-}
-
-/** Return the cells of a grid as SVG rectangles. `box`: left, top, cell (width), high and gap, in px. */
-export function cellRects(grid, shades, { left, top, cell, high, gap }) {
-  return Array.from({ length: grid.rows }, (_, row) =>
-    Array.from(grid.row(row), (share, column) =>
-      Number.isNaN(share)
-        ? []
-        : svgNode("rect", {
-            x: (left + column * cell).toFixed(2),
-            y: (top + row * high).toFixed(2),
-            width: Math.max(0.5, cell - gap).toFixed(2),
-            height: Math.max(1, high - gap),
-            fill: rampColour(shades, share),
-          }),
-    ).flat(),
-  ).flat();
 }
 
 /** Return the side of a square heat map in device pixels: close to `room`, if possible with cells of equal size. */
@@ -130,13 +102,13 @@ export class HeatMap {
    * @type {(cell: {row: number, column: number}) => void} */
   onpick = () => {};
   grid = { rows: 1, columns: 1, row: () => [] };
+  canvas = node("canvas", { role: "img" });
+  rowMark = node("i.row-mark", { hidden: true });
+  columnMark = node("i.column-mark", { hidden: true });
+  cellMark = node("i.cell-mark", { hidden: true });
 
   constructor(attributes = {}) {
-    this.canvas = node("canvas", { role: "img" });
-    this.rowMark = node("i", { class: "row-mark", hidden: "" });
-    this.columnMark = node("i", { class: "column-mark", hidden: "" });
-    this.cellMark = node("i", { class: "cell-mark", hidden: "" });
-    this.root = node("div", { class: "map", ...attributes }, this.canvas, this.rowMark, this.columnMark, this.cellMark);
+    this.root = node("div.map", attributes, this.canvas, this.rowMark, this.columnMark, this.cellMark);
     this.root.onpointermove = (event) =>
       (this.followsTouch || event.pointerType !== "touch") && this.onpoint(this.cellOf(event));
     this.root.onclick = (event) => this.onpick(this.cellOf(event));
@@ -162,39 +134,27 @@ export class HeatMap {
   markCell(cell) {
     this.#place(this.cellMark, cell);
   }
-  /** @param {HTMLElement} mark
-   * @param {{row?: number, column?: number, columns?: number} | null} cell */
+  /** @param {{row?: number, column?: number, columns?: number} | null} cell */
   #place(mark, cell) {
     mark.hidden = !cell;
     if (!cell) return;
     const { row, column, columns = 1 } = cell,
-      percent = (part, whole) => `${(100 * part) / whole}%`;
-    if (row !== undefined)
-      Object.assign(mark.style, { top: percent(row, this.grid.rows), height: percent(1, this.grid.rows) });
+      percent = (part, whole) => `${(100 * part) / whole}%`,
+      { style } = mark;
+    if (row !== undefined) [style.top, style.height] = [row, 1].map((part) => percent(part, this.grid.rows));
     if (column !== undefined)
-      Object.assign(mark.style, {
-        left: percent(column, this.grid.columns),
-        width: percent(columns, this.grid.columns),
-      });
+      [style.left, style.width] = [column, columns].map((part) => percent(part, this.grid.columns));
   }
 }
 
 /**
  * Write the names of rows ("top") or columns ("left") beside a heat map of that size in px: all of them, or as many as
  * fit, `least` px apart.
- * @param {HTMLElement} place
- * @param {number} count
  * @param {(i: number) => string} name
  * @param {"top" | "left"} side
- * @param {number} size
  * @param {number} [least]
  */
 export function labelCells(place, count, name, side, size, least) {
-  place.replaceChildren(
-    ...labelledColumns(count, size, least).map((i) => {
-      const label = node("span", {}, name(i));
-      label.style[side] = `${(100 * (i + 0.5)) / count}%`;
-      return label;
-    }),
-  );
+  const makeLabel = (i) => node("span", { style: `${side}: ${(100 * (i + 0.5)) / count}%` }, name(i));
+  place.replaceChildren(...labelledColumns(count, size, least).map(makeLabel));
 }

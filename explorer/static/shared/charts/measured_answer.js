@@ -7,23 +7,21 @@
    collects, or 0 }; prediction = what the user predicted, or null */
 import { icon, svgNode, node } from "../runtime/dom.js";
 import { axisEnds } from "./answer_axis.js";
-import { makeAxis, stackDots } from "./dot_strip_math.js";
+import { countChoices, makeAxis, stackDots } from "./dot_strip_math.js";
 
-const WIDTH = 420,
-  DOT = 11,
-  ROW = 34; // px
+const [WIDTH, DOT, ROW] = [420, 11, 34]; // px
 
 /** Draw an answer with its explanation; `listed` is false in a class, whose histogram already lists the choices. */
-export function drawAnswer(question, answer, prediction, listed = true) {
-  const root = node("div", { class: "answer" });
-  root.append(node("p", { class: "verdict", role: "status", tabindex: "-1" }, answer.verdict));
-  if (listed && question.choices.length) root.append(listChoices(question, answer, prediction));
-  root.append(drawStrips(answer, question.scale ? prediction : null));
-  if (answer.opinion) root.append(node("p", { class: "opinion" }, icon("report"), node("span", {}, answer.opinion)));
-  root.append(node("p", { class: "why" }, node("b", {}, "Why: "), answer.why));
-  root.append(node("p", { class: "lineage-caption" }, describeSource(answer.runs)));
-  return root;
-}
+export const drawAnswer = (question, answer, prediction, listed = true) =>
+  node(
+    "div.answer",
+    node("p.verdict", { role: "status", tabindex: "-1" }, answer.verdict),
+    listed && question.choices.length > 0 && listChoices(question, answer, prediction),
+    drawStrips(answer, question.scale ? prediction : null),
+    answer.opinion && node("p.opinion", icon("report"), node("span", answer.opinion)),
+    node("p.why", node("b", "Why: "), answer.why),
+    node("p.lineage-caption", describeSource(answer.runs)),
+  );
 
 /** Name the source of the numbers. */
 function describeSource(runs) {
@@ -33,77 +31,54 @@ function describeSource(runs) {
 }
 
 /** List the choices; words mark the measured and the predicted one. */
-function listChoices(question, answer, prediction) {
-  const list = node("ul", { class: "choices" });
-  for (const { name, text } of question.choices) {
-    const right = answer.right.includes(name),
-      own = prediction === name;
-    const mark = right ? icon("check_circle") : icon(own ? "radio_button_checked" : "radio_button_unchecked");
-    const words = [right && "measured", own && "your prediction"].filter(Boolean).join(", ");
-    list.append(
-      node("li", { class: right ? "right" : null }, mark, node("span", {}, text), words ? node("em", {}, words) : null),
-    );
-  }
-  return list;
+function listChoices({ choices }, answer, prediction) {
+  const makeChoice = ({ name, text }) => {
+    const isRight = answer.right.includes(name),
+      isOwn = prediction === name,
+      sign = isRight ? "check_circle" : `radio_button_${isOwn ? "checked" : "unchecked"}`,
+      words = [isRight && "measured", isOwn && "your prediction"].filter(Boolean).join(", ");
+    return node("li", { ".right": isRight }, icon(sign), node("span", text), words && node("em", words));
+  };
+  return node("ul.choices", choices.map(makeChoice));
 }
 
 /** Draw a line for each subject with a dot for each seed; labels are counted. */
-function drawStrips(answer, prediction) {
-  const root = node("div", { class: "strips" });
-  const labelled = answer.rows.filter((row) => row.labels.length),
-    measuredRows = answer.rows.filter((row) => row.values.length);
-  for (const row of labelled) {
-    const counts = new Map();
-    for (const label of row.labels) counts.set(label, (counts.get(label) ?? 0) + 1);
-    const words = [...counts]
-      .map(([label, count]) => `${label}: ${count} of ${row.labels.length} ${answer.over}`)
-      .join(", ");
-    root.append(node("p", { class: "counted" }, row.title ? `${row.title}: ${words}` : words));
-  }
-  if (!measuredRows.length) return root;
-  const { axis } = answer,
-    guess = typeof prediction === "number" ? [prediction] : [];
-  const line = makeAxis([...measuredRows.flatMap((row) => row.values), ...guess], axis.low, axis.high, axis.powers);
-  measuredRows.forEach((row, i) =>
-    root.append(drawStrip(row, line, i ? null : prediction, answer, measuredRows.length > 1)),
-  ); // the question is about the first
-  root.append(axisEnds(line.low, line.high, axis.unit));
-  return root;
-}
-
-function drawStrip(row, line, prediction, answer, titled) {
-  const places = row.values.map((value) => 10 + (WIDTH - 20) * line.positionOf(value));
-  const up = stackDots(places, DOT),
-    tall = ROW + DOT * Math.max(0, Math.max(...up) - (typeof prediction === "number" ? 0 : 1)); // “you” is above the dots
-  const picture = svgNode("svg", {
-    viewBox: `0 0 ${WIDTH} ${tall}`,
-    class: "strip",
-    role: "img",
-    "aria-label": describeRow(row, answer),
-  });
-  picture.append(svgNode("line", { x1: 0, x2: WIDTH, y1: tall - 6, y2: tall - 6, class: "ground" }));
-  if (typeof prediction === "number") {
-    const at = 10 + (WIDTH - 20) * line.positionOf(prediction);
-    const left = at > WIDTH - 60;
-    picture.append(svgNode("path", { d: `M${at} ${tall - 2}V4`, class: "said" }));
-    picture.append(
-      svgNode("text", { x: at + (left ? -5 : 5), y: 13, class: "you", "text-anchor": left ? "end" : "start" }, "you"),
-    );
-  }
-  row.values.forEach((value, i) =>
-    picture.append(
-      svgNode("circle", { cx: places[i], cy: tall - 6 - DOT / 2 - DOT * up[i], r: DOT / 2 - 0.5, class: "seed" }),
-    ),
-  );
+function drawStrips({ axis, rows, over }, prediction) {
+  const countLabels = ({ title, labels }) => {
+    const counts = Object.entries(countChoices(new Set(labels), labels)),
+      words = counts.map(([label, count]) => `${label}: ${count} of ${labels.length} ${over}`).join(", ");
+    return node("p.counted", title ? `${title}: ${words}` : words);
+  };
+  const guess = typeof prediction === "number" ? [prediction] : [],
+    measured = rows.filter((row) => row.values.length),
+    values = [...measured.flatMap((row) => row.values), ...guess],
+    line = makeAxis(values, axis.low, axis.high, axis.powers);
+  // The question is about the first row.
+  const makeStrip = (row, i) => drawStrip(row, line, i ? [] : guess, over, measured.length > 1);
   return node(
-    "div",
-    { class: "line" },
-    titled ? node("span", { class: "title" }, row.title) : null,
-    picture,
-    node("b", {}, row.median),
+    "div.strips",
+    rows.filter((row) => row.labels.length).map(countLabels),
+    measured.map(makeStrip),
+    measured.length > 0 && axisEnds(line.low, line.high, axis.unit),
   );
 }
 
-function describeRow(row, answer) {
-  return `${row.title || "measured"}: ${row.texts.join(", ")}${row.values.length > 1 ? `, one for each of ${row.values.length} ${answer.over}` : ""}`;
+function drawStrip(row, line, guesses, over, isTitled) {
+  const [guess] = guesses,
+    x = (value) => 10 + (WIDTH - 20) * line.positionOf(value),
+    up = stackDots(row.values.map(x), DOT),
+    high = ROW + DOT * Math.max(0, Math.max(...up) - (guess === undefined ? 1 : 0)), // “you” is above the dots
+    repeated = row.values.length > 1 ? `, one for each of ${row.values.length} ${over}` : "",
+    label = `${row.title || "measured"}: ${row.texts.join(", ")}${repeated}`,
+    isLeft = x(guess) > WIDTH - 60;
+  const dot = (value, i) => ({ cx: x(value), cy: high - 6 - DOT / 2 - DOT * up[i], r: DOT / 2 - 0.5 });
+  const you = { x: x(guess) + (isLeft ? -5 : 5), y: 13, "text-anchor": isLeft ? "end" : "start" };
+  const picture = svgNode(
+    "svg.strip",
+    { viewBox: `0 0 ${WIDTH} ${high}`, role: "img", "aria-label": label },
+    svgNode("line.ground", { x1: 0, x2: WIDTH, y1: high - 6, y2: high - 6 }),
+    guess !== undefined && [svgNode("path.said", { d: `M${x(guess)} ${high - 2}V4` }), svgNode("text.you", you, "you")],
+    row.values.map((value, i) => svgNode("circle.seed", dot(value, i))),
+  );
+  return node("div.line", isTitled && node("span.title", row.title), picture, node("b", row.median));
 }

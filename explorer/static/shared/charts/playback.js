@@ -1,9 +1,8 @@
-/* Play a training run at a visible pace: first the arithmetic, which needs no DOM and is tested in
-   tests/static/playback.test.mjs, then the row of controls. The playback stays in this browser. */
+/* Play a training run at a visible pace: the arithmetic, and the row of controls. The playback stays in this browser. */
 
-import { element, iconButton, setTextIfChanged } from "../runtime/dom.js";
+import { LiveElements } from "../runtime/view_state.js";
 
-export const PACES = [4, 8, 16, 30];
+const PACES = [4, 8, 16, 30];
 
 /* Return the cursor `seconds` later, when a whole run takes `pace` seconds: never past what is trained. */
 export function advanceCursor(cursor, seconds, pace, { end, available, live }) {
@@ -11,20 +10,16 @@ export function advanceCursor(cursor, seconds, pace, { end, available, live }) {
   return { cursor: next, done: !live && next >= available };
 }
 
-/* Return the playback state for new data. `before` is null for the first data; `calm`: the user prefers reduced motion.
+/* Return the playback state for new data. `previous` is null for the first data; `calm`: the user prefers reduced motion.
    A cursor that followed the training to its newest epoch goes on doing so. */
-export function startPlayback(playback, previous, calm) {
-  const { run, live, available, autoplay, first } = playback;
-  const started = run !== previous?.run && (live || previous?.live || autoplay);
-  if (started)
-    return calm
-      ? { cursor: available, playing: false, following: live }
-      : { cursor: 0, playing: true, following: false };
-  if (run !== previous?.run)
-    return { cursor: Math.min(first ?? available, available), playing: false, following: false };
-  if (previous.following) return { cursor: available, playing: false, following: live };
-  const { cursor, playing } = previous;
-  return { cursor: Math.min(cursor, available), playing, following: false };
+export function startPlayback({ run, live, available, autoplay, first }, previous, calm) {
+  const stayAt = (cursor, following = false) => ({ cursor: Math.min(cursor, available), playing: false, following }),
+    isNew = run !== previous?.run;
+  if (isNew && (live || previous?.live || autoplay))
+    return calm ? stayAt(available, live) : { cursor: 0, playing: true, following: false };
+  if (isNew) return stayAt(first ?? available);
+  if (previous.following) return stayAt(available, live);
+  return { ...stayAt(previous.cursor), playing: previous.playing };
 }
 
 /* The next or the last whole step, from wherever the cursor is in between. */
@@ -35,24 +30,23 @@ export function stepCursor(cursor, direction, { available, step = 1 }) {
 
 /* The trace up to x = cursor, its last piece of line or band cut exactly there. */
 export function truncateTrace(trace, cursor) {
-  const { x, y } = trace;
+  const { x, y, type = "scatter", mode } = trace;
   if (trace.meta?.whole || !Array.isArray(x) || !Array.isArray(y) || typeof x.find((v) => v !== null) !== "number")
     return trace;
   if (x.every((v) => v <= cursor)) return trace;
-  const line = (trace.type ?? "scatter") === "scatter" && trace.mode !== "markers" && trace.mode !== "text";
-  const visible = []; // [x, y, index of the point, or -1 for the end of a cut]
-  for (let i = 0; i < x.length; i++) {
-    const inside = x[i] <= cursor;
-    if (inside) visible.push([x[i], y[i], i]);
-    const next = i + 1;
-    if (!line || next >= x.length || inside === x[next] <= cursor || y[i] === null || y[next] === null) continue;
-    if (x[i] !== cursor && x[next] !== cursor)
-      visible.push([cursor, interpolateY([x[i], y[i]], [x[next], y[next]], cursor), -1]);
-  }
-  const result = { ...trace, x: visible.map((point) => point[0]), y: visible.map((point) => point[1]) };
-  for (const key of ["text", "hovertext", "customdata"]) {
-    if (Array.isArray(trace[key])) result[key] = visible.map((point) => trace[key][point[2]] ?? "");
-  }
+  const isLine = type === "scatter" && mode !== "markers" && mode !== "text";
+  const visible = x.flatMap((from, i) => {
+    const inside = from <= cursor,
+      to = x[i + 1],
+      points = inside ? [[from, y[i], i]] : []; // x, y, index of the point, or -1 for the end of a cut
+    const isCut = isLine && i + 1 < x.length && inside !== to <= cursor && from !== cursor && to !== cursor;
+    if (isCut && y[i] !== null && y[i + 1] !== null)
+      points.push([cursor, interpolateY([from, y[i]], [to, y[i + 1]], cursor), -1]);
+    return points;
+  });
+  const result = { ...trace, x: visible.map(([at]) => at), y: visible.map(([, height]) => height) };
+  for (const key of ["text", "hovertext", "customdata"])
+    if (Array.isArray(trace[key])) result[key] = visible.map(([, , point]) => trace[key][point] ?? "");
   return result;
 }
 
@@ -101,59 +95,73 @@ const statesOfOld = new Map();
 const SLOW = 12; // ms; a drawing that takes longer is requested 30 times a second instead of 60
 
 export class Playback {
-  root = element("div", "frame-controls");
   state = null;
+  data = /** @type {any} */ ({});
   #pace = 8;
   #timer = 0;
 
-  /* `onMove(cursor)` draws everything at the cursor; `onRelease(cursor)` receives where the user released the slider. */
   /**
-   * @param {(cursor: number) => void} onMove
-   * @param {(cursor: number) => void} onRelease
+   * @param {(cursor: number) => void} onMove draws everything at the cursor
+   * @param {(cursor: number) => void} onRelease receives where the user released the slider
    */
   constructor(onMove, onRelease = () => {}) {
     this.onMove = onMove;
     this.onRelease = onRelease;
-    this.root.role = "group";
-    this.root.ariaLabel = "Playback";
-    this.play = iconButton("play_arrow", "Play", () => this.togglePlaying());
-    this.back = iconButton("skip_previous", "Step back", () => this.moveBySteps(-1));
-    this.next = iconButton("skip_next", "Step", () => this.moveBySteps(1));
-    this.scrubber = element("input", "slider frame-scrubber");
-    this.scrubber.type = "range";
-    this.scrubber.min = 0;
-    this.scrubber.oninput = () =>
-      this.moveTo(Math.min(Math.round(this.scrubber.value / this.#stepSize) * this.#stepSize, this.data.available));
-    this.scrubber.onchange = () => this.onRelease(this.state.cursor);
-    // While it plays the slider moves in fractions; a key must move it by whole steps.
-    this.scrubber.onkeydown = () => {
-      if (this.state.playing) this.moveTo(Math.floor(this.state.cursor));
-    };
-    this.position = element("span", "frame-position");
-    this.say = element("span", "frame-say");
-    this.pace = element("select", "lineage-select frame-pace");
-    this.pace.ariaLabel = "Duration of the playback";
-    for (const seconds of PACES)
-      this.pace.append(new Option(`in ${seconds} s`, String(seconds), false, seconds === this.#pace));
-    this.pace.onchange = () => {
-      this.#pace = Number(this.pace.value);
-    };
-    this.root.append(this.play, this.pace, this.back, this.next, this.scrubber, this.position, this.say);
-    this.root.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
+    const { node, button, playButton, update } = new LiveElements();
+    this.render = update;
+    const makeStep = (symbol, words, by, isEnd) =>
+      button({ symbol, disabled: isEnd, onclick: () => this.moveBySteps(by) }, words);
+    const scrubber = node("input.slider.frame-scrubber", {
+      type: "range",
+      min: 0,
+      max: () => this.data.end,
+      step: () => (this.state.playing ? "any" : this.#stepSize),
+      value: () => this.state.cursor,
+      "--ready": () => this.data.available / this.data.end,
+      "aria-label": () => `${this.data.unit} shown`,
+      "aria-valuetext": () => this.#label,
+      oninput: () =>
+        this.moveTo(Math.min(Math.round(scrubber.value / this.#stepSize) * this.#stepSize, this.data.available)),
+      onchange: () => this.onRelease(this.state.cursor),
+      // While it plays the slider moves in fractions; a key must move it by whole steps.
+      onkeydown: () => this.state.playing && this.moveTo(Math.floor(this.state.cursor)),
+    });
+    const seconds = PACES.map((value) => node("option", { value }, `in ${value} s`)),
+      onchange = (event) => (this.#pace = Number(event.target.value)),
+      pace = { "aria-label": "Duration of the playback", value: this.#pace, onchange };
+    this.root = node(
+      "div.frame-controls",
+      { role: "group", "aria-label": "Playback", ".frame-live": () => this.data.live }, // the jobs panel is hidden meanwhile
+      playButton(() => this.state.playing, { onclick: () => this.togglePlaying() }),
+      node("select.lineage-select.frame-pace", pace, seconds),
+      makeStep("skip_previous", "Step back", -1, () => this.state.cursor <= 0),
+      makeStep("skip_next", "Step", 1, () => this.state.cursor >= this.data.available),
+      scrubber,
+      node("span.frame-position", { style: () => `min-width: ${this.#widest}ch` }, () => this.#label),
+      node("span.frame-say", () => this.data.say ?? ""),
+    );
+    this.root.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
   }
 
   get #stepSize() {
     return this.data.step ?? 1;
+  }
+  get #label() {
+    const { unit, end, stops } = this.data,
+      at = Math.floor(this.state.cursor + 1e-6);
+    return stops?.length ? stops[at] : `${unit} ${at} of ${end}`;
+  }
+  /* Wide enough for all labels: nothing moves. */
+  get #widest() {
+    const { unit, end, stops } = this.data;
+    return Math.max(...(stops?.length ? stops : [`${unit} ${end} of ${end}`]).map(({ length }) => length));
   }
 
   update(data) {
     const old = data.tells ? null : statesOfOld.get(data.run); // what is told to the page comes back from there
     const previous = this.state ? { ...this.state, run: this.data.run, live: this.data.live } : old;
     this.data = data;
-    this.root.classList.toggle("frame-live", Boolean(data.live)); // the jobs panel is hidden meanwhile
     this.state = startPlayback(data, previous, matchMedia("(prefers-reduced-motion: reduce)").matches);
-    this.scrubber.max = data.end;
-    this.scrubber.ariaLabel = `${data.unit} shown`;
     this.render();
     this.#animate();
   }
@@ -205,26 +213,6 @@ export class Playback {
       if (!done) this.#timer = requestAnimationFrame(drawNextFrame);
     };
     this.#timer = requestAnimationFrame(drawNextFrame);
-  }
-
-  render() {
-    const { cursor, playing } = this.state,
-      { unit, end, available, say, stops } = this.data;
-    const at = Math.floor(cursor + 1e-6),
-      longest = Math.max(0, ...(stops ?? []).map(({ length }) => length));
-    const text = longest ? stops[at] : `${unit} ${at} of ${end}`;
-    setTextIfChanged(this.position, text);
-    this.position.style.minWidth = `${longest || `${unit} ${end} of ${end}`.length}ch`; // wide enough for all: nothing moves
-    setTextIfChanged(this.play.firstChild, playing ? "pause" : "play_arrow");
-    setTextIfChanged(this.play.lastChild, playing ? "Pause" : "Play");
-    this.back.disabled = cursor <= 0;
-    this.next.disabled = cursor >= available;
-    this.scrubber.step = playing ? "any" : this.#stepSize;
-    this.scrubber.value = cursor;
-    this.scrubber.setAttribute("aria-valuetext", text);
-    this.scrubber.style.setProperty("--at", cursor / end);
-    this.scrubber.style.setProperty("--ready", available / end);
-    setTextIfChanged(this.say, say);
   }
 
   /* The cursor for the figures: null when everything there is can be drawn as it is. */

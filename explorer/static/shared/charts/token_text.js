@@ -7,10 +7,10 @@ import { node } from "../runtime/dom.js";
 export class TokenText {
   #spans = []; // of each token, the elements it is in
   #line;
-  #open; // whether the last line is still incomplete
+  #isOpen; // whether the last line is still incomplete
 
   constructor(label) {
-    this.root = node("div", { class: "token-text", role: "region", tabindex: 0, dir: "auto", "aria-label": label });
+    this.root = node("div.token-text", { role: "region", tabindex: 0, dir: "auto", "aria-label": label });
     this.startText("");
   }
 
@@ -18,11 +18,9 @@ export class TokenText {
   startText(prompt, full) {
     this.full = full;
     this.#spans = [];
-    this.#line = node("div", { class: "line" });
-    this.#open = true;
-    this.root.replaceChildren(this.#line);
-    if (prompt)
-      this.#appendPiece(prompt, (part) => node("span", { class: part.ends ? "given ends" : "given" }, part.text));
+    this.root.replaceChildren();
+    this.#addLine();
+    if (prompt) this.#appendPiece(prompt, "span.given");
   }
 
   get length() {
@@ -31,33 +29,22 @@ export class TokenText {
 
   appendTokens(pieces, surprisals) {
     pieces.forEach((piece, i) => {
-      const own = [],
-        at = this.#spans.length,
-        amount = `${colourStrength(surprisals[i], this.full)}%`;
-      this.#appendPiece(piece, (part) => {
-        const span = node(
-          "span",
-          { class: `token${part.ends ? " ends" : ""}${piece === "" ? " silent" : ""}`, "data-at": at },
-          part.text,
-        );
-        span.style.setProperty("--amount", amount);
-        own.push(span);
-        return span;
-      });
-      this.#spans.push(own);
+      const amount = `${colourStrength(surprisals[i], this.full)}%`,
+        attributes = { ".silent": piece === "", "data-at": this.#spans.length, "--amount": amount };
+      this.#spans.push(this.#appendPiece(piece, "span.token", attributes));
     });
   }
 
-  #appendPiece(piece, make) {
-    for (const part of splitLines(piece)) {
-      if (!this.#open) {
-        this.#line = node("div", { class: "line" });
-        this.root.append(this.#line);
-        this.#open = true;
-      }
-      this.#line.append(make(part));
-      this.#open = !part.ends;
-    }
+  #addLine() {
+    this.#line = this.root.appendChild(node("div.line"));
+    this.#isOpen = true;
+  }
+  #appendPiece(piece, tag, attributes = {}) {
+    return splitLines(piece).map(({ text, ends }) => {
+      if (!this.#isOpen) this.#addLine();
+      this.#isOpen = !ends;
+      return this.#line.appendChild(node(tag, { ".ends": ends, ...attributes }, text));
+    });
   }
 
   /** Give one token a class and remove the class from the token that had it before. */
@@ -75,10 +62,4 @@ export class TokenText {
 
 /** What the colour behind a token means. */
 export const drawLegend = (unit, full) =>
-  node(
-    "span",
-    { class: "token-legend" },
-    `each ${unit}: likely`,
-    node("i", { class: "ramp" }),
-    `surprising, ${formatOdds(full || FULL)} or rarer`,
-  );
+  node("span.token-legend", `each ${unit}: likely`, node("i.ramp"), `surprising, ${formatOdds(full || FULL)} or rarer`);

@@ -7,6 +7,13 @@ export function scalePosition(value, span) {
   return Math.max(0, Math.min(1, at));
 }
 
+/** Return [red, green, blue] of a colour as the browser writes it. */
+export const parseColour = (text) =>
+  text
+    .match(/[\d.]+/g)
+    .slice(0, 3)
+    .map(Number);
+
 /** The colour of a share between evenly spaced stops, each [red, green, blue]. */
 export function mixColours(stops, at) {
   const place = at * (stops.length - 1),
@@ -40,19 +47,23 @@ export function labelledColumns(count, width, least = 14) {
   return [...ticks, count - 1];
 }
 
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const KEYS = { ...ARROWS, Home: [0, -Infinity], End: [0, Infinity] };
+
 /** Return the cell that an arrow key leads to, inside the grid; null for a key that moves nothing. */
 export function moveCell({ row, column }, key, rows, columns) {
-  const offset = {
-    ArrowUp: [-1, 0],
-    ArrowDown: [1, 0],
-    ArrowLeft: [0, -1],
-    ArrowRight: [0, 1],
-    Home: [0, -Infinity],
-    End: [0, Infinity],
-  }[key];
-  if (!offset) return null;
-  const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
-  return { row: clamp(row + offset[0], rows), column: clamp(column + offset[1], columns) };
+  if (!KEYS[key]) return null;
+  const [down, right] = KEYS[key],
+    clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
+  return { row: clamp(row + down, rows), column: clamp(column + right, columns) };
+}
+
+/** Return the index that a key leads to among `count` items in rows of `columns`, perhaps beyond them; null for other keys. */
+export function moveIndex(key, at, count, columns = 1) {
+  if (key === "Home") return 0;
+  if (key === "End") return count - 1;
+  const [down, right] = ARROWS[key] ?? [];
+  return right === undefined ? null : at + down * columns + right;
 }
 
 /** Return the width of the branch to a candidate of probability `p`, in px. */

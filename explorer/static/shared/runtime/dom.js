@@ -1,22 +1,61 @@
-/* Create HTML and SVG elements and change their text. */
+/* Create HTML and SVG elements and change their attributes and texts. */
 
-function fillElement(element, attributes, children) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") element[name] = value;
-    else if (value != null && value !== false) element.setAttribute(name, value);
+/**
+ * Set an attribute. `false`, null and undefined remove it, but for "aria-…", where false is a value. ".NAME" is a class that
+ * the element has while the value is true, "--NAME" a variable of its style.
+ */
+function setAttribute(element, name, value) {
+  const isAria = name.startsWith("aria-");
+  if (name.startsWith(".")) element.classList.toggle(name.slice(1), Boolean(value));
+  else if (name.startsWith("--")) element.style.setProperty(name, value);
+  else if (name === "value" && element.type === "range") moveSlider(element, value);
+  else if (["checked", "indeterminate", "value"].includes(name))
+    element[name] = value; // the user changes it, too
+  else if (value == null || (value === false && !isAria)) element.removeAttribute(name);
+  else {
+    const text = value === true && !isAria ? "" : String(value);
+    if (element.getAttribute(name) !== text) element.setAttribute(name, text);
   }
-  element.append(...children.filter((child) => child != null));
-  return element;
 }
 
-/** Create an HTML element; an attribute "on…" is the handler of an event. Strings among the children become text, never
-    markup. */
-export const node = (tag, attributes = {}, ...children) =>
-  fillElement(document.createElement(tag), attributes, children);
+/**
+ * Return a function (tag, attributes, ...children) that makes elements; the attributes can be left out, and "p.note" is a p
+ * of the class note. An attribute "on…" is the handler of an event. Other functions among the attributes and children, and
+ * children with a method `attach`, follow a state (view_state.js): `follow` gets the function that reads it again. Strings
+ * become text, never markup; null and false are no children.
+ */
+export const elementMaker =
+  (create, follow = /** @type {(update: () => void) => void} */ (() => {})) =>
+  (tag, ...rest) => {
+    const [name, ...classes] = tag.split("."),
+      first = rest[0],
+      hasAttributes = first && Object.getPrototypeOf(first) === Object.prototype && !first.attach,
+      { value, ...others } = hasAttributes ? rest.shift() : {},
+      element = create(name);
+    if (classes.length) element.setAttribute("class", classes.join(" "));
+    for (const child of rest.flat()) {
+      if (child?.attach) child.attach(element);
+      else if (typeof child === "function") {
+        const text = element.appendChild(document.createTextNode(""));
+        follow(() => {
+          const words = String(child());
+          if (text.data !== words) text.data = words;
+        });
+      } else if (child != null && child !== false) element.append(child);
+    }
+    // The value comes last: it depends on the limits of a slider and on the options of a menu.
+    for (const [key, to] of Object.entries(value === undefined ? others : { ...others, value })) {
+      if (key.startsWith("on")) element[key] = to;
+      else if (typeof to === "function") follow(() => setAttribute(element, key, to()));
+      else setAttribute(element, key, to);
+    }
+    return element;
+  };
 
-/** Create an SVG element. */
-export const svgNode = (tag, attributes = {}, ...children) =>
-  fillElement(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+export const createHtml = (name) => document.createElement(name);
+export const createSvg = (name) => document.createElementNS("http://www.w3.org/2000/svg", name);
+export const node = elementMaker(createHtml);
+export const svgNode = elementMaker(createSvg);
 
 /** Give an element one of base.css's colour variables, which the styles read as `var(--colour)`. */
 export function tint(element, colour) {
@@ -25,7 +64,7 @@ export function tint(element, colour) {
 }
 
 /** Move a slider to `value`, and fill its track up to there. */
-export function moveSlider(slider, value) {
+function moveSlider(slider, value) {
   slider.value = value;
   slider.style.setProperty("--at", (slider.value - slider.min) / (slider.max - slider.min || 1));
 }
@@ -40,19 +79,8 @@ export function setTextIfChanged(place, words) {
   else place.textContent = words;
 }
 
-export function element(tag, className = "", text = "") {
-  const node = document.createElement(tag);
-  node.className = className;
-  node.textContent = text;
-  return node;
-}
+export const icon = (name) => node("span.lineage-icon", { "aria-hidden": "true" }, name);
 
 /** Create a button with an icon and words. */
 export const iconButton = (symbol, words, onclick) =>
-  node("button", { type: "button", class: "lineage-button", onclick }, icon(symbol), node("span", {}, words));
-
-export function icon(name) {
-  const node = element("span", "lineage-icon", name);
-  node.ariaHidden = "true";
-  return node;
-}
+  node("button.lineage-button", { type: "button", onclick }, icon(symbol), node("span", words));

@@ -55,17 +55,11 @@ export function makeWidget(name, modules, styles) {
   return {
     async render({ model, el }) {
       const root = makeRoot(el, name, styles, true),
-        unfollowTheme = followTheme(root);
-      const view = await loadModules(modules);
-      const setTriggerValue = (event, value) => model.send({ event, value });
+        unfollowTheme = followTheme(root),
+        view = await loadModules(modules),
+        send = (event, value) => model.send({ event, value });
       let unmount;
-      const show = () =>
-        (unmount = view.default({
-          parentElement: root,
-          data: model.get("data"),
-          setTriggerValue,
-          sendWhenIdle: setTriggerValue,
-        }));
+      const show = () => (unmount = showData(view, root, model.get("data"), send));
       model.on("change:data", show);
       show();
       return () => {
@@ -77,13 +71,15 @@ export function makeWidget(name, modules, styles) {
   };
 }
 
+const showData = (view, parentElement, data, send) =>
+  view.default({ parentElement, data, setTriggerValue: send, sendWhenIdle: send });
+
 /** Fill this page with a component that no kernel answers. An iframe around it gets its height. */
 export async function showPage(name, modules, styles, data) {
   const root = makeRoot(document.body, name, styles, false);
   followTheme(document.documentElement);
   const ignore = () => {};
-  const view = await loadModules(modules);
-  view.default({ parentElement: root, data, setTriggerValue: ignore, sendWhenIdle: ignore });
+  showData(await loadModules(modules), root, data, ignore);
   new ResizeObserver(() => {
     try {
       if (window.frameElement)

@@ -6,13 +6,13 @@
      A second call with the same container replaces what is saved. Pictures are saved in light colours, also from the dark
      theme, which additionally offers a dark PNG.
    svgOf(element)  returns the text of an inline <svg> with the page's colours and fonts written into it. */
-import { element, icon, nextFrames } from "./dom.js";
+import { icon, nextFrames, node, svgNode } from "./dom.js";
 import { escapeInvisible, escapeInvisibleInXml } from "./visible_text.js";
 
-const png = async (svg) => svgToPng(svg, ...sizeOf(svg));
+const SHARPNESS = 2; // pixels of a PNG for each px
 const FORMATS = {
-  PNG: { of: "svg", make: png },
-  "PNG, dark": { of: "svg", make: png, extension: "png", dark: true },
+  PNG: { of: "svg", make: svgToPng },
+  "PNG, dark": { of: "svg", make: svgToPng, extension: "png", dark: true },
   SVG: { of: "svg", make: async (svg) => new Blob([await withFonts(svg)], { type: "image/svg+xml" }) },
   CSV: { of: "csv", make: async (csv) => new Blob([csv], { type: "text/csv;charset=utf-8" }) },
   TXT: { of: "txt", make: async (txt) => new Blob([escapeInvisible(txt)], { type: "text/plain;charset=utf-8" }) },
@@ -39,31 +39,32 @@ async function withLightColours(container, make) {
 }
 
 export function saveMenu(container, source) {
-  const existing = menus.get(container);
-  if (existing) return Object.assign(existing, { source }).root;
-  const menu = { source, root: element("div", "lineage-save") };
+  if (menus.has(container)) return void Object.assign(menus.get(container), { source });
+  const menu = { source };
   menus.set(container, menu);
 
-  const button = element("button", "lineage-button lineage-save-button");
-  button.type = "button";
-  button.title = "Save";
-  button.ariaLabel = "Save this figure";
-  button.ariaHasPopup = "menu";
-  button.ariaExpanded = "false";
-  button.append(icon("download"));
-  const list = element("div", "lineage-save-list");
-  list.role = "menu";
-  list.ariaLabel = "Save as";
-  list.hidden = true;
-  const trouble = element("div", "lineage-save-trouble");
-  trouble.role = "status";
+  const makeItem = (format) => {
+    const attributes = { type: "button", role: "menuitem", value: format, "aria-label": format };
+    return node("button.lineage-save-item", { ...attributes, onclick: () => saveFile(format) }, format);
+  };
+  const items = Object.keys(FORMATS).map(makeItem),
+    trouble = node("div.lineage-save-trouble", { role: "status" }),
+    list = node("div.lineage-save-list", { role: "menu", "aria-label": "Save as", hidden: true }, items, trouble),
+    about = { type: "button", title: "Save", "aria-label": "Save this figure", "aria-haspopup": "menu" },
+    onclick = () => setOpen(list.hidden);
+  const button = node(
+    "button.lineage-button.lineage-save-button",
+    { ...about, "aria-expanded": false, onclick },
+    icon("download"),
+  );
+  const root = node("div.lineage-save", { onkeydown }, button, list);
 
-  const visibleItems = () => [...list.querySelectorAll("button:not([hidden])")];
+  const visibleItems = () => items.filter((item) => !item.hidden);
   const closeIfOutside = (event) => {
-    if (!menu.root.contains(event.target)) setOpen(false);
+    if (!root.contains(event.target)) setOpen(false);
   };
   function setOpen(yes) {
-    for (const item of list.querySelectorAll("button")) {
+    for (const item of items) {
       const { of, dark } = FORMATS[item.value];
       item.hidden = !menu.source[of] || (dark && !isDark(container));
     }
@@ -85,16 +86,7 @@ export function saveMenu(container, source) {
       trouble.textContent = "This browser could not write the file.";
     }
   }
-  for (const format of Object.keys(FORMATS)) {
-    const item = element("button", "lineage-save-item");
-    item.type = "button";
-    item.role = "menuitem";
-    item.value = item.textContent = item.ariaLabel = format;
-    item.onclick = () => saveFile(format);
-    list.append(item);
-  }
-  button.onclick = () => setOpen(list.hidden);
-  menu.root.onkeydown = (event) => {
+  function onkeydown(event) {
     const all = visibleItems(),
       at = all.indexOf(document.activeElement);
     const to = { ArrowDown: at + 1, ArrowUp: at < 0 ? -1 : at - 1, Home: 0, End: -1 }[event.key];
@@ -110,87 +102,68 @@ export function saveMenu(container, source) {
       event.preventDefault();
     } else return;
     event.stopPropagation();
-  };
-  list.append(trouble);
-  menu.root.append(button, list);
-  container.append(menu.root);
-  return menu.root;
+  }
+  container.append(root);
 }
 
-export function download(name, blob) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+function download(name, blob) {
+  const href = URL.createObjectURL(blob);
+  node("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000);
 }
 
 const STYLES = [
-  "fill",
-  "fill-opacity",
-  "stroke",
-  "stroke-width",
-  "stroke-opacity",
-  "stroke-dasharray",
-  "stroke-linecap",
-  "stroke-linejoin",
-  "paint-order",
-  "opacity",
-  "visibility",
-  "display",
-  "font-family",
-  "font-size",
-  "font-weight",
-  "font-style",
-  "font-variant-numeric",
-  "text-anchor",
-  "dominant-baseline",
-  "letter-spacing",
+  ...["fill", "fill-opacity", "opacity", "visibility", "display", "paint-order", "text-anchor", "dominant-baseline"],
+  ...["width", "opacity", "dasharray", "linecap", "linejoin"].map((part) => `stroke-${part}`),
+  ...["family", "size", "weight", "style", "variant-numeric"].map((part) => `font-${part}`),
+  ...["stroke", "letter-spacing", "image-rendering"],
 ];
+const COLOUR = /color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)/g;
+
+/** Mixed colours are computed as color(srgb ...), which most programs for SVG do not know. */
+export const plainColours = (style) =>
+  style.replace(COLOUR, (_, red, green, blue, alpha = "1") => {
+    const channels = [red, green, blue].map((share) => Math.round(255 * Number(share))).join(", ");
+    return Number(alpha) === 1 ? `rgb(${channels})` : `rgba(${channels}, ${Number(alpha)})`;
+  });
 
 export function svgOf(svg) {
   const copy = svg.cloneNode(true),
-    { width, height } = svg.getBoundingClientRect();
-  const from = [svg, ...svg.querySelectorAll("*")],
-    to = [copy, ...copy.querySelectorAll("*")];
-  from.forEach((node, i) => {
-    const style = getComputedStyle(node);
-    to[i].removeAttribute("class");
-    to[i].setAttribute("style", STYLES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+    { width, height } = svg.getBoundingClientRect(),
+    copies = [copy, ...copy.querySelectorAll("*")];
+  [svg, ...svg.querySelectorAll("*")].forEach((each, i) => {
+    const style = getComputedStyle(each);
+    copies[i].removeAttribute("class");
+    copies[i].setAttribute(
+      "style",
+      STYLES.map((name) => `${name}:${plainColours(style.getPropertyValue(name))}`).join(";"),
+    );
   });
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height);
-  if (!copy.hasAttribute("viewBox")) copy.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  const view = copy.getAttribute("viewBox").split(/[\s,]+/),
-    page = document.createElementNS(copy.namespaceURI, "rect");
-  ["x", "y", "width", "height"].forEach((name, i) => page.setAttribute(name, view[i]));
-  page.setAttribute(
-    "fill",
-    getComputedStyle(svg).getPropertyValue("--page").trim() && resolveColour(svg, "var(--page)"),
-  );
-  copy.prepend(page);
+  const viewBox = copy.getAttribute("viewBox") ?? `0 0 ${width} ${height}`,
+    [x, y, wide, high] = viewBox.split(/[\s,]+/);
+  for (const [name, value] of Object.entries({ xmlns: copy.namespaceURI, width, height, viewBox }))
+    copy.setAttribute(name, value);
+  copy.prepend(svgNode("rect", { x, y, width: wide, height: high, fill: colourAround(svg, "--page") }));
   return new XMLSerializer().serializeToString(copy);
 }
 
-function resolveColour(near, colour) {
-  const probe = element("i");
-  probe.style.color = colour;
-  near.parentElement.append(probe);
-  const rgb = getComputedStyle(probe).color;
+/** Return one of base.css's colours as it is around an element; "" where the styles of the app are not loaded. */
+export function colourAround(element, name) {
+  if (!getComputedStyle(element).getPropertyValue(name).trim()) return "";
+  const probe = element.parentElement.appendChild(node("i", { style: `color: var(${name})` })),
+    { color } = getComputedStyle(probe);
   probe.remove();
-  return rgb;
+  return color;
 }
 
-export async function svgToPng(svgText, width, height, scale = 2) {
-  const image = new Image(width, height);
-  const url = URL.createObjectURL(new Blob([await withFonts(svgText)], { type: "image/svg+xml" }));
+async function svgToPng(svgText) {
+  const { documentElement: svg } = new DOMParser().parseFromString(svgText, "image/svg+xml"),
+    [width, height] = ["width", "height"].map((side) => parseFloat(svg.getAttribute(side))),
+    url = URL.createObjectURL(new Blob([await withFonts(svgText)], { type: "image/svg+xml" }));
   try {
-    image.src = url;
+    const image = Object.assign(new Image(width, height), { src: url });
     await image.decode();
-    const canvas = document.createElement("canvas");
-    canvas.width = Math.round(width * scale);
-    canvas.height = Math.round(height * scale);
+    const canvas = node("canvas", { width: Math.round(SHARPNESS * width), height: Math.round(SHARPNESS * height) });
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise((done, fail) =>
       canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("no picture"))), "image/png"),
@@ -198,11 +171,6 @@ export async function svgToPng(svgText, width, height, scale = 2) {
   } finally {
     URL.revokeObjectURL(url);
   }
-}
-
-function sizeOf(svgText) {
-  const svg = new DOMParser().parseFromString(svgText, "image/svg+xml").documentElement;
-  return [parseFloat(svg.getAttribute("width")), parseFloat(svg.getAttribute("height"))];
 }
 
 // An <svg> that is loaded as an image has no access to the page's fonts; the fonts it uses are embedded in it.
@@ -223,33 +191,28 @@ function rulesOf(sheet) {
   try {
     return [...sheet.cssRules];
   } catch {
-    return [];
-  } // another site's sheet may not be read
+    return []; // another site's sheet may not be read
+  }
 }
 
-const texts = new Map();
-function faceText(rule) {
-  const address = /url\("?([^")]+)"?\)/.exec(rule.style.src)?.[1];
+const faceTexts = new Map(); // by the address of the font
+function faceText({ style, parentStyleSheet }) {
+  const address = /url\("?([^")]+)"?\)/.exec(style.src)?.[1];
   if (!address) return "";
-  if (!texts.has(address))
-    texts.set(
+  async function embed() {
+    const answer = await fetch(new URL(address, parentStyleSheet.href ?? document.baseURI)),
+      reader = new FileReader();
+    reader.readAsDataURL(await answer.blob());
+    await new Promise((done) => (reader.onload = done));
+    return (
+      `@font-face{font-family:${style.fontFamily};font-weight:${style.fontWeight || "normal"};` +
+      `font-style:${style.fontStyle || "normal"};src:url("${reader.result}")}`
+    );
+  }
+  if (!faceTexts.has(address))
+    faceTexts.set(
       address,
-      fetch(new URL(address, rule.parentStyleSheet.href ?? document.baseURI))
-        .then((answer) => answer.blob())
-        .then(
-          (blob) =>
-            new Promise((done) => {
-              const reader = new FileReader();
-              reader.onload = () => done(reader.result);
-              reader.readAsDataURL(blob);
-            }),
-        )
-        .then(
-          (url) =>
-            `@font-face{font-family:${rule.style.fontFamily};font-weight:${rule.style.fontWeight || "normal"};` +
-            `font-style:${rule.style.fontStyle || "normal"};src:url("${url}")}`,
-        )
-        .catch(() => ""),
+      embed().catch(() => ""),
     ); // then the next font in the list is drawn
-  return texts.get(address);
+  return faceTexts.get(address);
 }

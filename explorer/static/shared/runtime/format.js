@@ -33,6 +33,9 @@ export const formatCount = (value) => separateThousands(toFixed(value, 0));
 /** Format a count with its unit in the singular or plural: 1 token, 2,048 tokens. */
 export const formatUnits = (count, unit) => `${formatCount(count)} ${unit}${count === 1 ? "" : "s"}`;
 
+/** Write a formatted number with its unit, which is in the plural: 62 %, 12 steps, 1 step. */
+export const withUnit = (text, unit) => `${text} ${text === "1" ? unit.replace(/(\w)s$/, "$1") : unit}`.trim();
+
 /** Format a positive number with one decimal below ten, and as a whole number from there on. */
 export const formatApproximate = (value) => (value < 9.95 ? formatNumber(value, 1) : formatCount(value));
 

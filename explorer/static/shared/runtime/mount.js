@@ -12,11 +12,16 @@ const ON_EVERY_PAGE = ["address", "jobs_panel", "presentation"].map((name) => `s
 let number = Date.now(); // grows over a reload of the page, too
 let target = ""; // path of the page that is being opened
 
+/** Return the link to another page, or state of a page, that an ordinary click opens in this tab; else null. */
+export function linkOfClick(event) {
+  const link = event.target.closest?.("a[href]"),
+    isPlain = !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+  return link && isPlain && link.target !== "_blank" && link.origin === location.origin ? link : null;
+}
+
 function recordTarget(event) {
-  const link = event.target.closest?.("a[href]");
-  const plain = !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
-  if (!link || !plain || link.target === "_blank" || link.origin !== location.origin) return;
-  if (link.closest(".lineage")) return; // the server opens the page, after an event of the component
+  const link = linkOfClick(event);
+  if (!link || link.closest(".lineage")) return; // the server opens the page, after an event of the component
   const path = (target = link.pathname);
   setTimeout(() => path === target && (target = ""), OPENING);
 }

@@ -2,35 +2,24 @@
    backgrounds, borders, rings and outlines, the numbers of editable matrices. What scrolls is laid out in full. Controls
    are left out, and icons but those of SIGNS. */
 import { svgNode } from "./dom.js";
-import { svgOf } from "./export_menu.js";
-import { SvgContext } from "./svg_context.js";
-import { resolveColours } from "./svg_file.js";
+import { colourAround, plainColours, svgOf } from "./export_menu.js";
 import { FONT, textWidth } from "./text_metrics.js";
-import { mixColours } from "../charts/value_scale.js";
+import { mixColours, parseColour } from "../charts/value_scale.js";
 
 const EDGE = 16; // px around the picture
 const SKIPPED =
   ".lineage-save, .lineage-button .lineage-icon, .frame-probe, input:not(.matrix input), textarea, option";
 const SIGNS = { check: "✓", close: "✗", casino: "⚄" };
 const isVisible = (colour) => colour !== "transparent" && !/[,/] 0\)$/.test(colour);
-const COLOUR = /color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)/g;
-
-/** Mixed colours are computed as color(srgb ...), which most programs for SVG do not know. */
-const plainColours = (style) =>
-  style.replace(COLOUR, (_, red, green, blue, alpha = "1") => {
-    const channels = [red, green, blue].map((share) => Math.round(255 * Number(share))).join(", ");
-    return Number(alpha) === 1 ? `rgb(${channels})` : `rgba(${channels}, ${Number(alpha)})`;
-  });
 
 /**
  * @param {HTMLElement} root
  * @param {object} [more]
  * @param {string} [more.title] a heading above the picture
  * @param {string} [more.skip] selector of elements that are left out
- * @param {Map<HTMLCanvasElement, (context: SvgContext) => void>} [more.canvases] what draws a canvas; without it the
- *    canvas is saved as pixels
+ * @param {Map<Element, SVGElement>} [more.drawings] what is saved in place of an element
  */
-export function screenSvg(root, { title = "", skip = "", canvases = new Map() } = {}) {
+export function screenSvg(root, { title = "", skip = "", drawings = new Map() } = {}) {
   const unfolded = unfold(root),
     origin = root.getBoundingClientRect(),
     scale = origin.width / root.offsetWidth || 1; // presentation mode enlarges pages
@@ -44,21 +33,19 @@ export function screenSvg(root, { title = "", skip = "", canvases = new Map() } 
     bounds.bottom = Math.max(bounds.bottom, y + height);
     return { x, y, width, height };
   };
-  const shapes = copyElement(root, { place, canvases, skipped: skip ? `${SKIPPED}, ${skip}` : SKIPPED });
+  const shapes = copyElement(root, { place, drawings, skipped: skip ? `${SKIPPED}, ${skip}` : SKIPPED });
   for (const restore of unfolded) restore();
-  const { get, done } = resolveColours(root),
-    top = EDGE + (title ? 36 : 0),
+  const top = EDGE + (title ? 36 : 0),
     width = Math.max(bounds.right - bounds.left, title ? textWidth(title, 22) : 0) + 2 * EDGE,
-    height = bounds.bottom - bounds.top + top + EDGE;
-  const heading = { x: EDGE, y: 36, fill: get("--ink"), "font-size": 20, "font-weight": 600 };
+    height = bounds.bottom - bounds.top + top + EDGE,
+    font = { "font-size": 20, "font-weight": 600, "font-family": '"Source Serif", serif' };
   const file = svgNode(
     "svg",
     { viewBox: `0 0 ${width} ${height}`, width, height, "font-family": FONT },
-    svgNode("rect", { width, height, fill: get("--page") }),
-    title ? svgNode("text", { ...heading, "font-family": '"Source Serif", serif' }, title) : null,
-    svgNode("g", { transform: `translate(${EDGE - bounds.left} ${top - bounds.top})` }, ...shapes),
+    svgNode("rect", { width, height, fill: colourAround(root, "--page") }),
+    title && svgNode("text", { x: EDGE, y: 36, fill: colourAround(root, "--ink"), ...font }, title),
+    svgNode("g", { transform: `translate(${EDGE - bounds.left} ${top - bounds.top})` }, shapes),
   );
-  done();
   return new XMLSerializer().serializeToString(file);
 }
 
@@ -68,70 +55,57 @@ function unfold(root) {
     (element) => element instanceof HTMLElement && /auto|scroll/.test(getComputedStyle(element).overflow),
   );
   return scrollers.map((element) => {
-    const { cssText } = element.style,
-      { scrollTop, scrollLeft } = element;
-    for (const [name, value] of Object.entries({
-      overflow: "visible",
-      height: "auto",
-      "max-height": "none",
-      contain: "none",
-    }))
-      element.style.setProperty(name, value, "important");
+    const { scrollTop, scrollLeft, style } = element,
+      { cssText } = style;
+    for (const each of ["overflow: visible", "height: auto", "max-height: none", "contain: none"])
+      style.cssText += `; ${each} !important`;
     return () => {
-      element.style.cssText = cssText;
+      style.cssText = cssText;
       Object.assign(element, { scrollTop, scrollLeft });
     };
   });
 }
 
 function copyElement(element, copier) {
-  const style = getComputedStyle(element);
+  const style = getComputedStyle(element),
+    drawing = copier.drawings.get(element);
   if (element.matches(copier.skipped) || style.display === "none" || Number(style.opacity) === 0) return [];
   if (element.checkVisibility && !element.checkVisibility({ visibilityProperty: true })) return [];
   if (element.matches(".lineage-icon")) return copySign(element, style, copier);
-  const own = element instanceof SVGElement ? [copyDrawing(element, copier)] : copyBox(element, style, copier);
-  const children = element instanceof SVGElement ? [] : [...element.childNodes];
-  const inner = children.sort((a, b) => layerOf(a) - layerOf(b)).flatMap((child) => copyChild(child, copier));
-  const all = [...own, ...inner, ...(element instanceof SVGElement ? [] : copyGenerated(element, copier))];
-  return Number(style.opacity) < 1 && all.length ? [svgNode("g", { opacity: style.opacity }, ...all)] : all;
+  if (drawing) return [placeDrawing(drawing, element, copier)];
+  if (element instanceof SVGElement) {
+    const copy = new DOMParser().parseFromString(svgOf(element), "image/svg+xml").documentElement;
+    copy.firstElementChild.remove(); // its background
+    return fade([placeDrawing(document.importNode(copy, true), element, copier)], style);
+  }
+  const children = [...element.childNodes].sort((a, b) => layerOf(a) - layerOf(b));
+  const inner = children.flatMap((child) => copyChild(child, copier));
+  return fade([...copyBox(element, style, copier), ...inner, ...copyGenerated(element, copier)], style);
 }
 
+const fade = (shapes, { opacity }) =>
+  Number(opacity) < 1 && shapes.length ? [svgNode("g", { opacity }, shapes)] : shapes;
 const layerOf = (child) => (child instanceof Element && Number(getComputedStyle(child).zIndex)) || 0;
 function copyChild(child, copier) {
   if (child.nodeType === Node.TEXT_NODE) return copyText(child, copier);
   return child.nodeType === Node.ELEMENT_NODE ? copyElement(child, copier) : [];
 }
 
-/** A drawing of its own, with its styles. */
-function copyDrawing(svg, { place }) {
-  const copy = new DOMParser().parseFromString(svgOf(svg), "image/svg+xml").documentElement;
-  copy.firstElementChild.remove(); // its background
-  for (const [name, value] of Object.entries(place(svg.getBoundingClientRect()))) copy.setAttribute(name, value);
-  copy.setAttribute("overflow", "visible");
-  return document.importNode(copy, true);
+/** Put a drawing where an element is. */
+function placeDrawing(svg, element, { place }) {
+  const box = { ...place(element.getBoundingClientRect()), overflow: "visible" };
+  for (const [name, value] of Object.entries(box)) svg.setAttribute(name, value);
+  return svg;
 }
 
-function copyBox(element, style, { place, canvases }) {
+function copyBox(element, style, { place }) {
   const wrapped = style.display === "inline" ? [...element.getClientRects()] : [element.getBoundingClientRect()],
     shapes = wrapped.filter(({ width, height }) => width && height).flatMap((box) => copyBackground(box, style, place)),
     screenBox = element.getBoundingClientRect();
-  if (element instanceof HTMLInputElement) shapes.push(...copyValue(element, style, screenBox, place));
-  if (element instanceof HTMLCanvasElement && screenBox.width && screenBox.height) {
-    const box = place(screenBox),
-      draw = canvases.get(element);
-    if (draw) {
-      const context = new SvgContext(box.x, box.y);
-      draw(context);
-      shapes.push(context.root);
-    } else if (element.width && element.height)
-      shapes.push(
-        svgNode("image", {
-          ...box,
-          href: element.toDataURL(),
-          preserveAspectRatio: "none",
-          style: "image-rendering:pixelated",
-        }),
-      );
+  if (element instanceof HTMLInputElement && element.value) shapes.push(textIn(place(screenBox), style, element.value)); // the number of a cell that can be edited
+  if (element instanceof HTMLCanvasElement && element.width && element.height && screenBox.width && screenBox.height) {
+    const look = { preserveAspectRatio: "none", style: "image-rendering:pixelated" };
+    shapes.push(svgNode("image", { ...place(screenBox), href: element.toDataURL(), ...look }));
   }
   if (style.outlineStyle !== "none" && !element.matches(":focus-visible"))
     for (const box of wrapped)
@@ -161,18 +135,17 @@ function copyRing(screenBox, style, place, radius) {
   return [svgNode("rect", { ...box, fill: "none", stroke, "stroke-width": spread })];
 }
 
-/** The number of a cell that can be edited. */
-function copyValue(input, style, screenBox, place) {
-  const { x, y, width, height } = place(screenBox),
-    at = { x: x + width / 2, y: y + height / 2, "text-anchor": "middle" };
-  return input.value ? [svgNode("text", { ...at, ...fontOf(style) }, input.value)] : [];
-}
+/** Write a text in the middle of a box, or at another share of its width. */
+const textIn = ({ x, y, width, height }, style, text, anchor = "middle") =>
+  svgNode("text", { x: x + SHARES[anchor] * width, y: y + height / 2, "text-anchor": anchor, ...fontOf(style) }, text);
+const SHARES = { start: 0, middle: 0.5, end: 1 };
 
 function copySign(element, style, { place }) {
-  const { x, y, width, height } = place(element.getBoundingClientRect()),
-    sign = SIGNS[element.textContent],
-    font = { ...fontOf(style), "font-family": null };
-  return sign ? [svgNode("text", { x: x + width / 2, y: y + height / 2, "text-anchor": "middle", ...font }, sign)] : [];
+  const sign = SIGNS[element.textContent];
+  if (!sign) return [];
+  const text = textIn(place(element.getBoundingClientRect()), style, sign);
+  text.removeAttribute("font-family");
+  return [text];
 }
 
 /** Texts of ::before and ::after: at the beginning, at the end, or alone in the middle. */
@@ -182,12 +155,8 @@ function copyGenerated(element, { place }) {
       text = style.content.match(/^"(.+)"$/)?.[1],
       screenBox = [...element.getClientRects()].at(name === "::before" ? 0 : -1);
     if (!text || !screenBox) return [];
-    const { x, y, width, height } = place(screenBox),
-      anchor = !element.textContent ? "middle" : name === "::before" ? "start" : "end",
-      share = { start: 0, middle: 0.5, end: 1 }[anchor];
-    return [
-      svgNode("text", { x: x + share * width, y: y + height / 2, "text-anchor": anchor, ...fontOf(style) }, text),
-    ];
+    const anchor = !element.textContent ? "middle" : name === "::before" ? "start" : "end";
+    return [textIn(place(screenBox), style, text, anchor)];
   });
 }
 
@@ -244,12 +213,7 @@ function copyGradients(screenBox, style, place) {
 
 /** The colours of a gradient from left to right, evenly spaced; of one colour all over, that colour. */
 function gradientColours(image) {
-  const stops = (image.match(/rgba?\([^)]*\)/g) ?? []).map((colour) =>
-    colour
-      .match(/[\d.]+/g)
-      .slice(0, 3)
-      .map(Number),
-  );
+  const stops = (image.match(/rgba?\([^)]*\)/g) ?? []).map(parseColour);
   if (!image.startsWith("linear-gradient(") || stops.length < 2) return [];
   if (stops.every((stop) => String(stop) === String(stops[0]))) return [`rgb(${stops[0]})`];
   if (!/^linear-gradient\((to right|90deg)/.test(image)) return [];
@@ -261,11 +225,11 @@ function copyText(text, { place }) {
   const style = getComputedStyle(text.parentElement),
     preserved = /pre/.test(style.whiteSpace);
   if (!parseFloat(style.fontSize)) return [];
-  return wrappedLines(text, preserved).map(([line, screenBox]) => {
+  return wrappedLines(text).map(([line, screenBox]) => {
     const { x, y, height } = place(screenBox),
       shown = style.textOverflow === "ellipsis" ? shortenToBox(line, screenBox, text.parentElement) : line;
     const space = { "xml:space": preserved ? "preserve" : null };
-    return svgNode("text", { x, y: y + height / 2, ...fontOf(style), ...space }, shown);
+    return svgNode("text", { x, y: y + height / 2, ...fontOf(style), ...space }, preserved ? shown : shown.trim());
   });
 }
 
@@ -276,29 +240,22 @@ function shortenToBox(line, screenBox, element) {
   return element.scrollWidth <= element.clientWidth ? line : `${line.slice(0, Math.max(1, fitting))}…`;
 }
 
-function wrappedLines(text, preserved) {
+/** Return the lines of a text with their boxes: what is as high as the letter before, or takes no room, is in its line. */
+function wrappedLines(text) {
   const range = document.createRange(),
     lines = [];
-  const boxesOf = (index, word) => {
+  for (const { 0: letter, index } of text.data.matchAll(/./gsu)) {
     range.setStart(text, index);
-    range.setEnd(text, index + word.length);
-    return [...range.getClientRects()];
-  };
-  const addPart = (index, word, box) => {
-    const last = lines.at(-1);
-    if (!box?.width) return;
-    if (last && Math.abs(last[1].top - box.top) < 2) {
-      last[0] += word;
-      last[1] = new DOMRect(last[1].left, last[1].top, box.right - last[1].left, box.height);
-    } else lines.push([word, box]);
-  };
-  for (const { 0: word, index } of text.data.matchAll(preserved ? /\S+[^\S\n]*|[^\S\n]+/g : /\S+\s*/g)) {
-    const boxes = boxesOf(index, word.trimEnd() || word);
-    if (boxes.length < 2) addPart(index, word, preserved ? boxesOf(index, word)[0] : boxes[0]);
-    else
-      // the word is broken between two lines
-      for (const { 0: letter, index: at } of word.matchAll(/./gsu))
-        addPart(index + at, letter, boxesOf(index + at, letter)[0]);
+    range.setEnd(text, index + letter.length);
+    const [box] = range.getClientRects(),
+      last = lines.at(-1);
+    if (!box?.width) {
+      if (last) last[0] += letter;
+    } else if (last && Math.abs(last[1].top - box.top) < 2) {
+      const left = Math.min(last[1].left, box.left);
+      last[0] += letter;
+      last[1] = new DOMRect(left, last[1].top, Math.max(last[1].right, box.right) - left, box.height);
+    } else lines.push([letter, box]);
   }
   return lines;
 }

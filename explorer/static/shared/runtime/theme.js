@@ -1,23 +1,24 @@
 /* Replace the colour names of figures, "var(--m-rnn)" or "var(--m-rnn/.22)", by the current colours of the browser, so
    that a figure follows the light/dark switch without the server. */
 
+import { node } from "./dom.js";
+
 const NAMED = /var\((--[\w-]+)(?:\s*\/\s*([\d.]+))?\)/g;
 const STOPS = [0, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1];
 
 export class Theme {
-  #probe = document.createElement("i");
+  #probe;
   #known = new Map();
 
   /* `onChange` is called whenever the colours of `place` change. */
   constructor(place, onChange) {
-    this.#probe.className = "frame-probe"; // its transition event reports every change of colour, whoever caused it
-    this.#probe.ariaHidden = "true";
-    place.append(this.#probe);
-    this.#probe.addEventListener("transitionend", (event) => {
+    const ontransitionend = (event) => {
       if (event.propertyName !== "color") return;
       this.#known.clear();
       onChange();
-    });
+    };
+    // Its transition event reports every change of colour, whoever caused it.
+    this.#probe = place.appendChild(node("i.frame-probe", { "aria-hidden": true, ontransitionend }));
   }
 
   colour = (name, alpha) => {
@@ -44,9 +45,10 @@ export class Theme {
   };
 
   template({ zoomable = false } = {}) {
-    const [ink, soft, rule, page] = ["--ink", "--soft", "--rule", "--page"].map((name) => this.colour(name));
-    const colourScale = (name) => STOPS.map((stop, i) => [stop, this.colour(`--${name}-${i}`)]);
-    const amount = colourScale("amount"),
+    const [ink, soft, rule, page] = ["--ink", "--soft", "--rule", "--page"].map((name) => this.colour(name)),
+      colourScale = (name) => STOPS.map((stop, i) => [stop, this.colour(`--${name}-${i}`)]),
+      amount = colourScale("amount"),
+      family = "Source Sans, sans-serif",
       tick = { size: 14, color: soft };
     const axis = {
       zeroline: false,
@@ -58,57 +60,43 @@ export class Theme {
       tickcolor: rule,
       title: { font: tick, standoff: 8 },
     };
-    return {
-      layout: {
-        font: { family: "Source Sans, sans-serif", size: 15, color: ink },
-        xaxis: { ...axis, showgrid: false, showline: true, ticks: "outside", ticklen: 4 },
-        yaxis: {
-          ...axis,
-          showgrid: true,
-          gridcolor: this.colour("--rule", 0.6),
-          showline: false,
-          ticks: "",
-          ticklabelstandoff: 4,
-        },
-        showlegend: false,
-        paper_bgcolor: "rgba(0,0,0,0)",
-        plot_bgcolor: "rgba(0,0,0,0)",
-        margin: { l: 8, r: 8, t: 28, b: 8 },
-        dragmode: zoomable && "zoom",
-        hovermode: "closest",
-        hoverlabel: {
-          bgcolor: page,
-          bordercolor: rule,
-          align: "left",
-          font: { family: "Source Sans, sans-serif", size: 14, color: ink },
-        },
-        colorscale: {
-          sequential: amount,
-          sequentialminus: amount.map(([stop], i) => [stop, amount[6 - i][1]]),
-          diverging: colourScale("sign"),
-        },
-      },
-      data: { heatmap: [{ showscale: false, hoverongaps: false, xgap: 2, ygap: 2, colorscale: amount }] },
+    const rows = {
+      showgrid: true,
+      gridcolor: this.colour("--rule", 0.6),
+      showline: false,
+      ticks: "",
+      ticklabelstandoff: 4,
     };
+    const layout = {
+      font: { family, size: 15, color: ink },
+      xaxis: { ...axis, showgrid: false, showline: true, ticks: "outside", ticklen: 4 },
+      yaxis: { ...axis, ...rows },
+      showlegend: false,
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 8, r: 8, t: 28, b: 8 },
+      dragmode: zoomable && "zoom",
+      hovermode: "closest",
+      hoverlabel: { bgcolor: page, bordercolor: rule, align: "left", font: { family, size: 14, color: ink } },
+      colorscale: {
+        sequential: amount,
+        sequentialminus: amount.map(([stop], i) => [stop, amount[6 - i][1]]),
+        diverging: colourScale("sign"),
+      },
+    };
+    const heatmap = { showscale: false, hoverongaps: false, xgap: 2, ygap: 2, colorscale: amount };
+    return { layout, data: { heatmap: [heatmap] } };
   }
 }
 
-const KINDS = {
-  f8: Float64Array,
-  f4: Float32Array,
-  i1: Int8Array,
-  i2: Int16Array,
-  i4: Int32Array,
-  u1: Uint8Array,
-  u2: Uint16Array,
-  u4: Uint32Array,
-};
+// The arrays of numpy's types.
+const INTEGERS = { i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
+const KINDS = { f8: Float64Array, f4: Float32Array, ...INTEGERS };
 
 function unpackArray({ dtype, bdata, shape }) {
-  const bytes = Uint8Array.from(atob(bdata), (letter) => letter.charCodeAt(0));
-  const flat = Array.from(new KINDS[dtype](bytes.buffer), (number) => (Number.isNaN(number) ? null : number));
-  const columns = shape && Number(String(shape).split(",")[1]);
-  return columns
-    ? Array.from({ length: flat.length / columns }, (_, row) => flat.slice(row * columns, (row + 1) * columns))
-    : flat;
+  const bytes = Uint8Array.from(atob(bdata), (letter) => letter.charCodeAt(0)),
+    flat = Array.from(new KINDS[dtype](bytes.buffer), (number) => (Number.isNaN(number) ? null : number)),
+    columns = shape && Number(String(shape).split(",")[1]);
+  if (!columns) return flat;
+  return Array.from({ length: flat.length / columns }, (_, row) => flat.slice(row * columns, (row + 1) * columns));
 }

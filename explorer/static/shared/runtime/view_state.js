@@ -8,121 +8,118 @@
    The state is an object. A control that is bound to one of its fields changes it, draws, and sends the state to the page as
    event "set" when it is released. */
 
-import { icon, moveSlider, node as makeNode, svgNode } from "./dom.js";
+import { createHtml, createSvg, elementMaker, node as makeNode } from "./dom.js";
 import { SyncedValue } from "./synced_value.js";
-
-/** Set an attribute. `false`, null and undefined remove it, but for "aria-…", where false is a value. */
-function setAttribute(element, name, value) {
-  const isAria = name.startsWith("aria-");
-  if (name === "value" && element.type === "range") moveSlider(element, value);
-  else if (name === "checked" || name === "value")
-    element[name] = value; // the user changes it, too
-  else if (value == null || (value === false && !isAria)) element.removeAttribute(name);
-  else {
-    const text = value === true && !isAria ? "" : String(value);
-    if (element.getAttribute(name) !== text) element.setAttribute(name, text);
-  }
-}
 
 /** Elements some of whose attributes, texts and children follow a state. */
 export class LiveElements {
   #updates = [];
+  #endings = [];
 
   /** Read the state again. */
   update = () => this.#updates.forEach((update) => update());
 
+  /** Call a function at each update. */
+  follow = (update) => void this.#updates.push(update);
+
+  /** Call a function when the elements are removed, if they are of an item of a list. */
+  whenRemoved = (end) => void this.#endings.push(end);
+
   /**
-   * Create an HTML element, as `node` in dom.js does. An attribute "on…" is the handler of an event; any other function is
-   * called at each update: it returns the value of the attribute, or as a child its text. A `list` is a child, too.
+   * Create an HTML element, as `node` in dom.js does. A function is called at each update: it returns the value of an
+   * attribute, or as a child its text. A `list` is a child, too.
    */
-  node = (tag, attributes = {}, ...children) => this.#bind(makeNode(tag), attributes, children);
+  node = elementMaker(createHtml, this.follow);
 
   /** Create an SVG element in the same way. */
-  svg = (tag, attributes = {}, ...children) => this.#bind(svgNode(tag), attributes, children);
+  svg = elementMaker(createSvg, this.follow);
 
   /** Create a button; `symbol` is the name of its icon. */
-  button = ({ symbol = "", ...more }, ...children) => {
+  button = ({ symbol = null, ...more }, ...children) => {
+    const label = (child) =>
+        typeof child === "string" || typeof child === "function" ? this.node("span", child) : child,
+      sign = symbol && this.node("span.lineage-icon", { "aria-hidden": "true" }, symbol);
     const attributes = { type: "button", class: "lineage-button", ...more };
-    return this.node("button", attributes, symbol ? icon(symbol) : null, ...children);
+    return this.node("button", attributes, sign, symbol ? children.map(label) : children);
   };
 
   /** Create a button that plays or pauses, with the symbol and the word of what it does next. */
-  playButton = (isPlaying, attributes) => {
-    const at = () => Number(Boolean(isPlaying())),
-      symbol = { class: "lineage-icon", "aria-hidden": "true" };
-    return this.button(
-      attributes,
-      this.node("span", symbol, () => ["play_arrow", "pause"][at()]),
-      this.node("span", {}, () => ["Play", "Pause"][at()]),
+  playButton = (isPlaying, attributes, words = "Play") =>
+    this.button({ symbol: () => (isPlaying() ? "pause" : "play_arrow"), ...attributes }, () =>
+      isPlaying() ? "Pause" : words,
     );
-  };
 
   /** Create a row of buttons, one of which is selected. `options` returns {value: text}; with less than two it is hidden. `kind` has the
       classes of the row and of the buttons. */
   buttonChoice = (label, options, get, press, kind = {}) => {
     const isHidden = () => Object.keys(options()).length < 2,
-      makeButton = ([value, text], _, inner) =>
-        inner.node(
+      makeButton = ([value, text], _, inner) => {
+        const isPressed = () => value === get(),
+          onclick = () => press(value);
+        return inner.node(
           "button",
-          {
-            type: "button",
-            class: kind.button,
-            value,
-            "aria-pressed": () => value === get(),
-            onclick: () => press(value),
-          },
+          { type: "button", class: kind.button, value, "aria-pressed": isPressed, onclick },
           text,
         );
+      };
     const attributes = { class: kind.root ?? "choice", role: "group", "aria-label": label, hidden: isHidden };
-    return this.node(
-      "div",
-      attributes,
-      this.list(() => Object.entries(options()), makeButton),
-    );
+    const buttons = this.list(() => Object.entries(options()), makeButton);
+    return this.node("div", attributes, buttons);
   };
 
   /**
-   * Return a child that stands for one element per item. They are made again when the items have become different; `make`
-   * receives the item, its index and `LiveElements` of their own.
+   * Return a child that stands for one element per item, which is made again when its item has become different; `make`
+   * receives the item, its index and `LiveElements` of its own.
    */
-  list = (items, make) => ({ items, make });
+  list = (items, make) => ({
+    attach: (element) =>
+      this.#attachList(
+        element,
+        items,
+        (item, i) => `${i} ${JSON.stringify(item)}`,
+        (read, inner, i) => make(read(), i, inner),
+        true,
+      ),
+  });
 
-  #bind(element, attributes, children) {
-    for (const child of children) {
-      if (typeof child === "function") element.append(this.#bindText(child));
-      else if (child?.make) this.#bindList(element, child);
-      else if (child != null) element.append(child);
-    }
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) element[name] = value;
-      else if (typeof value === "function") this.#updates.push(() => setAttribute(element, name, value()));
-      else setAttribute(element, name, value);
-    }
-    return element;
-  }
-  #bindText(read) {
-    const text = document.createTextNode("");
-    this.#updates.push(() => {
-      const words = String(read());
-      if (text.data !== words) text.data = words;
-    });
-    return text;
-  }
-  #bindList(element, { items, make }) {
-    let drawn = "",
-      inner = new LiveElements();
-    this.#updates.push(() => {
-      const current = items(),
-        state = JSON.stringify(current);
-      if (state !== drawn) {
-        const focused = [...element.children].findIndex((child) => child.contains(document.activeElement));
-        inner = new LiveElements();
-        element.replaceChildren(...current.map((item, i) => make(item, i, inner)));
-        const again = element.children[focused];
-        (again?.querySelector("button") ?? again)?.focus({ preventScroll: true });
-        drawn = state;
+  /**
+   * Return a child that stands for one element per item, which is kept as long as there is an item of this key, by default
+   * in this place. `make` receives a function that returns the item, and `LiveElements` of its own.
+   */
+  keyed = (items, make, keyOf = (_item, i) => i) => ({
+    attach: (element) => this.#attachList(element, items, keyOf, make),
+  });
+
+  /** `refocuses`: an element that takes the place of that with the keyboard focus gets the focus. */
+  #attachList(element, items, keyOf, make, refocuses = false) {
+    let views = new Map(); // by key: { item, child, inner }
+    this.whenRemoved(() => views.forEach(({ inner }) => inner.#endings.forEach((end) => end())));
+    this.follow(() => {
+      const before = views,
+        active = /** @type {HTMLElement} */ (document.activeElement),
+        focused = [...element.childNodes].findIndex((child) => child.contains(active));
+      views = new Map();
+      items().forEach((item, i) => {
+        const key = keyOf(item, i),
+          view = before.get(key) ?? { inner: new LiveElements() };
+        view.item = item;
+        view.child ??= make(() => view.item, view.inner, i);
+        views.set(key, view);
+      });
+      for (const [key, { child, inner }] of before) {
+        if (views.has(key)) continue;
+        inner.#endings.forEach((end) => end());
+        child.remove();
       }
-      inner.update();
+      [...views.values()].forEach(({ child }, i) => {
+        if (element.childNodes[i] !== child) element.insertBefore(child, element.childNodes[i] ?? null);
+      });
+      if (focused >= 0 && document.activeElement !== active) {
+        const other = /** @type {HTMLElement} */ (refocuses ? element.childNodes[focused] : null),
+          next = active.isConnected ? active : (other?.querySelector?.("button") ?? other);
+        /** @type {HTMLElement} */ (next)?.focus?.({ preventScroll: true }); // a moved element has lost it
+      }
+      for (const { inner } of views.values()) inner.update();
     });
   }
 }
@@ -173,15 +170,13 @@ export class ViewState extends LiveElements {
 
   /** Create a switch with its label. */
   toggle(field, label) {
-    const onchange = (event) => this.set({ [field]: event.target.checked });
-    const attributes = {
-      type: "checkbox",
-      class: "toggle",
-      role: "switch",
-      checked: () => this.value[field],
-      onchange,
-    };
-    return this.node("label", {}, this.node("input", attributes), label);
+    const checked = () => this.value[field],
+      onchange = (event) => this.set({ [field]: event.target.checked });
+    return this.node(
+      "label",
+      this.node("input.toggle", { type: "checkbox", role: "switch", checked, onchange }),
+      label,
+    );
   }
 
   /** Create a menu with its label. `options` is {value: text}. */
@@ -189,42 +184,31 @@ export class ViewState extends LiveElements {
     const items = Object.entries(options).map(([value, text]) => makeNode("option", { value }, text)),
       onchange = (event) => this.set({ [field]: event.target.value }),
       value = () => this.value[field];
-    return this.node(
-      "label",
-      {},
-      label,
-      this.node("select", { class: "lineage-select", value, onchange, ...attributes }, ...items),
-    );
+    return this.node("label", label, this.node("select.lineage-select", { value, onchange, ...attributes }, items));
   }
 
   /**
    * Create radio buttons that look like segmented controls. `options` is {value: text}; `from` makes values of the field of
-   * its values.
-   * @param {string} field
-   * @param {string} legend
-   * @param {Record<string, string>} options
-   * @param {any} [more] `from`, and attributes of the buttons
+   * its values, `more` are attributes of the buttons.
    */
-  choice(field, legend, options, { from = String, ...more } = {}) {
+  choice(field, legend, options, { from = String, ...more } = /** @type {any} */ ({})) {
     const name = `choice-${crypto.getRandomValues(new Uint32Array(1))}`;
     const labels = Object.entries(options).map(([value, text]) => {
-      const checked = () => String(this.value[field]) === value;
-      const input = { type: "radio", name, checked, onchange: () => this.set({ [field]: from(value) }), ...more };
-      return this.node("label", {}, this.node("input", input), text);
+      const checked = () => String(this.value[field]) === value,
+        onchange = () => this.set({ [field]: from(value) });
+      return this.node("label", this.node("input", { type: "radio", name, checked, onchange, ...more }), text);
     });
-    return this.node("fieldset", { class: "lineage-choice" }, this.node("legend", {}, legend), ...labels);
+    return this.node("fieldset.lineage-choice", this.node("legend", legend), labels);
   }
 
   /**
    * Create a slider. `to` and `from` convert between the values of the field and those of the slider.
-   * @param {string} field
-   * @param {any} attributes
    * @param {(value: any) => number} to
    * @param {(value: number) => any} from
    */
   slider(field, attributes, to = Number, from = Number) {
     const value = () => to(this.value[field]),
       oninput = (event) => this.change({ [field]: from(Number(event.target.value)) });
-    return this.node("input", { type: "range", class: "slider", ...attributes, value, oninput, onchange: this.report });
+    return this.node("input.slider", { type: "range", ...attributes, value, oninput, onchange: this.report });
   }
 }

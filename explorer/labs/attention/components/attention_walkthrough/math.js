@@ -29,7 +29,6 @@ const UNIFORM = 1e-4; // how far shares may be from those of the softmax before 
 export const digitsOf = (largest) =>
   largest >= 1000 ? 0 : largest >= 100 ? 1 : largest >= 0.1 || largest === 0 ? 2 : largest >= 0.01 ? 3 : 4;
 
-/** Format a positive number of any size with three significant digits. */
 export function formatThreeDigits(value) {
   if (value === 0) return "0";
   if (value >= 1e6 || value < 1e-3) return formatScientific(value, 2);
@@ -38,7 +37,7 @@ export function formatThreeDigits(value) {
     : formatNumber(value, value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3);
 }
 
-const largestMagnitude = (values) =>
+export const largestMagnitude = (values) =>
   values.reduce((most, value) => (Math.abs(value) > most ? Math.abs(value) : most), 0);
 const minAndMax = (values) => [Math.min(...values), Math.max(...values)];
 
@@ -53,35 +52,28 @@ export const colourScales = ({ queries, keys, values }) => ({
 /** Return the intermediate results of one head for one query token, see explorer/inspection/attention/logit_lens.py. */
 export function walkOf(arrays, query) {
   const { queries, keys, values, raw, scaled, weights, mixed } = arrays,
-    [count, width] = keys.shape;
-  const at = Math.max(0, Math.min(query, queries.shape[0] - 1));
+    [count, width] = keys.shape,
+    asked = Math.max(0, Math.min(query, queries.shape[0] - 1));
   const rowOf = ({ data, shape }, i) => data.subarray(i * shape[1], (i + 1) * shape[1]);
-  const shares = rowOf(weights, at),
-    scores = rowOf(scaled, at),
-    sum = rowOf(mixed, at);
-  const visibleKeys = Array.from(shares.keys()).filter((key) => !Number.isNaN(shares[key]));
-  const hidden = Array.from(shares.keys()).filter((key) => Number.isNaN(shares[key]));
-  const most = visibleKeys.reduce((top, key) => Math.max(top, scores[key]), -Infinity);
-  const total = visibleKeys.reduce((all, key) => all + Math.exp(scores[key] - most), 0);
-  const uniform = visibleKeys.some((key) => Math.abs(Math.exp(scores[key] - most) / total - shares[key]) > UNIFORM);
-  const off = visibleKeys.length > 0 && mixed.data.every((value) => value === 0) && largestMagnitude(values.data) > 0;
+  const shares = rowOf(weights, asked),
+    scores = rowOf(scaled, asked),
+    all = Array.from(shares.keys()),
+    seen = all.filter((key) => !Number.isNaN(shares[key]));
+  const top = seen.reduce((most, key) => Math.max(most, scores[key]), -Infinity),
+    total = seen.reduce((sum, key) => sum + Math.exp(scores[key] - top), 0);
   return {
-    asked: at,
-    count,
-    width,
-    seen: visibleKeys,
-    hidden,
-    uniform,
-    off,
-    query: rowOf(queries, at),
+    ...{ asked, count, width, seen },
+    hidden: all.filter((key) => Number.isNaN(shares[key])),
+    uniform: seen.some((key) => Math.abs(Math.exp(scores[key] - top) / total - shares[key]) > UNIFORM),
+    off: seen.length > 0 && mixed.data.every((value) => value === 0) && largestMagnitude(values.data) > 0,
+    query: rowOf(queries, asked),
     key: (i) => rowOf(keys, i),
     value: (i) => rowOf(values, i),
-    raw: rowOf(raw, at),
+    raw: rowOf(raw, asked),
     scaled: scores,
     weights: shares,
-    mixed: sum,
-    top: most,
-    total, // the highest score that it sees, and the sum of exp(score - top)
+    mixed: rowOf(mixed, asked),
+    ...{ top, total }, // the highest score that it sees, and the sum of exp(score - top)
   };
 }
 
@@ -112,11 +104,8 @@ export function barScale(walk, step) {
   const all = Array.from(walk.raw.keys());
   if (step === SCORES) return barAxis(walk.raw, all);
   if (step === SCALE) return { ...barAxis(walk.raw, all), values: walk.scaled, ghost: walk.raw };
-  if (step === MASK)
-    return barAxis(
-      walk.scaled.map((score, key) => (Number.isNaN(walk.weights[key]) ? NaN : score)),
-      walk.seen,
-    );
+  const visible = walk.scaled.map((score, key) => (Number.isNaN(walk.weights[key]) ? NaN : score));
+  if (step === MASK) return barAxis(visible, walk.seen);
   const top = Math.max(0, ...walk.seen.map((key) => walk.weights[key]));
   return { values: walk.weights, low: 0, high: [0.1, 0.2, 0.5].find((end) => top <= end) ?? 1 };
 }
@@ -129,10 +118,10 @@ export const largestComponent = (walk) =>
 
 /** Describe a step in one sentence. `tokens` by place; `unit` is "letter", "token" or "word". */
 export function describeStep(walk, step, key, { tokens, unit, layer, head }) {
-  const { count, width, seen, hidden } = walk,
-    name = quoteToken(tokens[walk.asked]),
-    other = quoteToken(tokens[key]);
-  const numbers = `${width} number${width === 1 ? "" : "s"}`;
+  const { count, width, seen, hidden, asked } = walk,
+    name = quoteToken(tokens[asked]),
+    other = quoteToken(tokens[key]),
+    numbers = formatUnits(width, "number");
   if (step === QUERY) return `Layer ${layer + 1}, head ${head + 1} computes the query of ${name}: ${numbers}.`;
   if (step === KEYS)
     return count === 1
@@ -141,39 +130,41 @@ export function describeStep(walk, step, key, { tokens, unit, layer, head }) {
   if (step === SCORES)
     return `Query times key, number by number, all added up: ${other} scores ${formatNumber(walk.raw[key])}.`;
   if (step === SCALE) {
-    const division = `divided by √${width} = ${formatRoot(width)}`;
-    if (count === 1)
-      return `The score is ${division}: ${formatNumber(walk.raw[key])} becomes ${formatNumber(walk.scaled[key])}.`;
-    const formatRange = (values) => {
+    const division = `divided by √${width} = ${formatRoot(width)}`,
+      [before, after] = [walk.raw, walk.scaled].map(([only]) => formatNumber(only));
+    if (count === 1) return `The score is ${division}: ${before} becomes ${after}.`;
+    const [wide, narrow] = [walk.raw, walk.scaled].map((values) => {
       const [low, high] = minAndMax(Array.from(values));
       return formatNumber(high - low, 1);
-    };
-    return `Every score is ${division}: they lay ${formatRange(walk.raw)} apart, now ${formatRange(walk.scaled)}.`;
+    });
+    return `Every score is ${division}: they lay ${wide} apart, now ${narrow}.`;
   }
   if (!seen.length) return `${name} attends to nothing, because all keys are masked. Choose another ${unit} above.`;
+  if (step === MASK && !hidden.length)
+    return count === 1
+      ? `Nothing is hidden: there is only ${name} itself.`
+      : `Nothing is hidden here: ${name} may attend to all ${formatUnits(count, unit)}.`;
   if (step === MASK) {
-    if (!hidden.length)
-      return count === 1
-        ? `Nothing is hidden: there is only ${name} itself.`
-        : `Nothing is hidden here: ${name} may attend to all ${formatUnits(count, unit)}.`;
-    const becomes = `${hidden.length} of ${count} scores become${hidden.length === 1 ? "s" : ""} ${MINUS}${INFINITE}`;
-    if (hidden.every((i) => i > walk.asked) && hidden.length === count - 1 - walk.asked)
+    const isOne = hidden.length === 1,
+      becomes = `${hidden.length} of ${count} scores become${isOne ? "s" : ""} ${MINUS}${INFINITE}`;
+    if (hidden.every((i) => i > asked) && hidden.length === count - 1 - asked)
       return `${name} cannot attend to later tokens: ${becomes}.`;
-    const kinds = [...new Set(hidden.map((i) => quoteToken(tokens[i])))];
-    return `${kinds.slice(0, 2).join(", ")}${kinds.length > 2 ? " and others" : ""} ${hidden.length === 1 ? "is" : "are"} hidden from ${name}: ${becomes}.`;
+    const kinds = [...new Set(hidden.map((i) => quoteToken(tokens[i])))],
+      names = `${kinds.slice(0, 2).join(", ")}${kinds.length > 2 ? " and others" : ""}`;
+    return `${names} ${isOne ? "is" : "are"} hidden from ${name}: ${becomes}.`;
   }
   if (step === SOFTMAX) {
+    const first = largestKey(walk),
+      whom = first === asked ? "itself" : quoteToken(tokens[first]);
     if (walk.uniform)
       return `This head was made uniform: whatever the scores, each of ${formatUnits(seen.length, unit)} gets ${formatWeight(walk.weights[seen[0]])}.`;
     if (seen.length === 1) return `There is one ${unit} to attend to: it gets all of the attention.`;
-    const first = largestKey(walk);
-    return `Softmax turns the scores into weights that sum to 1: ${name} attends to ${first === walk.asked ? "itself" : quoteToken(tokens[first])} most, with ${formatWeight(walk.weights[first])}.`;
+    return `Softmax turns the scores into weights that sum to 1: ${name} attends to ${whom} most, with ${formatWeight(walk.weights[first])}.`;
   }
   if (walk.off) return `The head is switched off: instead of this sum, ${width} zeros go on from ${name}.`;
   return `The sum of all values, each times its weight: ${numbers} go on from ${name}.`;
 }
 
-/** Return the caption of the picture next to the keys. */
 export function describePicture(walk, step, key, { tokens }) {
   const name = quoteToken(tokens[walk.asked]),
     other = quoteToken(tokens[key]);
@@ -191,8 +182,10 @@ export function describePicture(walk, step, key, { tokens }) {
 
 // As a formula.
 
-const q = { v: "q" },
-  withSubscript = (letter, key) => [{ v: letter }, { sub: [String(key + 1)] }];
+const letter = (v) => ({ v }),
+  sub = (...parts) => ({ sub: parts }),
+  withSubscript = (name, key) => [letter(name), sub(String(key + 1))],
+  [q, k, j, s, w] = [letter("q"), letter("k"), sub(letter("j")), letter("s"), letter("w")];
 const formatBracketed = (value, digits) => {
   const text = formatNumber(value, digits);
   return text.startsWith(MINUS) ? `(${text})` : text;
@@ -201,106 +194,89 @@ const formatRoot = (width) => formatNumber(Math.sqrt(width), Number.isInteger(Ma
 
 /** The first terms, dots, and what they come to. */
 function sumOfTerms(terms, all) {
-  const shownTerms = terms.length > FEW + 1 ? terms.slice(0, FEW) : terms;
-  return [
-    ...shownTerms.flatMap((term, i) => [...(i ? [" + "] : []), ...term]),
-    ...(shownTerms.length < all ? [" + …"] : []),
-  ];
+  const shownTerms = terms.length > FEW + 1 ? terms.slice(0, FEW) : terms,
+    sum = shownTerms.flatMap((term, i) => (i ? [" + ", ...term] : term));
+  return shownTerms.length < all ? [...sum, " + …"] : sum;
 }
 
 const formatVector = (values, digits) => {
   const list = Array.from(values, (value) => formatNumber(value, digits));
-  return [`(${(list.length > FEW + 2 ? [...list.slice(0, FEW), "…", list.at(-1)] : list).join(", ")})`];
+  return `(${(list.length > FEW + 2 ? [...list.slice(0, FEW), "…", list.at(-1)] : list).join(", ")})`;
 };
 
 /** Return the general formula of a step. `turned`: whether positions rotate queries and keys; undefined: unknown. */
 export function generalFormula(walk, step, { turned = undefined } = {}) {
   const { width } = walk,
-    makeSymbol = (letter, place) =>
-      turned === undefined
-        ? [" ∈ ℝ", { sup: [String(width)] }]
-        : [" = ", ...(turned ? [{ v: "R" }, { sub: place }, " "] : []), { v: "W" }, { sub: [letter] }, " ", { v: "x" }];
-  const productTerm = (place) => [q, { sub: [String(place)] }, { v: "k" }, { sub: [{ v: "j" }, String(place)] }];
-  const [j, s, w] = [{ sub: [{ v: "j" }] }, { v: "s" }, { v: "w" }];
+    isKnown = turned !== undefined,
+    rotation = (place) => (turned ? [letter("R"), sub(place), " "] : []),
+    projection = (name, place) =>
+      isKnown
+        ? [" = ", ...rotation(place), letter("W"), sub(name), " ", letter("x")]
+        : [" ∈ ℝ", { sup: [String(width)] }];
+  const product = (place) => [q, sub(String(place)), k, sub(letter("j"), String(place))];
   return [
-    [q, ...makeSymbol("Q", [String(walk.asked + 1)])],
-    [{ v: "k" }, j, ...makeSymbol("K", [{ v: "j" }]), ...(turned === undefined ? [] : [{ sub: [{ v: "j" }] }])],
-    [q, " · ", { v: "k" }, j, " = ", ...productTerm(1), ...(width > 1 ? [" + … + ", ...productTerm(width)] : [])],
-    [s, j, " = ", q, " · ", { v: "k" }, j, " / ", { root: [{ v: "d" }] }],
-    [s, j, " + ", { v: "m" }, j, ",  ", { v: "m" }, j, ` = 0 or ${MINUS}${INFINITE}`],
-    walk.uniform ? [w, j, " = 1 / ", { v: "n" }] : [w, j, " = exp ", s, j, " / ∑ exp ", s],
-    [{ v: "o" }, " = ∑ ", w, j, " ", { v: "v" }, j],
+    [q, ...projection("Q", String(walk.asked + 1))],
+    [k, j, ...projection("K", letter("j")), ...(isKnown ? [j] : [])],
+    [q, " · ", k, j, " = ", ...product(1), ...(width > 1 ? [" + … + ", ...product(width)] : [])],
+    [s, j, " = ", q, " · ", k, j, " / ", { root: [letter("d")] }],
+    [s, j, " + ", letter("m"), j, ",  ", letter("m"), j, ` = 0 or ${MINUS}${INFINITE}`],
+    walk.uniform ? [w, j, " = 1 / ", letter("n")] : [w, j, " = exp ", s, j, " / ∑ exp ", s],
+    [letter("o"), " = ∑ ", w, j, " ", letter("v"), j],
   ][step];
 }
+
+/** Whether the powers of e of the scores would be too large or too small to read. */
+const isExtreme = ({ top }) => top > 7 || top < -3;
 
 /** Return the formula with the numbers of this head: for the shown key, and for element `place` of the output. */
 export function filledFormula(walk, step, key, place) {
   const { query, raw, scaled, weights, width, seen } = walk,
     keys = walk.key(key),
-    number = formatNumber(raw[key]);
-  const digits = digitsOf(Math.max(largestMagnitude(query), largestMagnitude(keys)));
-  const makeResult = (text) => ({ result: [text].flat() });
-  if (step === QUERY) return [q, " = ", ...formatVector(query, digits)];
-  if (step === KEYS) return [...withSubscript("k", key), " = ", ...formatVector(keys, digits)];
+    number = formatNumber(raw[key]),
+    score = formatNumber(scaled[key]),
+    isHidden = Number.isNaN(weights[key]),
+    digits = digitsOf(Math.max(largestMagnitude(query), largestMagnitude(keys)));
+  const result = (text) => ({ result: [text] }),
+    over = (above, below) => ({ over: [[above].flat(), [below].flat()] });
+  if (step === QUERY) return [q, " = ", formatVector(query, digits)];
+  if (step === KEYS) return [...withSubscript("k", key), " = ", formatVector(keys, digits)];
   if (step === SCORES) {
-    const terms = Array.from(query, (value, i) => [
-      `${formatBracketed(value, digits)} · ${formatBracketed(keys[i], digits)}`,
-    ]);
-    return [q, " · ", ...withSubscript("k", key), " = ", ...sumOfTerms(terms, width), " = ", makeResult(number)];
+    const factors = (value, i) => [`${formatBracketed(value, digits)} · ${formatBracketed(keys[i], digits)}`],
+      terms = sumOfTerms(Array.from(query, factors), width);
+    return [q, " · ", ...withSubscript("k", key), " = ", ...terms, " = ", result(number)];
   }
   if (step === SCALE) {
-    const dividedBy = (below) => ({ over: [[number], [below]] });
-    return [
-      ...withSubscript("s", key),
-      " = ",
-      dividedBy({ root: [String(width)] }),
-      " = ",
-      dividedBy(formatRoot(width)),
-      " = ",
-      makeResult(formatNumber(scaled[key])),
-    ];
+    const [exact, rounded] = [{ root: [String(width)] }, formatRoot(width)].map((below) => over(number, below));
+    return [...withSubscript("s", key), " = ", exact, " = ", rounded, " = ", result(score)];
   }
-  const hidden = Number.isNaN(weights[key]);
   if (step === MASK) {
-    const added = hidden ? `(${MINUS}${INFINITE})` : "0";
-    return [
-      ...withSubscript("s", key),
-      ` + ${added} = ${formatNumber(scaled[key])} + ${added} = `,
-      makeResult(hidden ? MINUS + INFINITE : formatNumber(scaled[key])),
-    ];
+    const added = isHidden ? `(${MINUS}${INFINITE})` : "0",
+      sum = isHidden ? MINUS + INFINITE : score;
+    return [...withSubscript("s", key), ` + ${added} = ${score} + ${added} = `, result(sum)];
   }
   if (!seen.length) return ["no weights"];
   if (step === SOFTMAX) {
-    const left = [...withSubscript("w", key), " = "];
-    if (hidden) return [...left, "exp(", MINUS + INFINITE, ") / … = ", makeResult("0"), ": hidden"];
-    if (walk.uniform)
-      return [...left, { over: [["1"], [String(seen.length)]] }, " = ", makeResult(formatWeight(weights[key]))];
+    const left = [...withSubscript("w", key), " = "],
+      weight = result(formatWeight(weights[key]));
+    if (isHidden) return [...left, "exp(", MINUS + INFINITE, ") / … = ", result("0"), ": hidden"];
+    if (walk.uniform) return [...left, over("1", String(seen.length)), " = ", weight];
     // Larger scores make e^score unreadable; subtracting the highest score leaves the weights unchanged.
-    const less = walk.top > 7 || walk.top < -3 ? walk.top : 0,
-      exponential = (i) => ["e", { sup: [formatNumber(scaled[i] - less)] }];
-    const sum = walk.total * Math.exp(walk.top - less),
-      own = Math.exp(scaled[key] - less);
-    return [
-      ...left,
-      { over: [exponential(key), sumOfTerms(strongestKeys(walk, SOFTMAX, FEW + 2).map(exponential), seen.length)] },
-      " = ",
-      { over: [[formatThreeDigits(own)], [formatThreeDigits(sum)]] },
-      " = ",
-      makeResult(formatWeight(weights[key])),
-    ];
+    const less = isExtreme(walk) ? walk.top : 0,
+      power = (i) => ["e", { sup: [formatNumber(scaled[i] - less)] }],
+      powers = sumOfTerms(strongestKeys(walk, SOFTMAX, FEW + 2).map(power), seen.length),
+      [own, sum] = [Math.exp(scaled[key] - less), walk.total * Math.exp(walk.top - less)].map(formatThreeDigits);
+    return [...left, over(power(key), powers), " = ", over(own, sum), " = ", weight];
   }
-  const first = [...new Set([...(hidden ? [] : [key]), ...strongestKeys(walk, VALUES, FEW + 2)])];
-  const values = first.map((i) => walk.value(i)[place]),
-    fine = digitsOf(largestMagnitude(values));
-  const terms = first.map((i, at) => [`${formatWeight(weights[i])} · ${formatBracketed(values[at], fine)}`]);
-  const answer = seen.reduce((all, i) => all + weights[i] * walk.value(i)[place], 0);
+  const first = [...new Set([...(isHidden ? [] : [key]), ...strongestKeys(walk, VALUES, FEW + 2)])],
+    fine = digitsOf(largestMagnitude(first.map((i) => walk.value(i)[place])));
+  const terms = first.map((i) => [`${formatWeight(weights[i])} · ${formatBracketed(walk.value(i)[place], fine)}`]),
+    answer = seen.reduce((all, i) => all + weights[i] * walk.value(i)[place], 0);
   const end = walk.off
-    ? [formatNumber(answer, fine), ", switched off: ", makeResult("0")]
-    : [makeResult(formatNumber(walk.mixed[place], fine))];
-  return [{ v: "o" }, { sub: [String(place + 1)] }, " = ", ...sumOfTerms(terms, seen.length), " = ", ...end];
+    ? [formatNumber(answer, fine), ", switched off: ", result("0")]
+    : [result(formatNumber(walk.mixed[place], fine))];
+  return [...withSubscript("o", place), " = ", ...sumOfTerms(terms, seen.length), " = ", ...end];
 }
 
-/** Return a remark on a step, or "" if its formula needs none. */
 export function stepNote(walk, step, { turned = undefined } = {}) {
   if (step === QUERY)
     return turned
@@ -308,7 +284,7 @@ export function stepNote(walk, step, { turned = undefined } = {}) {
       : turned === false
         ? "x is the input of this layer at this position."
         : "";
-  if (step === SOFTMAX && walk.seen.length && !walk.uniform && (walk.top > 7 || walk.top < -3)) {
+  if (step === SOFTMAX && walk.seen.length && !walk.uniform && isExtreme(walk)) {
     return `The highest score, ${formatNumber(walk.top)}, is subtracted from all scores first: the weights stay the same, and the powers stay small.`;
   }
   return "";

@@ -1,37 +1,15 @@
-/* Draw the pictures of the attention walkthrough: each is a list of shapes, drawn on a canvas or into a file.
+/* Draw the pictures of the attention walkthrough as lists of SVG elements.
 
-   A shape is { rect: [x, y, wide, high] }, { line: [x, y, x, y] }, { way: [[x, y], ...] }, { dot: [x, y, radius] }, { text, at: [x, y] }
-   or { tiles: { at(row, column), rows, columns }, box: [x, y, cell] }; `fill` and `stroke` are a colour of shared/base.css, or a number
-   from -1 to 1 on the signed colour scale. Text on a rect of that scale has its value in `on`. */
-import { KEYS, MASK, QUERY, SCALE, SCORES, SOFTMAX, VALUES, digitsOf, weightedValue, products } from "./math.js";
+   A scene is the data of view.js with { arrays, walk: see math.js, step, scale, size, shades: pixels of the signed colour
+   scale, key: which is looked at, place: the number of the vectors that is framed, or -1 }. */
+import { KEYS, MASK, QUERY, SCALE, SCORES, SOFTMAX, VALUES, digitsOf, largestMagnitude } from "./math.js";
+import { products, weightedValue } from "./math.js";
 import { tokenLabel } from "../../../../static/shared/runtime/visible_text.js";
-import { colourRamp, paintCells, rampColour } from "../../../../static/shared/charts/heatmap.js";
+import { paintPixels } from "../../../../static/shared/charts/heatmap.js";
+import { colourStop, tileColours } from "../../../../static/shared/charts/editable_matrix/math.js";
 import { scalePosition } from "../../../../static/shared/charts/value_scale.js";
+import { svgNode } from "../../../../static/shared/runtime/dom.js";
 import { formatNumber, formatWeight } from "../../../../static/shared/runtime/format.js";
-
-/**
- * One shape of a picture: the first property that is present says which (text, rect, line, way, dot or tiles).
- * @typedef {object} Shape
- * @property {string} [text]
- * @property {number[]} [at] place of a text
- * @property {number} [size] of a text, in px
- * @property {string} [align]
- * @property {boolean} [strong]
- * @property {boolean} [mono]
- * @property {boolean} [turned]
- * @property {number} [on] the share of the full colour behind a text
- * @property {number[]} [rect] left, top, width, height
- * @property {number[]} [line] x1, y1, x2, y2
- * @property {number[][]} [way] points of a line
- * @property {number[]} [dot] x, y, radius
- * @property {{at: (row: number, column: number) => number, rows: number, columns: number}} [tiles]
- * @property {number[]} [box]
- * @property {string} [fill] CSS variable
- * @property {string} [stroke] CSS variable
- * @property {number} [thick] px
- * @property {number[]} [dash]
- * @property {number} [faint] opacity
- */
 
 const LEFT = 54,
   TOP = 3,
@@ -40,7 +18,18 @@ const WIDEST = 76,
   NARROWEST = 36,
   LINES = 3,
   SMALLEST = 10.5;
-const MASKED = 0.45;
+const [INK, SOFT, RULE] = ["var(--ink)", "var(--soft)", "var(--rule)"];
+
+const drawText = (words, x, y, size, more = {}) =>
+  svgNode("text", { x, y, dy: "0.35em", "font-size": size, fill: SOFT, ...more }, words);
+const drawLine = (x1, y1, x2, y2, stroke = SOFT, width = 1, more = {}) =>
+  svgNode("line", { x1, y1, x2, y2, stroke, "stroke-width": width, ...more });
+const drawDot = (cx, cy, r, fill = SOFT, more = {}) => svgNode("circle", { cx, cy, r, fill, ...more });
+const drawFrame = (x, y, width, height, stroke = INK, thick = 2) =>
+  svgNode("rect", { x, y, width, height, fill: "none", stroke, "stroke-width": thick });
+const STRONG = { fill: INK, "font-weight": 600 };
+const MIDDLE = { "text-anchor": "middle" },
+  END = { "text-anchor": "end" };
 
 /** How `count` numbers lie on lines of tiles that are `wide` px and better not higher than `high`. */
 export function tileGrid(count, wide, high) {
@@ -63,21 +52,17 @@ export function tileGrid(count, wide, high) {
 
 /** Which number of the vectors lies at a point of the picture; -1: none. */
 export function placeAt({ columns, cell, line, blocks }, count, x, y) {
-  const column = Math.floor((x - LEFT) / cell),
-    block = Math.floor((y - TOP) / (LINES * line + GAP));
-  const place = block * columns + column;
-  return column < 0 ||
-    column >= columns ||
-    block < 0 ||
-    block >= blocks ||
-    y - TOP - block * (LINES * line + GAP) > LINES * line ||
-    place >= count
-    ? -1
-    : place;
+  const pitch = LINES * line + GAP,
+    column = Math.floor((x - LEFT) / cell),
+    block = Math.floor((y - TOP) / pitch),
+    place = block * columns + column,
+    isOnTile =
+      column >= 0 && column < columns && block >= 0 && block < blocks && y - TOP - block * pitch <= LINES * line;
+  return isOnTile && place < count ? place : -1;
 }
 
 /** The lines of tiles of a step: [letter, numbers, end of their scale of colour]. */
-function linesOf(walk, step, key, scale) {
+function linesOf({ walk, step, key, scale }) {
   const queryRow = ["q", walk.query, scale.asking],
     keyRow = ["k", walk.key(key), scale.asking];
   if (step === QUERY) return [queryRow];
@@ -89,454 +74,251 @@ function linesOf(walk, step, key, scale) {
     ["o", walk.mixed, weightedScale(walk)],
   ];
 }
-
-/** Return `compute(walk)`, computed once per walk. */
-function memoize(compute) {
-  const values = new WeakMap();
-  return (walk) => {
-    if (!values.has(walk)) values.set(walk, compute(walk) || 1);
-    return values.get(walk);
-  };
-}
-const largestValue = (vectors) =>
-  vectors.reduce((top, vector) => vector.reduce((high, value) => Math.max(high, Math.abs(value)), top), 0);
+const largestOf = (vectors) => Math.max(...vectors.map(largestMagnitude)) || 1;
 /** The largest product of this query with any key. */
-const productScale = memoize((walk) =>
-  largestValue(Array.from({ length: walk.count }, (_, key) => products(walk, key))),
-);
+const productScale = (walk) => largestOf(Array.from({ length: walk.count }, (_, key) => products(walk, key)));
 /** The largest number that is taken from any key, or of their sum. */
-export const weightedScale = memoize((walk) =>
-  largestValue([...walk.seen.map((key) => weightedValue(walk, key)), walk.mixed]),
-);
+export const weightedScale = (walk) => largestOf([...walk.seen.map((key) => weightedValue(walk, key)), walk.mixed]);
 
-/** The picture beside the keys. A scene is as in key_rows.js, with the `key` looked at and the `place` of the number, or -1. */
-export function drawPicture({ walk, step, key, place, scale, size, given, arrays }, wide, high) {
+export function drawPicture(scene, wide, high) {
+  const { walk, step } = scene;
   if (step >= SOFTMAX && !walk.seen.length) return [];
-  if (step === SCALE) return drawScaling(walk, key, wide, high);
-  if (step === MASK) return drawMatrix(walk, key, given.tokens, arrays, wide, high);
-  if (step === SOFTMAX) return drawCurve(walk, key, wide, high);
-  return drawVectors(walk, step, key, place, scale, wide, size.room);
+  const draw = { [SCALE]: drawScaling, [MASK]: drawMatrix, [SOFTMAX]: drawCurve }[step] ?? drawVectors;
+  return draw(scene, wide, high);
 }
 
-function drawVectors(walk, step, key, place, scale, wide, room) {
-  const lines = linesOf(walk, step, key, scale),
-    { columns, cell, line } = tileGrid(walk.width, wide, room),
-    shapes = [];
-  lines.forEach(([letter, values, end], l) => {
-    const most = digitsOf(Math.max(...Array.from(values, Math.abs).filter((value) => !Number.isNaN(value)), 0)),
-      last = l === lines.length - 1 && step >= SCORES;
-    let texts,
-      size = 0;
-    for (let digits = most; digits >= Math.min(most, 1) && size < SMALLEST; digits--) {
-      // a number with one digit less is better than none
-      texts = Array.from(values, (value) => formatNumber(value, digits));
+/** Numbers in the size at which they fit, with one digit less rather than none: { texts, size }. */
+function fitNumbers(values, line, cell) {
+  const most = digitsOf(largestMagnitude(values.filter((value) => !Number.isNaN(value))));
+  for (let digits = most; ; digits--) {
+    const texts = Array.from(values, (value) => formatNumber(value, digits)),
       size = Math.min(20, line * 0.56, (cell - 5) / (Math.max(...texts.map((text) => text.length)) * 0.51));
-    }
-    texts.forEach((text, i) => {
-      const x = LEFT + (i % columns) * cell,
-        y = TOP + Math.floor(i / columns) * (LINES * line + GAP) + l * line + (last ? 4 : 0);
-      if (i % columns === 0)
-        shapes.push({
-          text: letter,
-          at: [LEFT - 12, y + line / 2],
-          size: 18,
-          align: "right",
-          serif: true,
-          fill: "--ink",
-        });
-      if (Number.isNaN(values[i])) return;
-      const box = [x, y, cell - 2, line - 4];
-      shapes.push({ rect: box, fill: Math.max(-1, Math.min(1, values[i] / end)) });
-      if (step === QUERY)
-        shapes.push(
-          ...drawBar(
-            values[i] / end,
-            x + (cell - 2) / 2,
-            y + line + 4,
-            Math.min(26, cell * 0.5),
-            (LINES - 1) * line - 8,
-          ),
-        );
-      if (size >= SMALLEST)
-        shapes.push({
-          text,
-          at: [x + cell / 2 - 1, y + line / 2 - 1],
-          size,
-          align: "center",
-          on: values[i] / end,
-          strong: last,
-        });
+    if (size >= SMALLEST || digits <= Math.min(most, 1)) return { texts, size };
+  }
+}
+
+function drawVectors(scene, wide) {
+  const { walk, step, place, size: sizes } = scene,
+    lines = linesOf(scene),
+    { columns, cell, line } = tileGrid(walk.width, wide, sizes.room),
+    corner = (i) => [LEFT + (i % columns) * cell, TOP + Math.floor(i / columns) * (LINES * line + GAP)];
+  const shapes = lines.flatMap(([letter, values, end], l) => {
+    const isLast = l === lines.length - 1 && step >= SCORES,
+      { texts, size } = fitNumbers(values, line, cell);
+    return texts.flatMap((text, i) => {
+      const x = corner(i)[0],
+        y = corner(i)[1] + l * line + (isLast ? 4 : 0),
+        serif = { fill: INK, "font-family": '"Source Serif", serif', "font-style": "italic", ...END },
+        name = i % columns ? [] : [drawText(letter, LEFT - 12, y + line / 2, 18, serif)];
+      if (Number.isNaN(values[i])) return name;
+      const { fill, ink } = tileColours(colourStop(values[i], "sign", end), "sign"),
+        letters = { fill: ink, "font-weight": isLast ? 600 : null, ...MIDDLE };
+      return [
+        ...name,
+        svgNode("rect", { x, y, width: cell - 2, height: line - 4, fill }),
+        ...(step === QUERY
+          ? drawBar(values[i] / end, x + cell / 2 - 1, y + line + 4, cell, (LINES - 1) * line - 8)
+          : []),
+        size >= SMALLEST ? drawText(text, x + cell / 2 - 1, y + line / 2 - 1, size, letters) : null,
+      ];
     });
   });
-  if (place >= 0) {
-    const x = LEFT + (place % columns) * cell,
-      y = TOP + Math.floor(place / columns) * (LINES * line + GAP);
-    shapes.push({
-      rect: [x - 2, y - 2, cell + 2, lines.length * line + (lines.length === LINES ? 4 : 0)],
-      stroke: "--ink",
-      thick: 2,
-    });
-  }
-  return shapes;
+  if (place < 0) return shapes;
+  const [x, y] = corner(place);
+  return [...shapes, drawFrame(x - 2, y - 2, cell + 2, lines.length * line + (lines.length === LINES ? 4 : 0))];
 }
 
 /** Draw a number as a bar up or down, in the space of its key. */
-function drawBar(t, x, y, wide, high) {
-  const half = high / 2,
-    long = Math.abs(t) * half;
+function drawBar(t, x, y, cell, high) {
+  const wide = Math.min(26, cell * 0.5),
+    zero = y + high / 2,
+    long = (Math.abs(t) * high) / 2;
+  const box = { x: x - wide / 2, y: t < 0 ? zero : zero - long, width: wide, height: long };
   return [
-    { rect: [x - wide / 2, t < 0 ? y + half : y + half - long, wide, long], fill: t < 0 ? "--sign-1" : "--sign-5" },
-    { line: [x - wide, y + half, x + wide, y + half], stroke: "--soft" },
+    svgNode("rect", { ...box, fill: t < 0 ? "var(--sign-1)" : "var(--sign-5)" }),
+    drawLine(x - wide, zero, x + wide, zero),
   ];
 }
 
-const isMasked = (walk, step, key) => step >= MASK && Number.isNaN(walk.weights[key]);
-/** Return a function that maps numbers linearly to px. */
 const linearScale = (low, high, from, to) => (value) =>
   high > low ? from + ((value - low) / (high - low)) * (to - from) : (from + to) / 2;
 
-function drawScaling(walk, key, wide, high) {
+function drawScaling({ walk, key }, wide, high) {
   const low = Math.min(0, ...walk.raw),
     top = Math.max(0, ...walk.raw),
     x = linearScale(low, top, 34, wide - 40);
   const [above, below] = [high * 0.24, high * 0.74],
-    shapes = [];
-  const drawAxis = (y, words, side) => {
-    shapes.push(
-      { line: [x(low), y, x(top), y], stroke: "--soft" },
-      { line: [x(0), y - 6, x(0), y + 6], stroke: "--soft" },
-      { text: words, at: [10, y + side * 52], size: 15, fill: "--soft" },
-      { text: "0", at: [x(0), y - side * 18], size: 14, align: "center", fill: "--soft" },
-    );
-  };
-  for (let i = 0; i < walk.count; i++) {
-    if (i !== key)
-      shapes.push({ line: [x(walk.raw[i]), above, x(walk.scaled[i]), below], stroke: "--rule", thick: 1.5 });
-  }
-  drawAxis(above, "scores", -1);
-  drawAxis(below, `divided by √${walk.width}`, 1);
-  for (let i = 0; i < walk.count; i++) {
-    if (i !== key)
-      shapes.push(
-        { dot: [x(walk.raw[i]), above, 5], fill: "--soft", faint: 0.6 },
-        { dot: [x(walk.scaled[i]), below, 5], fill: "--soft", faint: 0.6 },
-      );
-  }
+    others = Array.from(walk.raw.keys()).filter((i) => i !== key);
+  const drawAxis = (y, words, side) => [
+    drawLine(x(low), y, x(top), y),
+    drawLine(x(0), y - 6, x(0), y + 6),
+    drawText(words, 10, y + side * 52, 15),
+    drawText("0", x(0), y - side * 18, 14, MIDDLE),
+  ];
   const [from, to] = [x(walk.raw[key]), x(walk.scaled[key])],
-    clampX = (at) => Math.max(34, Math.min(wide - 40, at));
-  shapes.push(
-    { line: [from, above, to, below], stroke: "--ink", thick: 2.5 },
-    { dot: [from, above, 8], fill: "--ink" },
-    { dot: [to, below, 8], fill: "--ink" },
-    {
-      text: formatNumber(walk.raw[key]),
-      at: [clampX(from), above - 26],
-      size: 20,
-      align: "center",
-      strong: true,
-      fill: "--ink",
-    },
-    {
-      text: formatNumber(walk.scaled[key]),
-      at: [clampX(to), below + 26],
-      size: 20,
-      align: "center",
-      strong: true,
-      fill: "--ink",
-    },
-  );
-  return shapes;
+    drawNumber = (value, y) =>
+      drawText(formatNumber(value), Math.max(34, Math.min(wide - 40, x(value))), y, 20, { ...STRONG, ...MIDDLE });
+  return [
+    ...others.map((i) => drawLine(x(walk.raw[i]), above, x(walk.scaled[i]), below, RULE, 1.5)),
+    ...drawAxis(above, "scores", -1),
+    ...drawAxis(below, `divided by √${walk.width}`, 1),
+    ...others.flatMap((i) => [
+      drawDot(x(walk.raw[i]), above, 5, SOFT, { opacity: 0.6 }),
+      drawDot(x(walk.scaled[i]), below, 5, SOFT, { opacity: 0.6 }),
+    ]),
+    drawLine(from, above, to, below, INK, 2.5),
+    drawDot(from, above, 8, INK),
+    drawDot(to, below, 8, INK),
+    drawNumber(walk.raw[key], above - 26),
+    drawNumber(walk.scaled[key], below + 26),
+  ];
 }
 
-const matrices = new WeakMap();
-/** The scaled scores of all that are queries, one look for as long as the arrays are the same. */
-function scoreTiles({ scaled, weights }) {
-  if (!matrices.has(scaled)) {
-    let most = 0;
-    scaled.data.forEach((value, i) => {
-      if (!Number.isNaN(weights.data[i]) && Math.abs(value) > most) most = Math.abs(value);
-    });
-    const [rows, columns] = scaled.shape,
-      end = most || 1,
-      scoreAt = (i) => (Number.isNaN(weights.data[i]) ? NaN : scaled.data[i] / end);
-    matrices.set(scaled, { rows, columns, end, at: (row, column) => scoreAt(row * columns + column) });
-  }
-  return matrices.get(scaled);
+/** The largest score of all pairs that are not masked. */
+function largestScore({ scaled, weights }) {
+  return largestMagnitude(scaled.data.filter((_, i) => !Number.isNaN(weights.data[i]))) || 1;
 }
+
+/** The tiles of all scores as a picture with one pixel for each, with lines between them where there is room. */
+function drawTiles({ arrays: { scaled, weights }, shades }, end, x, y, cell) {
+  const [rows, columns] = scaled.shape,
+    canvas = document.createElement("canvas");
+  const position = (i) => (Number.isNaN(weights.data[i]) ? NaN : scalePosition(scaled.data[i], end)),
+    row = (r) => Float32Array.from({ length: columns }, (_, c) => position(r * columns + c));
+  paintPixels(canvas, { rows, columns, row }, shades);
+  const box = { x, y, width: cell * columns, height: cell * rows, preserveAspectRatio: "none" },
+    across = Array.from({ length: columns }, (_, c) => `M${x + (c + 1) * cell - 1} ${y}v${cell * rows}`),
+    down = Array.from({ length: rows }, (_, r) => `M${x} ${y + (r + 1) * cell - 1}h${cell * columns}`),
+    gaps = { d: [...across, ...down].join(""), stroke: "var(--page)", "stroke-width": cell >= 16 ? 2 : 1 };
+  return [
+    svgNode("image", { ...box, href: canvas.toDataURL(), style: "image-rendering: pixelated" }),
+    cell >= 7 ? svgNode("path", gaps) : null,
+  ];
+}
+
 const FAR = 22,
-  LETTER = 9.1; // px between the numbers of its places where names do not fit, and // px of a letter of its names
+  LETTER = 9.1; // px between the numbers of its places where names do not fit, and of a letter of its names
 const shortenLabel = (text) => ([...text].length > 11 ? `${[...text].slice(0, 10).join("")}…` : text);
 
-function drawMatrix(walk, key, tokens, arrays, wide, high) {
-  const tiles = scoreTiles(arrays),
+function drawMatrix(scene, wide, high) {
+  const { walk, key, tokens, arrays } = scene,
+    [rows, columns] = arrays.scaled.shape,
+    end = largestScore(arrays),
     texts = tokens.map((token) => shortenLabel(tokenLabel(token))),
     longest = Math.max(...texts.map((text) => [...text].length));
   const upright = longest < 2,
     names = Math.max(longest * LETTER, tokens.length > 30 ? 24 : 0) + 14,
     head = upright ? 24 : Math.min(names, 110);
-  const cell = Math.min(64, (wide - names - 4) / tiles.columns, (high - head - 8) / tiles.rows),
-    step = Math.ceil(13 / cell);
-  /** @type {Shape[]} */
-  const shapes = [{ tiles, box: [names, head, cell] }];
-  const mono = { mono: true, size: Math.min(15, Math.max(11, cell * 0.72)) };
-  const bottom = head + cell * tiles.rows,
-    right = names + cell * tiles.columns;
-  const every = [5, 10, 20, 50, 100].find((far) => far * cell >= FAR) ?? 200,
-    hasLabel = (i, own) => step === 1 || own || i === 0 || (i + 1) % every === 0;
-  texts.forEach((text, i) => {
-    const [isQuery, isKey] = [i === walk.asked, i === key],
-      across = names + (i + 0.5) * cell,
-      labelText = (own) => (step === 1 || own ? text : String(i + 1));
-    const isCrowded = (own, other) => !own && step > 1 && Math.abs(i - other) * cell < 14;
-    const labelShape = (own) => ({ text: labelText(own), fill: own ? "--ink" : "--soft", strong: own, ...mono });
-    if (i < tiles.rows && hasLabel(i, isQuery) && !isCrowded(isQuery, walk.asked))
-      shapes.push({ ...labelShape(isQuery), at: [names - 8, head + (i + 0.5) * cell], align: "right" });
-    if (!hasLabel(i, isKey) || isCrowded(isKey, key)) return;
-    const placement = upright ? { at: [across, 12], align: "center" } : { at: [across, head - 6], turned: true };
-    shapes.push({ ...labelShape(isKey), ...placement, faint: isMasked(walk, MASK, i) ? MASKED : 1 });
-  });
-  if (cell >= 44) {
-    for (let row = 0; row < tiles.rows; row++) {
-      for (let column = 0; column < tiles.columns; column++) {
-        const t = tiles.at(row, column);
-        if (Number.isNaN(t)) continue;
-        shapes.push({
-          text: formatNumber(t * tiles.end, 1),
-          at: [names + (column + 0.5) * cell - 1, head + (row + 0.5) * cell],
-          size: 15,
-          align: "center",
-          on: t,
-        });
-      }
-    }
-  }
-  shapes.push(
-    { rect: [names, head, right - names, bottom - head], stroke: "--rule", thick: 1 },
-    { rect: [names - 2, head + walk.asked * cell - 2, right - names + 4, cell + 4], stroke: "--ink", thick: 2.5 },
-    {
-      line: [names + (key + 0.5) * cell, bottom + 1, names + (key + 0.5) * cell, bottom + 6],
-      stroke: "--ink",
-      thick: Math.min(cell, 12),
-    },
-  );
-  return shapes;
+  const cell = Math.min(64, (wide - names - 4) / columns, (high - head - 8) / rows),
+    step = Math.ceil(13 / cell),
+    bottom = head + cell * rows,
+    right = names + cell * columns,
+    middle = (i, from) => from + (i + 0.5) * cell;
+  const every = [5, 10, 20, 50, 100].find((far) => far * cell >= FAR) ?? 200;
+  /** The name of a place, or its number where names do not fit; nothing where `chosen` or the others leave no room. */
+  const drawName = (i, chosen, x, y, more) => {
+    const own = i === chosen,
+      hasLabel = step === 1 || own || i === 0 || (i + 1) % every === 0,
+      isCrowded = !own && step > 1 && Math.abs(i - chosen) * cell < 14,
+      mono = { "font-family": '"Source Code", monospace', ...(own ? STRONG : {}), ...more };
+    if (!hasLabel || isCrowded) return null;
+    return drawText(step === 1 || own ? texts[i] : String(i + 1), x, y, Math.min(15, Math.max(11, cell * 0.72)), mono);
+  };
+  const turn = (x) => (upright ? MIDDLE : { transform: `rotate(-90 ${x} ${head - 6})` });
+  const drawScore = (row, column) => {
+    const i = row * columns + column,
+      score = arrays.scaled.data[i];
+    if (Number.isNaN(arrays.weights.data[i])) return null;
+    const { ink } = tileColours(colourStop(score, "sign", end), "sign");
+    return drawText(formatNumber(score, 1), middle(column, names) - 1, middle(row, head), 15, { fill: ink, ...MIDDLE });
+  };
+  const count = (length) => Array.from({ length }, (_, i) => i);
+  return [
+    ...drawTiles(scene, end, names, head, cell),
+    ...count(rows).map((i) => drawName(i, walk.asked, names - 8, middle(i, head), END)),
+    ...count(columns).map((i) => {
+      const faint = { opacity: Number.isNaN(walk.weights[i]) ? 0.45 : null };
+      return drawName(i, key, middle(i, names), upright ? 12 : head - 6, { ...faint, ...turn(middle(i, names)) });
+    }),
+    ...(cell >= 44 ? count(rows).flatMap((row) => count(columns).map((column) => drawScore(row, column))) : []),
+    drawFrame(names, head, right - names, bottom - head, RULE, 1),
+    drawFrame(names - 2, head + walk.asked * cell - 2, right - names + 4, cell + 4, INK, 2.5),
+    drawLine(middle(key, names), bottom + 1, middle(key, names), bottom + 6, INK, Math.min(cell, 12)),
+  ];
 }
 
-function drawCurve(walk, key, wide, high) {
-  const { seen: visibleKeys, scaled, weights, uniform } = walk,
-    at = visibleKeys.map((i) => scaled[i]);
-  const low = Math.min(...at),
-    top = Math.max(...at),
+function drawCurve({ walk, key }, wide, high) {
+  const { seen, scaled, weights, uniform } = walk,
+    scores = seen.map((i) => scaled[i]),
+    low = Math.min(...scores),
+    top = Math.max(...scores),
     pad = top > low ? (top - low) * 0.04 : 1,
-    most = Math.max(...visibleKeys.map((i) => weights[i]));
+    most = Math.max(...seen.map((i) => weights[i]));
   const [left, bottom] = [58, high - 52],
     x = linearScale(low - pad, top + pad, left, wide - 16),
     y = linearScale(0, most * 1.12, bottom, 10);
-  /** @type {Shape[]} */
-  const shapes = [
-    { line: [left, bottom, wide - 10, bottom], stroke: "--soft" },
-    { line: [left, 10, left, bottom], stroke: "--soft" },
-    { text: "share", at: [left + 8, 14], size: 15, fill: "--soft" },
-    { text: "score", at: [wide - 10, bottom + 40], size: 15, align: "right", fill: "--soft" },
-    { text: "0", at: [left - 8, bottom], size: 14, align: "right", fill: "--soft" },
-    { text: formatWeight(most), at: [left - 8, y(most)], size: 14, align: "right", fill: "--soft" },
-  ];
-  const ends = top > low ? [low, top] : [low];
-  const alignmentOf = (end) => (ends.length === 1 ? "center" : end === low ? "left" : "right");
-  for (const end of ends)
-    shapes.push({
-      text: formatNumber(end),
-      at: [x(end), bottom + 18],
-      size: 14,
-      align: alignmentOf(end),
-      fill: "--soft",
-    });
-  const shareOf = (score) => (uniform ? most : Math.exp(score - walk.top) / walk.total);
-  const steps = Array.from({ length: 121 }, (_, i) => low - pad + ((top - low + 2 * pad) * i) / 120);
-  const way = [...steps, top]
+  const ends = top > low ? [low, top] : [low],
+    anchorOf = (end) => (ends.length === 1 ? "middle" : end === low ? "start" : "end");
+  const shareOf = (score) => (uniform ? most : Math.exp(score - walk.top) / walk.total),
+    steps = Array.from({ length: 121 }, (_, i) => low - pad + ((top - low + 2 * pad) * i) / 120);
+  const points = [...steps, top]
     .sort((a, b) => a - b)
     .filter((score) => shareOf(score) <= most * 1.06)
-    .map((score) => [x(score), y(shareOf(score))]);
-  shapes.push({ way, stroke: "--rule", thick: 2.5 });
-  for (const i of visibleKeys)
-    if (i !== key) shapes.push({ dot: [x(scaled[i]), y(weights[i]), 5.5], fill: "--colour", faint: 0.65 });
-  if (!isMasked(walk, SOFTMAX, key)) {
-    const [px, py] = [x(scaled[key]), y(weights[key])],
-      leftward = px > wide * 0.6;
-    shapes.push(
-      { line: [px, bottom, px, py], stroke: "--ink", thick: 1.5, dash: [4, 3] },
-      { line: [left, py, px, py], stroke: "--ink", thick: 1.5, dash: [4, 3] },
-      { dot: [px, py, 9], fill: "--colour", stroke: "--ink" },
-      {
-        text: formatWeight(weights[key]),
-        at: [px + (leftward ? -16 : 16), Math.max(16, py - 20)],
-        size: 22,
-        align: leftward ? "right" : "left",
-        strong: true,
-        fill: "--ink",
-      },
-    );
-  }
-  return shapes;
+    .map((score) => `${x(score)},${y(shareOf(score))}`);
+  const shapes = [
+    drawLine(left, bottom, wide - 10, bottom),
+    drawLine(left, 10, left, bottom),
+    drawText("share", left + 8, 14, 15),
+    drawText("score", wide - 10, bottom + 40, 15, END),
+    drawText("0", left - 8, bottom, 14, END),
+    drawText(formatWeight(most), left - 8, y(most), 14, END),
+    ...ends.map((end) => drawText(formatNumber(end), x(end), bottom + 18, 14, { "text-anchor": anchorOf(end) })),
+    svgNode("polyline", { points: points.join(" "), fill: "none", stroke: RULE, "stroke-width": 2.5 }),
+    ...seen
+      .filter((i) => i !== key)
+      .map((i) => drawDot(x(scaled[i]), y(weights[i]), 5.5, "var(--colour)", { opacity: 0.65 })),
+  ];
+  if (Number.isNaN(weights[key])) return shapes;
+  const [px, py] = [x(scaled[key]), y(weights[key])],
+    isRight = px > wide * 0.6,
+    dashes = { "stroke-dasharray": "4 3" };
+  return [
+    ...shapes,
+    drawLine(px, bottom, px, py, INK, 1.5, dashes),
+    drawLine(left, py, px, py, INK, 1.5, dashes),
+    drawDot(px, py, 9, "var(--colour)", { stroke: INK }),
+    drawText(formatWeight(weights[key]), px + (isRight ? -16 : 16), Math.max(16, py - 20), 22, {
+      ...STRONG,
+      ...(isRight ? END : {}),
+    }),
+  ];
 }
 
-/** Describe the number under the pointer, otherwise the colours. `place`: -1 for none. */
-export function pictureCaption({ walk, step, key, place, scale, arrays }) {
+export function pictureCaption(scene) {
+  const { walk, step, key, place, scale, arrays } = scene;
   if (step === SCALE) return "Each line is a key.";
   if (step === MASK)
-    return `Brown: below zero, teal: above, up to ${formatNumber(scoreTiles(arrays).end)}. Empty: cannot look.`;
+    return `Brown: below zero, teal: above, up to ${formatNumber(largestScore(arrays))}. Empty: cannot look.`;
   if (step === SOFTMAX)
     return walk.seen.length > 1 && !walk.uniform
       ? "Each point is a key. One score higher by 1 has a share 2.72 times as large."
       : "";
   if (step === VALUES && !walk.seen.length) return "";
   if (place < 0) {
-    const third =
-      step === SCORES
-        ? `, of a product ${formatNumber(productScale(walk))}`
-        : step === VALUES
-          ? `, of a part and of the sum ${formatNumber(weightedScale(walk))}`
-          : "";
-    return `Brown: below zero, teal: above. Full colour: ${formatNumber(step === VALUES ? scale.telling : scale.asking)}${third}.`;
+    const products = step === SCORES ? `, of a product ${formatNumber(productScale(walk))}` : "",
+      sums = step === VALUES ? `, of a part and of the sum ${formatNumber(weightedScale(walk))}` : "",
+      first = formatNumber(step === VALUES ? scale.telling : scale.asking);
+    return `Brown: below zero, teal: above. Full colour: ${first}${products}${sums}.`;
   }
-  const [first, second, third] = linesOf(walk, step, key, scale).map(([, values]) => formatNumber(values[place])),
-    number = `Number ${place + 1}`;
-  if (step === QUERY) return `${number}: ${first}.`;
-  if (step === KEYS) return `${number}: query ${first}, key ${second}.`;
-  if (step === SCORES) return `${number}: ${first} × ${second} = ${third}.`;
-  if (Number.isNaN(walk.weights[key])) return `${number}: hidden; the sum is ${third}.`;
-  return `${number}: ${formatWeight(walk.weights[key])} × ${first} = ${second}; the sum over all is ${third}.`;
-}
-
-// Painting.
-
-/** Return the position of a value from -1 to 1 on the signed colour scale; NaN: masked. */
-const signPosition = (t) => (Number.isNaN(t) ? NaN : scalePosition(t, 1));
-
-/** Return the current colours. `colour(name)` resolves a variable of shared/base.css. */
-export function makePalette(colour, own) {
-  const parseColour = (text) =>
-    text
-      .match(/[\d.]+/g)
-      .slice(0, 3)
-      .map(Number);
-  const linearise = (c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
-  const luminance = (rgb) => rgb.reduce((all, c, i) => all + linearise(c) * [0.2126, 0.7152, 0.0722][i], 0); // luminance of WCAG
-  const contrastRatio = (a, b) =>
-    (Math.max(luminance(a), luminance(b)) + 0.05) / (Math.min(luminance(a), luminance(b)) + 0.05);
-  const shades = colourRamp(colour, "sign"),
-    [ink, page] = [colour("--ink"), colour("--page")];
-  const shadeIndex = (t) => Math.round(signPosition(t) * (shades.length - 1));
-  const fills = Array.from(shades, (_, i) => rampColour(shades, i / (shades.length - 1))),
-    inks = fills.map((fill) => {
-      const [own, dark, light] = [fill, ink, page].map(parseColour);
-      return contrastRatio(own, dark) >= contrastRatio(own, light) ? ink : page;
-    });
-  const names = new Map();
-  const namedColour = (name) => {
-    if (!names.has(name)) names.set(name, colour(name === "--colour" ? own : name));
-    return names.get(name);
-  };
-  return {
-    shades,
-    of: (fill) => (typeof fill === "number" ? fills[shadeIndex(fill)] : namedColour(fill)),
-    on: (t) => inks[shadeIndex(t)],
-  };
-}
-
-const SANS = '"Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif',
-  SERIF = '"Source Serif", serif',
-  MONO = '"Source Code", monospace';
-const fontFamily = ({ serif, mono }) => (serif ? SERIF : mono ? MONO : SANS);
-const shapeFont = (shape) =>
-  `${shape.serif ? "italic " : ""}${shape.strong ? 600 : 400} ${shape.size}px ${fontFamily(shape)}`;
-const pictureCache = new WeakMap(); // matrices as pictures
-
-function tilesAsPicture(tiles, cell, look, ratio) {
-  const cached = pictureCache.get(tiles),
-    side = cell * ratio,
-    gap = side >= 16 ? 2 * ratio : side >= 7 ? 1 : 0;
-  if (cached?.side === side && cached.look === look) return cached.canvas;
-  const canvas = document.createElement("canvas");
-  canvas.width = Math.max(1, Math.round(side * tiles.columns));
-  canvas.height = Math.max(1, Math.round(side * tiles.rows));
-  const row = (r) => Float32Array.from({ length: tiles.columns }, (_, c) => signPosition(tiles.at(r, c)));
-  paintCells(canvas, { rows: tiles.rows, columns: tiles.columns, row }, look.shades, gap);
-  pictureCache.set(tiles, { side, look, canvas });
-  return canvas;
-}
-
-const drawings = new WeakMap(); // of each canvas, what it shows
-
-/** Paint shapes on a canvas at the resolution of the screen. */
-export function paintShapes(canvas, shapes, look, wide, high) {
-  const ratio = devicePixelRatio || 1,
-    context = canvas.getContext("2d");
-  const [across, down] = [Math.round(wide * ratio), Math.round(high * ratio)];
-  if (canvas.width !== across || canvas.height !== down) {
-    [canvas.width, canvas.height] = [across, down];
-    [canvas.style.width, canvas.style.height] = [`${wide}px`, `${high}px`];
-  }
-  context.setTransform(1, 0, 0, 1, 0, 0);
-  context.clearRect(0, 0, across, down);
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  drawings.set(canvas, { shapes, look });
-  drawShapes(context, shapes, look, ratio);
-}
-
-/** Return what draws each canvas below an element again, for a saved file. */
-export const redrawings = (root) =>
-  new Map(
-    [...root.querySelectorAll("canvas")]
-      .filter((canvas) => drawings.has(canvas))
-      .map((canvas) => {
-        const { shapes, look } = drawings.get(canvas);
-        return [canvas, (context) => drawShapes(context, shapes, look, devicePixelRatio || 1)];
-      }),
-  );
-
-function drawShapes(context, shapes, look, ratio) {
-  context.textBaseline = "middle";
-  context.lineCap = "butt";
-  let currentFont = "";
-  for (const shape of shapes) {
-    context.globalAlpha = shape.faint ?? 1;
-    if (shape.fill !== undefined) context.fillStyle = look.of(shape.fill);
-    if (shape.stroke !== undefined) {
-      context.strokeStyle = look.of(shape.stroke);
-      context.lineWidth = shape.thick ?? 1;
-      context.setLineDash(shape.dash ?? []);
-    }
-    if (shape.tiles) {
-      const [x, y, cell] = shape.box,
-        { rows, columns } = shape.tiles;
-      context.drawImage(tilesAsPicture(shape.tiles, cell, look, ratio), x, y, cell * columns, cell * rows);
-    } else if (shape.text !== undefined) {
-      if (shape.on !== undefined) context.fillStyle = look.on(shape.on);
-      const font = shapeFont(shape);
-      if (font !== currentFont) context.font = currentFont = font; // a font takes long to read
-      context.textAlign = shape.align ?? "left";
-      if (shape.turned) {
-        context.save();
-        context.translate(...shape.at);
-        context.rotate(-Math.PI / 2);
-        context.fillText(shape.text, 0, 0);
-        context.restore();
-      } else context.fillText(shape.text, ...shape.at);
-    } else if (shape.rect) {
-      if (shape.fill !== undefined) context.fillRect(...shape.rect);
-      if (shape.stroke !== undefined) context.strokeRect(...shape.rect);
-    } else {
-      context.beginPath();
-      if (shape.line) {
-        context.moveTo(shape.line[0], shape.line[1]);
-        context.lineTo(shape.line[2], shape.line[3]);
-      }
-      if (shape.way) shape.way.forEach((point) => context.lineTo(...point));
-      if (shape.dot) context.arc(...shape.dot, 0, 2 * Math.PI);
-      if (shape.fill !== undefined) context.fill();
-      if (shape.stroke !== undefined) context.stroke();
-    }
-  }
-  context.globalAlpha = 1;
+  const [first, second, third] = linesOf(scene).map(([, values]) => formatNumber(values[place])),
+    weight = walk.weights[key];
+  const text = {
+    [QUERY]: `${first}.`,
+    [KEYS]: `query ${first}, key ${second}.`,
+    [SCORES]: `${first} × ${second} = ${third}.`,
+    [VALUES]: Number.isNaN(weight)
+      ? `hidden; the sum is ${third}.`
+      : `${formatWeight(weight)} × ${first} = ${second}; the sum over all is ${third}.`,
+  }[step];
+  return `Number ${place + 1}: ${text}`;
 }

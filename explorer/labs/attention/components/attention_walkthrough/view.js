@@ -29,14 +29,16 @@ import { loadArrays } from "../../../../static/shared/runtime/array_store.js";
 import { quoteToken, tokenLabel } from "../../../../static/shared/runtime/visible_text.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { icon, node, tint } from "../../../../static/shared/runtime/dom.js";
+import { icon, node as makeNode, tint } from "../../../../static/shared/runtime/dom.js";
 import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
-import { pointerPosition as inside } from "../../../../static/shared/runtime/pointer.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
+import { colourRamp } from "../../../../static/shared/charts/heatmap.js";
+import { pointerPosition } from "../../../../static/shared/runtime/pointer.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 import { Theme } from "../../../../static/shared/runtime/theme.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
-import { KeyList } from "./key_rows.js";
-import { tileGrid, paintShapes, makePalette, drawPicture, placeAt, pictureCaption, redrawings } from "./pictures.js";
+import { keyList } from "./key_rows.js";
+import { tileGrid, drawPicture, placeAt, pictureCaption } from "./pictures.js";
 
 const NARROW = 860,
   BETWEEN = 40; // px from which on the keys are beside the picture, and how far from it
@@ -47,131 +49,142 @@ const [PLACE, VALUE, LETTER] = [34, 78, 9.7]; // px of a row before its token an
 const TROUBLE = "The numbers of this head did not arrive. Reload the page to ask for them again.";
 const rowHigh = (count) => (count <= 6 ? 56 : count <= 8 ? 44 : count <= 12 ? 34 : count <= 16 ? 28 : 22);
 
-function setText(place, text) {
-  if (place.textContent !== text) place.textContent = text;
-}
-
-/** Return a formula as nodes. */
 function formulaNodes(parts) {
   return parts.map((part) => {
     if (typeof part === "string") return part;
-    if (part.v) return node("i", {}, part.v);
-    if (part.sub) return node("sub", {}, ...formulaNodes(part.sub));
-    if (part.sup) return node("sup", {}, ...formulaNodes(part.sup));
-    if (part.root) return node("span", { class: "root" }, "√", node("span", {}, ...formulaNodes(part.root)));
-    if (part.result) return node("b", {}, ...formulaNodes(part.result));
-    return node("span", { class: "over" }, ...part.over.map((line) => node("span", {}, ...formulaNodes(line))));
+    if (part.over) return makeNode("span.over", ...part.over.map((line) => makeNode("span", ...formulaNodes(line))));
+    if (part.root) return makeNode("span.root", "√", makeNode("span", ...formulaNodes(part.root)));
+    const [[kind, inner]] = Object.entries(part);
+    return makeNode({ v: "i", result: "b" }[kind] ?? kind, ...formulaNodes([inner].flat()));
   });
-}
-
-/** A line that holds a formula; rebuilt only when its text changes. */
-class Formula {
-  constructor(name) {
-    this.root = node("div", { class: name });
-  }
-
-  setFormula(parts) {
-    const text = math.formulaText(parts);
-    if (text !== this.text) this.root.replaceChildren(...formulaNodes(parts));
-    return (this.text = text);
-  }
 }
 
 const PRESENTATION = { slides: [".askers, .rail, .formula, .note", ".lens", ".keys"] };
 
 export default defineComponent((place, /** @type {SendEvent<WalkthroughEvents>} */ send) => {
-  const chips = node("div", { class: "chips", role: "group", "aria-label": "Query token" });
-  const askers = node("div", { class: "askers" }, node("span", { class: "label" }, "Query token"), chips);
-  const steps = math.STEPS.map((name, i) => {
-    return node(
-      "button",
-      { type: "button", class: "step", onclick: () => goToStep(i) },
-      node("span", { class: "number" }, String(i + 1)),
-      node("span", { class: "name" }, name),
-    );
-  });
-  const [back, next] = [
-    { label: "Back", name: "arrow_back", by: -1 },
-    { label: "Next", name: "arrow_forward", by: 1 },
-  ].map(({ label, name, by }) => {
-    return node(
-      "button",
-      { type: "button", class: "lineage-button", onclick: () => goToStep(currentStep() + by) },
-      ...(by < 0 ? [icon(name), label] : [label, icon(name)]),
-    );
-  });
-  const rail = node(
-    "div",
-    { class: "rail" },
-    node("div", { class: "steps", role: "group", "aria-label": "The seven steps" }, ...steps),
-    node("div", { class: "turns" }, back, next),
-  );
-  const heading = node("h3", { class: "finding", "aria-live": "polite" }),
-    note = node("p", { class: "note" });
-  const rule = new Formula("rule"),
-    sum = new Formula("sum");
-  const title = node("h4", { class: "title" }),
-    canvas = node("canvas", { class: "picture", role: "img" }),
-    words = node("p", { class: "reading" });
-  const lens = node("div", { class: "lens" }, title, node("div", { class: "frame" }, canvas), words);
-  const keys = new KeyList({
-    keep: (at) => walk && keepKey(at),
-    point: (at) => walk && currentStep() !== math.QUERY && hoverKey(at),
-  });
-  const trouble = node("p", { class: "trouble", role: "status" });
-  place.replaceChildren(
-    askers,
-    rail,
-    heading,
-    node("div", { class: "formula" }, rule.root, sum.root),
-    note,
-    node("div", { class: "stage" }, lens, keys.root),
-    trouble,
-  );
-
   const queryIndex = new SyncedValue(),
     walked = new SyncedValue();
-  const theme = new Theme(place, () => {
-    look = null;
-    drawnState = "";
-    requestFrame();
-  });
   /** @type {WalkthroughData | null} */
-  let data = null,
-    loaded = null,
-    walk = null,
-    scale = null,
-    look = null,
-    size = null;
-  let buttons = [],
-    built = "",
-    fitted = "",
-    drawnState = "",
-    turned = -1,
+  let data = null;
+  /** @type {any} */
+  let arrays = null;
+  let walk, scale, shades, size;
+  let drawnState = "",
+    trouble = "",
+    texts = { heading: "", note: "", title: "", caption: "", picture: "" },
     waiting = 0,
-    turn = 0; // what was made for which text, room, step; frames and requests
-  let keptKey = null,
-    hovered = null,
+    turn = 0, // numbers of the requests for a frame and for arrays
+    keptKey = null,
+    hoveredKey = null,
     keptPlace = null,
     hoveredPlace = null; // keys, and numbers of their vectors
 
-  const currentStep = () => Math.max(0, Math.min(math.STEPS.length - 1, walked.value ?? 0));
-  const currentQuery = () => Math.max(0, Math.min(data.tokens.length - 1, queryIndex.value ?? 0));
-  const selectedKey = () => keptKey ?? walk.favourite;
-  const requestFrame = () => {
-    waiting ||= requestAnimationFrame(show);
-  };
-  const clearSelection = () => {
-    [keptKey, hovered, keptPlace, hoveredPlace] = [null, null, null, null];
-  };
+  const currentStep = () => Math.max(0, Math.min(math.STEPS.length - 1, walked.value ?? 0)),
+    currentQuery = () => Math.max(0, Math.min(data.tokens.length - 1, queryIndex.value ?? 0)),
+    selectedKey = () => keptKey ?? walk.favourite;
+  const { node, svg, button, list, update } = new LiveElements();
 
+  const makeChip = (token, i, inner) => {
+    const isHidden = () => walk && currentStep() >= math.MASK && Number.isNaN(walk.weights[i]);
+    return inner.node(
+      "button",
+      {
+        type: "button",
+        class: () => (isHidden() ? "chip hidden" : "chip"),
+        tabindex: () => (i === walk?.asked ? 0 : -1),
+        "aria-pressed": () => i === walk?.asked,
+        "aria-label": () => `${quoteToken(token)}, ${data.unit} ${i + 1}, asks`,
+        onclick: () => walk && setQuery(i),
+      },
+      tokenLabel(token),
+    );
+  };
+  const makeStep = (name, i) =>
+    node(
+      "button",
+      {
+        type: "button",
+        class: () => (i < currentStep() ? "step done" : "step"),
+        "aria-current": () => (i === currentStep() ? "step" : null),
+        onclick: () => goToStep(i),
+      },
+      node("span.number", String(i + 1)),
+      node("span.name", name),
+    );
+  // Not disabled at the ends: that would take the focus away, and with it the arrow keys.
+  const makeTurn = (by, isEnd, ...parts) =>
+    button({ "aria-disabled": isEnd, onclick: () => goToStep(currentStep() + by) }, ...parts);
+  const chips = node(
+    "div.chips",
+    { role: "group", "aria-label": "Query token" },
+    list(() => data?.tokens ?? [], makeChip),
+  );
+  const rule = makeFormula("rule"),
+    sum = makeFormula("sum"),
+    picture = svg("svg.picture", { role: "img", "aria-label": () => texts.picture });
+  const keys = keyList(
+    (at) => walk && keepKey(at),
+    (at) => walk && currentStep() !== math.QUERY && hoverKey(at),
+  );
+  place.replaceChildren(
+    node("div.askers", node("span.label", "Query token"), chips),
+    node(
+      "div.rail",
+      node("div.steps", { role: "group", "aria-label": "The seven steps" }, ...math.STEPS.map(makeStep)),
+      node(
+        "div.turns",
+        makeTurn(-1, () => currentStep() === 0, icon("arrow_back"), "Back"),
+        makeTurn(1, () => currentStep() === math.STEPS.length - 1, "Next", icon("arrow_forward")),
+      ),
+    ),
+    node("h3.finding", { "aria-live": "polite" }, () => texts.heading),
+    node("div.formula", rule.root, sum.root),
+    node("p.note", () => texts.note),
+    node(
+      "div.stage",
+      node(
+        "div.lens",
+        node("h4.title", () => texts.title),
+        node("div.frame", picture),
+        node("p.reading", () => texts.caption),
+      ),
+      keys.root,
+    ),
+    node("p.trouble", { role: "status" }, () => trouble),
+  );
+  const theme = new Theme(place, () => {
+    shades = null;
+    redraw();
+  });
+
+  /** A line that holds a formula; rebuilt only when its text changes. */
+  function makeFormula(name) {
+    const root = makeNode(`div.${name}`);
+    let text = "";
+    const setFormula = (parts) => {
+      const newText = math.formulaText(parts);
+      if (newText !== text) root.replaceChildren(...formulaNodes(parts));
+      return (text = newText);
+    };
+    return { root, setFormula };
+  }
+
+  function requestFrame() {
+    waiting ||= requestAnimationFrame(show);
+  }
+  function redraw() {
+    drawnState = "";
+    requestFrame();
+  }
+  function clearSelection() {
+    keptKey = hoveredKey = keptPlace = hoveredPlace = null;
+  }
   function goToStep(to) {
     if (to < 0 || to >= math.STEPS.length || to === currentStep()) return;
     walked.set(to);
     send("step", to);
     requestFrame();
   }
-
   function setQuery(at) {
     if (at === currentQuery()) return;
     queryIndex.set(at);
@@ -179,238 +192,179 @@ export default defineComponent((place, /** @type {SendEvent<WalkthroughEvents>} 
     clearSelection();
     requestFrame();
   }
-
   function keepKey(at) {
     if (currentStep() === math.QUERY) return setQuery(at);
     keptKey = at;
     requestFrame();
   }
-
   function hoverKey(at) {
-    if (at === hovered) return;
-    hovered = at;
+    if (at === hoveredKey) return;
+    hoveredKey = at;
     requestFrame();
-  }
-
-  /** Create the buttons of the tokens, once per text. */
-  function buildTokens() {
-    const { tokens, unit } = data,
-      state = JSON.stringify([tokens, unit]);
-    if (state === built) return;
-    built = state;
-    drawnState = "";
-    buttons = tokens.map((token, i) => {
-      const chip = node("button", { type: "button", class: "chip", tabindex: -1 }, tokenLabel(token));
-      chip.ariaLabel = `${quoteToken(token)}, ${unit} ${i + 1}, asks`;
-      return chip;
-    });
-    chips.replaceChildren(...buttons);
-    keys.buildRows(tokens);
   }
 
   /** Set the sizes, which do not depend on the step, so that no step moves what is below. */
   function fitIn() {
     const wide = place.clientWidth,
-      { tokens, width } = data,
-      state = JSON.stringify([wide, built, width]);
-    if (state === fitted || !wide) return;
-    fitted = state;
-    drawnState = "";
+      { tokens, width } = data;
+    if (!wide) return;
     const stacked = wide < NARROW,
       count = tokens.length,
       row = rowHigh(count),
       inSight = Math.min(count, stacked ? SIGHT_BELOW : SIGHT);
-    const list = Math.max(row * inSight, stacked ? 0 : 240),
-      room = stacked ? LOW : Math.max(TALL, list);
-    const lensWide = stacked ? wide : Math.floor((wide - BETWEEN) * 0.54),
-      keysWide = stacked ? wide : wide - BETWEEN - lensWide;
-    const tiles = tileGrid(width, lensWide, room).high,
+    const listHigh = Math.max(row * inSight, stacked ? 0 : 240),
+      room = stacked ? LOW : Math.max(TALL, listHigh);
+    const lens = stacked ? wide : Math.floor((wide - BETWEEN) * 0.54),
+      keysWide = stacked ? wide : wide - BETWEEN - lens;
+    const tiles = tileGrid(width, lens, room).high,
       high = Math.min(stacked ? TALLEST_ABOVE : TALLEST, Math.max(tiles, room) + 8);
-    const token = Math.min(
-      wide < 500 ? 84 : 120,
-      Math.max(24, ...tokens.map((text) => Math.ceil(LETTER * [...tokenLabel(text)].length) + 4)),
-    );
-    const left = PLACE + token + 8,
+    const longest = Math.max(24, ...tokens.map((text) => Math.ceil(LETTER * [...tokenLabel(text)].length) + 4)),
+      token = Math.min(wide < 500 ? 84 : 120, longest),
+      left = PLACE + token + 8,
       track = Math.max(60, keysWide - left - VALUE);
-    size = { lens: lensWide, room, high, tiles, row, count, left, track };
-    for (const [name, value] of Object.entries({ row, left, track, token, lens: lensWide, high, list }))
+    const sizes = { row, left, track, token, lens, high };
+    for (const [name, value] of Object.entries({ ...sizes, list: listHigh }))
       place.style.setProperty(`--${name}`, `${value}px`);
     place.classList.toggle("few", count <= SIGHT);
+    size = { ...sizes, room, tiles };
   }
 
   function show() {
     waiting = 0;
     if (!data) return;
-    const at = currentStep();
-    buildTokens();
+    const step = currentStep();
     fitIn();
-    if (at !== turned) turnTo(at);
-    if (!loaded || !size) return;
-    if (walk?.arrays !== loaded.arrays || walk.wanted !== currentQuery()) {
-      walk = Object.assign(math.walkOf(loaded.arrays, currentQuery()), {
-        arrays: loaded.arrays,
-        wanted: currentQuery(),
-      });
-      walk.favourite = math.largestKey(walk);
-      scale = math.colourScales(loaded.arrays);
+    update();
+    if (!arrays || !size) return;
+    if (walk?.arrays !== arrays || walk.wanted !== currentQuery()) {
+      const newWalk = math.walkOf(arrays, currentQuery());
+      walk = { ...newWalk, arrays, wanted: currentQuery(), favourite: math.largestKey(newWalk) };
+      scale = math.colourScales(arrays);
       drawnState = "";
     }
-    look ??= makePalette(theme.colour, data.colour);
-    const state = `${at} ${walk.asked}`,
-      other = state !== drawnState;
+    shades ??= colourRamp(theme.colour, "sign");
+    const state = JSON.stringify([step, walk.asked, data.tokens, data.unit, size]),
+      isOther = state !== drawnState;
     drawnState = state;
-    if (other) showTokens(at);
-    showSelection(at);
-    if (other) keys.scrollToKey(at === math.QUERY ? walk.asked : selectedKey());
+    if (isOther) showTokens(step);
+    showSelection(step);
+    if (isOther) keys.scrollToKey(step === math.QUERY ? walk.asked : selectedKey());
   }
 
-  function turnTo(at) {
-    turned = at;
-    steps.forEach((one, i) => {
-      if (i === at) one.setAttribute("aria-current", "step");
-      else one.removeAttribute("aria-current");
-      one.classList.toggle("done", i < at);
-    });
-    back.setAttribute("aria-disabled", at === 0); // not disabled: that would take the focus away, and with it the arrow keys
-    next.setAttribute("aria-disabled", at === math.STEPS.length - 1);
-  }
-
-  const sceneAt = (at) => ({ given: data, arrays: loaded.arrays, walk, step: at, scale, look, size });
+  const sceneAt = (step) => ({ ...data, arrays, walk, step, scale, shades, size });
 
   /** Draw everything that depends on the step and the query. */
-  function showTokens(at) {
-    place.dataset.step = math.STEPS[at].toLowerCase();
-    buttons.forEach((chip, i) => {
-      chip.setAttribute("aria-pressed", i === walk.asked);
-      chip.tabIndex = i === walk.asked ? 0 : -1;
-      chip.classList.toggle("hidden", at >= math.MASK && Number.isNaN(walk.weights[i]));
-    });
-    revealChip(buttons[walk.asked]);
-    keys.show(sceneAt(at));
+  function showTokens(step) {
+    place.dataset.step = math.STEPS[step].toLowerCase();
+    update();
+    revealChip(chips.children[walk.asked]);
+    keys.show(sceneAt(step));
     const numbers = Array.from({ length: walk.width }, (_, i) => i + 1);
     saveMenu(place, {
-      svg: () => screenSvg(place, { skip: ".askers, .rail, .trouble, .best", canvases: redrawings(place) }),
+      svg: () => screenSvg(place, { skip: ".askers, .rail, .trouble, .best" }),
       csv: () => toCsv([...math.COLUMNS, ...numbers], math.walkCsv(walk, data.tokens)),
-      file: `${data.file}-${math.STEPS[at].toLowerCase()}`,
+      file: `${data.file}-${math.STEPS[step].toLowerCase()}`,
     });
   }
-
   function revealChip(chip) {
-    const from = chip.offsetLeft - buttons[0].offsetLeft,
+    const from = chip.offsetLeft - chips.children[0].offsetLeft,
       { scrollLeft, clientWidth } = chips;
     if (from < scrollLeft || from + chip.offsetWidth > scrollLeft + clientWidth)
       chips.scrollLeft = from - (clientWidth - chip.offsetWidth) / 2;
   }
 
-  /** A vector of many numbers may be higher than its frame, which then scrolls. */
-  const pictureHeight = (at) => (at < math.SCALE || at === math.VALUES ? Math.max(size.high, size.tiles) : size.high);
-
   /** Show the hovered or focused key, otherwise the selected one. */
-  function showSelection(at) {
-    const on = hovered ?? selectedKey(),
+  function showSelection(step) {
+    const key = hoveredKey ?? selectedKey(),
       spot = hoveredPlace ?? keptPlace,
-      framed = spot ?? (at === math.VALUES ? math.largestComponent(walk) : -1);
-    const framedScene = { ...sceneAt(at), key: on, place: framed };
-    setText(heading, math.describeStep(walk, at, on, data));
-    rule.setFormula(math.generalFormula(walk, at, data));
-    const text = sum.setFormula(math.filledFormula(walk, at, on, Math.max(0, framed)));
-    setText(note, math.stepNote(walk, at, data));
-    setText(title, at >= math.SOFTMAX && !walk.seen.length ? "" : math.describePicture(walk, at, on, data));
-    paintShapes(canvas, drawPicture(framedScene, size.lens, size.high), look, size.lens, pictureHeight(at));
-    const label = `${title.textContent}: ${text}`;
-    if (canvas.ariaLabel !== label) canvas.ariaLabel = label;
-    setText(words, pictureCaption({ ...framedScene, place: spot ?? -1 }));
-    keys.markRows(at === math.QUERY ? -1 : on, at === math.QUERY ? walk.asked : selectedKey());
+      framed = spot ?? (step === math.VALUES ? math.largestComponent(walk) : -1),
+      scene = { ...sceneAt(step), key, place: framed };
+    rule.setFormula(math.generalFormula(walk, step, data));
+    const formula = sum.setFormula(math.filledFormula(walk, step, key, Math.max(0, framed))),
+      title = step >= math.SOFTMAX && !walk.seen.length ? "" : math.describePicture(walk, step, key, data);
+    texts = {
+      heading: math.describeStep(walk, step, key, data),
+      note: math.stepNote(walk, step, data),
+      title,
+      caption: pictureCaption({ ...scene, place: spot ?? -1 }),
+      picture: `${title}: ${formula}`,
+    };
+    // A vector of many numbers may be higher than its frame, which then scrolls.
+    const showsVectors = step < math.SCALE || step === math.VALUES,
+      height = showsVectors ? Math.max(size.high, size.tiles) : size.high;
+    for (const [name, value] of Object.entries({ width: size.lens, height })) picture.setAttribute(name, value);
+    picture.replaceChildren(...drawPicture(scene, size.lens, size.high).filter(Boolean));
+    update();
+    keys.markRows(step === math.QUERY ? -1 : key, step === math.QUERY ? walk.asked : selectedKey());
   }
 
   // The pointer and the keyboard.
 
-  const chipAt = (event) => buttons.findIndex((one) => one.contains(event.target));
-  chips.addEventListener("click", (event) => {
-    const at = chipAt(event);
-    if (walk && at >= 0) setQuery(at);
-  });
-
-  function keyAt(event) {
-    const at = currentStep();
-    if (!walk || at === math.SCALE || at === math.MASK || at === math.SOFTMAX) return null;
-    const { x, y } = inside(event, canvas),
-      place = placeAt(tileGrid(walk.width, size.lens, size.room), walk.width, x, y);
-    return place < 0 ? null : place;
+  function placeOfEvent(event) {
+    if (!walk || [math.SCALE, math.MASK, math.SOFTMAX].includes(currentStep())) return null;
+    const { x, y } = pointerPosition(event, picture.parentElement),
+      at = placeAt(tileGrid(walk.width, size.lens, size.room), walk.width, x, y + picture.parentElement.scrollTop);
+    return at < 0 ? null : at;
   }
   function hoverNumber(at) {
-    canvas.style.cursor = at === null ? "" : "pointer";
+    picture.style.cursor = at === null ? "" : "pointer";
     if (at === hoveredPlace) return;
     hoveredPlace = at;
     requestFrame();
   }
-  canvas.addEventListener("pointermove", (event) => hoverNumber(keyAt(event)));
-  canvas.addEventListener("pointerleave", () => hoverNumber(null));
-  canvas.addEventListener("click", (event) => {
-    const at = keyAt(event);
+  picture.onpointermove = (event) => hoverNumber(placeOfEvent(event));
+  picture.onpointerleave = () => hoverNumber(null);
+  picture.onclick = (event) => {
+    const at = placeOfEvent(event);
     keptPlace = at === keptPlace ? null : at;
     requestFrame();
-  });
-
+  };
   place.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || !walk) return;
     const sideways = { ArrowLeft: -1, ArrowRight: 1 }[event.key],
-      ends = { Home: -Infinity, End: Infinity }[event.key];
-    const upright = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? ends,
-      clampToken = (at) => Math.max(0, Math.min(buttons.length - 1, at));
+      ends = { Home: -Infinity, End: Infinity }[event.key],
+      upright = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? ends,
+      clampToken = (at) => Math.max(0, Math.min(data.tokens.length - 1, at));
     if (chips.contains(event.target) && (sideways ?? ends)) {
-      const at = clampToken(chipAt(event) + (sideways ?? ends));
+      const at = clampToken([...chips.children].indexOf(event.target) + (sideways ?? ends));
       setQuery(at);
-      buttons[at].focus();
+      chips.children[at].focus();
     } else if (keys.list.contains(event.target) && upright) {
       const at = clampToken(keys.rowOfEvent(event) + upright);
       keepKey(at);
-      keys.rows[at].root.focus();
+      keys.list.children[at].focus();
     } else if (sideways) goToStep(currentStep() + sideways);
     else return;
     event.preventDefault();
     event.stopPropagation();
   });
 
-  const redrawAll = () => {
-    drawnState = "";
-    requestFrame();
-  }; // with the fonts that were not there yet
-  document.fonts?.addEventListener("loadingdone", redrawAll);
-
   function receiveData(newData) {
     queryIndex.receive(newData.asked);
     walked.receive(newData.step);
+    data = newData;
   }
-
   /** Keep the previous picture until the new numbers have arrived. */
   async function loadData(newData) {
-    const mine = ++turn;
-    try {
-      const numbers = await loadArrays(newData.address);
-      if (mine !== turn) return;
-      if (loaded) receiveData(newData);
-      if (numbers !== loaded?.arrays) clearSelection();
-      if (newData.colour !== data.colour) look = null;
+    const mine = ++turn,
+      numbers = await loadArrays(newData.address).catch(() => null);
+    if (mine !== turn) return;
+    trouble = numbers ? "" : TROUBLE;
+    if (numbers) {
+      if (arrays) receiveData(newData);
+      if (numbers !== arrays) clearSelection();
       data = newData;
-      loaded = { arrays: numbers };
-      drawnState = "";
-      setText(trouble, "");
-    } catch {
-      if (mine === turn) setText(trouble, TROUBLE);
+      arrays = numbers;
     }
-    place.classList.toggle("waiting", !loaded);
-    requestFrame();
+    place.classList.toggle("waiting", !arrays);
+    redraw();
   }
 
   return {
     show(/** @type {WalkthroughData} */ newData) {
-      if (!loaded) {
-        receiveData(newData);
-        data = newData; // its room is kept before its numbers are here
-      }
+      if (!arrays) receiveData(newData); // its room is kept before its numbers are here
       tint(place, newData.colour);
-      place.classList.toggle("waiting", !loaded);
+      place.classList.toggle("waiting", !arrays);
       loadData(newData);
       requestFrame();
     },
@@ -418,7 +372,6 @@ export default defineComponent((place, /** @type {SendEvent<WalkthroughEvents>} 
     close() {
       turn++;
       cancelAnimationFrame(waiting);
-      document.fonts?.removeEventListener("loadingdone", redrawAll);
     },
   };
 }, PRESENTATION);

@@ -22,22 +22,16 @@ export function layOut(boxes, arrows, width, most = Infinity) {
     w = each - 2 * EDGE - side - gap;
   const usual = FOOT + TOP + (rows - 1) * PITCH + BOX,
     height = Math.min(usual, most),
-    scale = height / usual,
-    positions = {};
-  for (const { name, column, row, kind } of boxes) {
-    const x = column === 0 ? EDGE + side + w / 2 : width - EDGE - side - w / 2;
-    const round = kind === "sum";
-    positions[name] = {
-      x,
-      y: height - scale * (FOOT + BOX / 2 + (row - 1) * PITCH),
-      w: round ? ROUND * scale : w,
-      h: scale * (round ? ROUND : BOX),
-      column,
-    };
-  }
-  const ways = arrows.map(({ start, end, way }) =>
-    arrowPath(positions[start], positions[end], way, { side, w, width, scale }),
-  );
+    scale = height / usual;
+  const place = ({ name, column, row, kind }) => {
+    const isRound = kind === "sum",
+      x = column === 0 ? EDGE + side + w / 2 : width - EDGE - side - w / 2,
+      y = height - scale * (FOOT + BOX / 2 + (row - 1) * PITCH);
+    return [name, { x, y, w: isRound ? ROUND * scale : w, h: scale * (isRound ? ROUND : BOX), column }];
+  };
+  const positions = Object.fromEntries(boxes.map(place)),
+    sizes = { side, w, width, scale },
+    ways = arrows.map(({ start, end, way }) => arrowPath(positions[start], positions[end], way, sizes));
   return { width, height, scale, boxes: positions, arrows: ways };
 }
 
@@ -45,41 +39,28 @@ function arrowPath(from, to, way, { side, w, width, scale }) {
   if (way === "residual") {
     const out = to.column === 0 ? -1 : 1,
       x = to.x + out * (w / 2 + side - 6),
-      leave = from.y - from.h / 2 - 9 * scale;
-    return {
-      d: `M${from.x} ${leave}H${x}V${to.y}H${to.x + out * (to.w / 2)}`,
-      x: x - out * 4,
-      y: (leave + to.y) / 2,
-      anchor: null,
-    };
+      leave = from.y - from.h / 2 - 9 * scale,
+      d = `M${from.x} ${leave}H${x}V${to.y}H${to.x + out * (to.w / 2)}`;
+    return { d, x: x - out * 4, y: (leave + to.y) / 2, anchor: null };
   }
   if (way === "cross") {
     const top = from.y - from.h / 2,
-      middle = width / 2;
-    return {
-      d: `M${from.x} ${top}V${top - 18 * scale}H${middle}V${to.y}H${to.x - to.w / 2}`,
-      x: middle,
-      y: to.y,
-      anchor: null,
-    };
+      x = width / 2;
+    return { d: `M${from.x} ${top}V${top - 18 * scale}H${x}V${to.y}H${to.x - to.w / 2}`, x, y: to.y, anchor: null };
   }
-  const x = (from ?? to).x,
+  const { x, column } = from ?? to,
     low = from ? from.y - from.h / 2 : to.y + to.h / 2 + 30 * scale,
-    high = to ? to.y + to.h / 2 : from.y - from.h / 2 - 30 * scale;
-  const left = (from ?? to).column === 1;
-  return { d: `M${x} ${low}V${high}`, x: x + (left ? -9 : 9), y: (low + high) / 2, anchor: left ? "end" : "start" };
+    high = to ? to.y + to.h / 2 : from.y - from.h / 2 - 30 * scale,
+    isLeft = column === 1;
+  return { d: `M${x} ${low}V${high}`, x: x + (isLeft ? -9 : 9), y: (low + high) / 2, anchor: isLeft ? "end" : "start" };
 }
 
 /** Return the keyboard order of the boxes and arrows: from bottom to top, column by column. */
 export function focusOrder(layout, boxes, arrows) {
-  const places = [
-    ...boxes.map((box, i) => ({ kind: "box", i, column: box.column, y: layout.boxes[box.name].y })),
-    ...arrows.map((arrow, i) => ({
-      kind: "arrow",
-      i,
-      column: layout.boxes[arrow.end || arrow.start].column,
-      y: layout.arrows[i].y + (arrow.way === "up" ? 0 : 1),
-    })),
-  ];
-  return places.sort((a, b) => a.column - b.column || b.y - a.y);
+  const boxPlace = ({ name, column }, i) => ({ kind: "box", i, column, y: layout.boxes[name].y }),
+    arrowPlace = ({ start, end, way }, i) => {
+      const y = layout.arrows[i].y + (way === "up" ? 0 : 1);
+      return { kind: "arrow", i, column: layout.boxes[end || start].column, y };
+    };
+  return [...boxes.map(boxPlace), ...arrows.map(arrowPlace)].sort((a, b) => a.column - b.column || b.y - a.y);
 }

@@ -9,7 +9,6 @@ const EPSILON = 1e-5; // of the norms, as in models/layers.py
 
 export const formatValue = (value) => formatEntry(value, Math.abs(value) < 0.0995 && value !== 0 ? 4 : 3);
 
-/** The number of a tensor at a place. */
 export function numberAt(tensor, ...place) {
   return tensor.data[place.reduce((index, step, axis) => index * tensor.shape[axis] + step, 0)];
 }
@@ -55,180 +54,141 @@ export function largestTerms(terms) {
   return rest.length ? [...parts, `${rest.length} more: ${formatValue(sumOf(rest.map(({ value }) => value)))}`] : parts;
 }
 
+/** A product in words: its value, and the largest terms of its sum. */
 function explainProduct(left, right, names = null) {
   const terms = left.map((value, i) => ({
     value: value * right[i],
-    words: `${names ? `${names[i]}: ` : `no. ${i}: `}${formatValue(value)} · ${formatValue(right[i])}`,
+    words: `${names ? names[i] : `no. ${i}`}: ${formatValue(value)} · ${formatValue(right[i])}`,
   }));
   return { value: sumOf(terms.map(({ value }) => value)), steps: largestTerms(terms) };
 }
 
+/** How a number came about: the formula, its value, and what was computed step by step. */
+const explanation = (formula, value, ...steps) => ({ formula, steps, value });
+const formatBracketed = (value) => (value < 0 ? `(${formatValue(value)})` : formatValue(value));
+
 function explainSoftmax(values, c, formula) {
   const top = Math.max(...values.filter(Number.isFinite)),
     powers = values.map((value) => Math.exp(value - top)),
-    total = sumOf(powers);
-  return {
+    total = sumOf(powers),
+    exponent = values[c] === -Infinity ? "−∞" : formatValue(values[c] - top),
+    places = values.length === 1 ? "one place" : `all ${values.length} places`;
+  return explanation(
     formula,
-    steps: [
-      `the largest of the row, ${formatValue(top)}, is taken from all: no weight changes by that`,
-      `e to the power of ${values[c] === -Infinity ? "−∞" : formatValue(values[c] - top)} = ${formatValue(powers[c])}`,
-      `the same over ${values.length === 1 ? "one place" : `all ${values.length} places`}, summed: ${formatValue(total)}`,
-    ],
-    value: powers[c] / total,
-  };
+    powers[c] / total,
+    `the largest of the row, ${formatValue(top)}, is taken from all: no weight changes by that`,
+    `e to the power of ${exponent} = ${formatValue(powers[c])}`,
+    `the same over ${places}, summed: ${formatValue(total)}`,
+  );
 }
+
+const explainActivation = (formula, compute) => (get, place) => {
+  const x = numberAt(get.in(0), ...place);
+  return explanation(formula, compute(x), `x = ${formatValue(x)}`);
+};
 
 const LAWS = {
   lookup(get, [r, c]) {
-    const id = numberAt(get.in(0), r, 0);
-    return {
-      formula: "x = E[token]",
-      steps: [`token ${id} has row ${id} of the table`, `its number ${c}`],
-      value: numberAt(get.parameter(0), id, c),
-    };
+    const id = numberAt(get.in(0), r, 0),
+      value = numberAt(get.parameter(0), id, c);
+    return explanation("x = E[token]", value, `token ${id} has row ${id} of the table`, `its number ${c}`);
   },
   place(get, [r, c]) {
     const x = numberAt(get.in(0), r, c),
       p = numberAt(get.parameter(0), r, c);
-    return {
-      formula: "x + P[place]",
-      steps: [`${formatValue(x)} of the token`, `${formatValue(p)} of place ${r}`],
-      value: x + p,
-    };
+    return explanation("x + P[place]", x + p, `${formatValue(x)} of the token`, `${formatValue(p)} of place ${r}`);
   },
   sines(get, [r, c]) {
     const x = numberAt(get.in(0), r, c),
-      width = get.in(0).shape[1],
-      angle = r / 10_000 ** ((c - (c % 2)) / width),
-      p = c % 2 ? Math.cos(angle) : Math.sin(angle);
-    return {
-      formula: "x + PE(place, c)",
-      steps: [
-        `${formatValue(x)} of the token`,
-        `${c % 2 ? "cos" : "sin"}(${formatValue(angle)}) = ${formatValue(p)} of place ${r}`,
-      ],
-      value: x + p,
-    };
+      angle = r / 10_000 ** ((c - (c % 2)) / get.in(0).shape[1]),
+      p = c % 2 ? Math.cos(angle) : Math.sin(angle),
+      wave = `${c % 2 ? "cos" : "sin"}(${formatValue(angle)}) = ${formatValue(p)} of place ${r}`;
+    return explanation("x + PE(place, c)", x + p, `${formatValue(x)} of the token`, wave);
   },
   layernorm(get, [r, c]) {
     const values = rowOf(get.in(0), r),
       { mean, variance } = statistics(values),
-      deviation = Math.sqrt(variance + EPSILON);
-    const g = get.parameter(0).data[c],
+      deviation = Math.sqrt(variance + EPSILON),
+      g = get.parameter(0).data[c],
       b = get.parameter(1)?.data[c],
       normal = (values[c] - mean) / deviation;
-    return {
-      formula: b === undefined ? "(x − mean) / deviation · g" : "(x − mean) / deviation · g + b",
-      steps: [
-        `mean of the token’s ${values.length} numbers: ${formatValue(mean)}`,
-        `variance: ${formatValue(variance)}, standard deviation: ${formatValue(deviation)}`,
-        `(${formatValue(values[c])} − ${mean < 0 ? `(${formatValue(mean)})` : formatValue(mean)}) / ${formatValue(deviation)} = ${formatValue(normal)}`,
-        `· ${formatValue(g)}${b === undefined ? "" : `, + ${b < 0 ? `(${formatValue(b)})` : formatValue(b)}`} (learned)`,
-      ],
-      value: normal * g + (b ?? 0),
-    };
+    return explanation(
+      `(x − mean) / deviation · g${b === undefined ? "" : " + b"}`,
+      normal * g + (b ?? 0),
+      `mean of the token’s ${values.length} numbers: ${formatValue(mean)}`,
+      `variance: ${formatValue(variance)}, standard deviation: ${formatValue(deviation)}`,
+      `(${formatValue(values[c])} − ${formatBracketed(mean)}) / ${formatValue(deviation)} = ${formatValue(normal)}`,
+      `· ${formatValue(g)}${b === undefined ? "" : `, + ${formatBracketed(b)}`} (learned)`,
+    );
   },
   rmsnorm(get, [r, c]) {
     const values = rowOf(get.in(0), r),
       root = Math.sqrt(sumOf(values.map((value) => value * value)) / values.length + EPSILON),
       g = get.parameter(0).data[c];
-    return {
-      formula: "x / root of the mean square · g",
-      steps: [
-        `root of the mean square of ${values.length} numbers: ${formatValue(root)}`,
-        `${formatValue(values[c])} / ${formatValue(root)} = ${formatValue(values[c] / root)}`,
-        `· ${formatValue(g)} (learned)`,
-      ],
-      value: (values[c] / root) * g,
-    };
+    return explanation(
+      "x / root of the mean square · g",
+      (values[c] / root) * g,
+      `root of the mean square of ${values.length} numbers: ${formatValue(root)}`,
+      `${formatValue(values[c])} / ${formatValue(root)} = ${formatValue(values[c] / root)}`,
+      `· ${formatValue(g)} (learned)`,
+    );
   },
   project(get, [h, r, c], flow) {
     const line = flow.offset + h * flow.shape[2] + c,
-      product = explainProduct(rowOf(get.in(0), r), weightRow(get.parameter(0), line));
-    return { formula: "Σ x · W", ...product, steps: [`row ${line} of W, times the token’s vector:`, ...product.steps] };
+      { value, steps } = explainProduct(rowOf(get.in(0), r), weightRow(get.parameter(0), line));
+    return explanation("Σ x · W", value, `row ${line} of W, times the token’s vector:`, ...steps);
   },
   turn(get, [h, r, c], flow) {
     const first = c - (c % 2),
       angle = r * 1_000 ** (-first / flow.shape[2]),
-      a = numberAt(get.in(0), h, r, first),
-      b = numberAt(get.in(0), h, r, first + 1);
-    return {
-      formula: c % 2 ? "a · sin(angle) + b · cos(angle)" : "a · cos(angle) − b · sin(angle)",
-      steps: [
-        `numbers ${first} and ${first + 1} are a point: a = ${formatValue(a)}, b = ${formatValue(b)}`,
-        `at place ${r} it is turned by ${formatValue(angle)} radians`,
-      ],
-      value: c % 2 ? a * Math.sin(angle) + b * Math.cos(angle) : a * Math.cos(angle) - b * Math.sin(angle),
-    };
+      [a, b] = [first, first + 1].map((i) => numberAt(get.in(0), h, r, i)),
+      [sin, cos] = [Math.sin(angle), Math.cos(angle)];
+    return explanation(
+      c % 2 ? "a · sin(angle) + b · cos(angle)" : "a · cos(angle) − b · sin(angle)",
+      c % 2 ? a * sin + b * cos : a * cos - b * sin,
+      `numbers ${first} and ${first + 1} are a point: a = ${formatValue(a)}, b = ${formatValue(b)}`,
+      `at place ${r} it is turned by ${formatValue(angle)} radians`,
+    );
   },
   scores(get, [h, r, c]) {
     const q = headRow(get.in(0), h, r),
-      product = explainProduct(q, headRow(get.in(1), h, c)),
-      root = Math.sqrt(q.length);
-    return {
-      formula: "q · k / √d",
-      steps: [...product.steps, `q · k = ${formatValue(product.value)}`, `/ √${q.length} = ${formatValue(root)}`],
-      value: product.value / root,
-    };
+      { value, steps } = explainProduct(q, headRow(get.in(1), h, c)),
+      root = Math.sqrt(q.length),
+      division = `/ √${q.length} = ${formatValue(root)}`;
+    return explanation("q · k / √d", value / root, ...steps, `q · k = ${formatValue(value)}`, division);
   },
   mask(get, [r, c], flow) {
-    const value = numberAt(flow, r, c);
-    return {
-      formula: "0, or −∞ where nobody may look",
-      steps: [
-        value === 0
-          ? "it may look here: nothing is added to the score"
-          : "it comes later: the score becomes −∞, the weight 0",
-      ],
-      value,
-    };
+    const value = numberAt(flow, r, c),
+      isSeen = "it may look here: nothing is added to the score",
+      isLater = "it comes later: the score becomes −∞, the weight 0";
+    return explanation("0, or −∞ where nobody may look", value, value === 0 ? isSeen : isLater);
   },
   weights(get, [h, r, c]) {
-    const scores = headRow(get.in(0), h, r),
-      mask = get.in(1);
-    return explainSoftmax(
-      scores.map((value, k) => value + numberAt(mask, r, k)),
-      c,
-      "softmax(score + mask)",
-    );
+    const sums = headRow(get.in(0), h, r).map((value, k) => value + numberAt(get.in(1), r, k));
+    return explainSoftmax(sums, c, "softmax(score + mask)");
   },
   mixed(get, [h, r, c]) {
     const values = get.in(1),
-      column = Array.from({ length: values.shape[1] }, (_, k) => numberAt(values, h, k, c));
-    return {
-      formula: "Σ weight · value",
-      ...explainProduct(headRow(get.in(0), h, r), column, get.names(get.inName(1))),
-    };
+      column = Array.from({ length: values.shape[1] }, (_, k) => numberAt(values, h, k, c)),
+      product = explainProduct(headRow(get.in(0), h, r), column, get.names(get.inName(1)));
+    return { formula: "Σ weight · value", ...product };
   },
   linear(get, [r, c]) {
-    const product = explainProduct(rowOf(get.in(0), r), weightRow(get.parameter(0), c)),
+    const { value, steps } = explainProduct(rowOf(get.in(0), r), weightRow(get.parameter(0), c)),
       b = get.parameter(1)?.data[c];
-    return {
-      formula: b === undefined ? "Σ x · W" : "Σ x · W + b",
-      steps:
-        b === undefined
-          ? product.steps
-          : [...product.steps, `+ ${b < 0 ? `(${formatValue(b)})` : formatValue(b)}, the bias`],
-      value: product.value + (b ?? 0),
-    };
+    if (b === undefined) return explanation("Σ x · W", value, ...steps);
+    return explanation("Σ x · W + b", value + b, ...steps, `+ ${formatBracketed(b)}, the bias`);
   },
-  relu: (get, [r, c]) => explainFunction(numberAt(get.in(0), r, c), "max(0, x)", (x) => Math.max(0, x)),
-  relu2: (get, [r, c]) => explainFunction(numberAt(get.in(0), r, c), "max(0, x)²", (x) => Math.max(0, x) ** 2),
-  gelu: (get, [r, c]) =>
-    explainFunction(numberAt(get.in(0), r, c), "x · Φ(x)", (x) => (x * (1 + erf(x / Math.SQRT2))) / 2),
+  relu: explainActivation("max(0, x)", (x) => Math.max(0, x)),
+  relu2: explainActivation("max(0, x)²", (x) => Math.max(0, x) ** 2),
+  gelu: explainActivation("x · Φ(x)", (x) => (x * (1 + erf(x / Math.SQRT2))) / 2),
   sum(get, [r, c]) {
-    const a = numberAt(get.in(0), r, c),
-      b = numberAt(get.in(1), r, c);
-    return {
-      formula: "x + contribution",
-      steps: [`${formatValue(a)} stays of the stream`, `${formatValue(b)} is added`],
-      value: a + b,
-    };
+    const [a, b] = [0, 1].map((i) => numberAt(get.in(i), r, c)),
+      steps = [`${formatValue(a)} stays of the stream`, `${formatValue(b)} is added`];
+    return explanation("x + contribution", a + b, ...steps);
   },
   softmax: (get, [r, c]) => explainSoftmax(rowOf(get.in(0), r), c, "softmax(logits)"),
 };
-
-const explainFunction = (x, formula, law) => ({ formula, steps: [`x = ${formatValue(x)}`], value: law(x) });
 
 /** Explain how a number is computed: {formula, steps, value}; null if its inputs are not on the screen. */
 export function explain(model, name, place) {

@@ -23,7 +23,7 @@ export class TensorPanel {
   constructor(theme, set) {
     const { node, buttonChoice } = this.#live;
     this.theme = theme;
-    this.from = node("p", { class: "from" });
+    this.from = node("p.from");
     const pills = buttonChoice(
         "Tensors of this box",
         () => this.#tensors(),
@@ -38,26 +38,26 @@ export class TensorPanel {
         (head) => set({ head: Number(head) }),
         { root: "pills heads", button: "lineage-button" },
       );
-    this.side = node("div", { class: "side", "aria-hidden": "true" });
-    this.foot = node("div", { class: "foot", "aria-hidden": "true" });
+    this.side = node("div.side", { "aria-hidden": "true" });
+    this.foot = node("div.foot", { "aria-hidden": "true" });
     this.map = new HeatMap({ tabindex: 0, role: "group" });
-    this.cell = node("div", { class: "cell", role: "status" });
+    this.cell = node("div.cell", { role: "status" });
     this.rows = node("tbody");
     const titles = ["token", "mean", "variance", "norm"].map((name) => node("th", { scope: "col" }, name)),
       label = "Mean, variance and norm of each token",
-      table = node("table", {}, node("thead", {}, node("tr", {}, ...titles)), this.rows);
-    this.table = node("div", { class: "each", tabindex: 0, role: "group", "aria-label": label }, table);
-    this.learned = node("div", { class: "learned" });
+      table = node("table", node("thead", node("tr", ...titles)), this.rows);
+    this.table = node("div.each", { tabindex: 0, role: "group", "aria-label": label }, table);
+    this.learned = node("div.learned");
     this.root = node(
-      "section",
-      { class: "panel", "aria-label": "The selected tensor" },
-      node("h3", {}, () => this.flow.title),
+      "section.panel",
+      { "aria-label": "The selected tensor" },
+      node("h3", () => this.flow.title),
       this.from,
-      node("p", { class: "shape" }, () => math.shapeWords(this.flow)),
+      node("p.shape", () => math.shapeWords(this.flow)),
       pills,
       heads,
-      node("div", { class: "plot" }, this.side, this.map.root, this.foot),
-      node("div", { class: "below" }, this.cell, this.table),
+      node("div.plot", this.side, this.map.root, this.foot),
+      node("div.below", this.cell, this.table),
       this.learned,
     );
     this.set = set;
@@ -78,7 +78,7 @@ export class TensorPanel {
     this.alias = alias;
     const origin = alias ? `${alias.title} · ` : "",
       ids = flow.made === "ids" ? "The input of the model." : `${origin}computed with the model’s own layers`;
-    this.from.replaceChildren(...(flow.tap ? [`${origin}recorded as `, node("code", {}, flow.tap)] : [ids]));
+    this.from.replaceChildren(...(flow.tap ? [`${origin}recorded as `, node("code", flow.tap)] : [ids]));
     this.#live.update();
     this.names = model.names[flow.rows].slice(0, flow.shape.at(-2));
     this.columns = model.names[flow.columns] ?? null;
@@ -148,7 +148,6 @@ export class TensorPanel {
     event.preventDefault();
   }
 
-  /** Show one number and how it is computed. */
   #explainNumber(choice) {
     const { flow, model, now } = this,
       { r, c, place } = this.#clampPosition(choice);
@@ -157,14 +156,14 @@ export class TensorPanel {
     const value = math.numberAt(flow, ...place),
       explanation = math.explain(model, now.open, place),
       column = this.columns ? `“${this.columns[c]}”` : `number ${c}`;
-    const shown = node("b", {}, flow.made === "ids" ? String(value) : math.formatValue(value)),
-      head = node("p", { class: "value" }, `“${this.names[r]}”, ${column}: `, shown),
-      formula = (words) => node("p", { class: "formula" }, words);
+    const shown = node("b", flow.made === "ids" ? String(value) : math.formatValue(value)),
+      head = node("p.value", `“${this.names[r]}”, ${column}: `, shown),
+      formula = (words) => node("p.formula", words);
     const parts = explanation
       ? [
           formula(explanation.formula),
-          node("ul", {}, ...explanation.steps.map((step) => node("li", {}, step))),
-          node("p", { class: "result" }, `= ${math.formatValue(explanation.value)}`),
+          node("ul", ...explanation.steps.map((step) => node("li", step))),
+          node("p.result", `= ${math.formatValue(explanation.value)}`),
         ]
       : [
           formula(
@@ -194,7 +193,7 @@ export class TensorPanel {
           "tr",
           { class: chosen ? "chosen" : null },
           node("th", { scope: "row" }, this.names[r] ?? String(r)),
-          ...[mean, variance, norm].map((value) => node("td", {}, math.formatValue(value))),
+          ...[mean, variance, norm].map((value) => node("td", math.formatValue(value))),
         );
       }),
     );
@@ -206,10 +205,9 @@ export class TensorPanel {
     const names = box?.parameters ?? [],
       { model } = this;
     const intro = node(
-      "p",
-      { class: "share" },
+      "p.share",
       names.length
-        ? node("b", {}, formatUnits(box.count, "parameter"))
+        ? node("b", formatUnits(box.count, "parameter"))
         : `${box ? `${box.title}: no parameters.` : "No parameters."}`,
       names.length ? `, ${formatPercent(box.count / model.total)} of the model’s ${formatCount(model.total)}` : "",
     );
@@ -220,11 +218,10 @@ export class TensorPanel {
           count = shape.reduce((a, b) => a * b, 1);
         const caption = node(
           "figcaption",
-          {},
-          node("code", {}, name),
+          node("code", name),
           ` ${shape.join(" × ")}${shape.length > 1 ? ` = ${formatCount(count)}` : ""}`,
         );
-        if (!data) return node("figure", {}, caption);
+        if (!data) return node("figure", caption);
         const rows = shape.length === 2 ? shape[0] : 1,
           canvas = node("canvas", { role: "img" }),
           most = math.largestMagnitude(data);
@@ -234,10 +231,9 @@ export class TensorPanel {
         canvas.style.height = `${rows === 1 ? 14 : Math.min(PICTURE, Math.max(24, 3 * rows))}px`;
         return node(
           "figure",
-          {},
           caption,
           canvas,
-          node("span", { class: "most" }, `−${math.formatValue(most)} to ${math.formatValue(most)}`),
+          node("span.most", `−${math.formatValue(most)} to ${math.formatValue(most)}`),
         );
       }),
     );

@@ -46,12 +46,11 @@ export default defineComponent((place, /** @type {SendEvent<BlockDiagramEvents>}
   let data = null, // that is drawn: its arrays are here
     /** @type {BlockDiagramData | null} */
     latest = null,
-    arrays = null,
-    model = null,
     handles = [],
     drawnWidth = 0,
     stop = null, // the handle that Tab reaches
     trouble = "";
+  let arrays, model;
   const view = new ViewState(send, show, (value) => value),
     { node, button } = view;
   const load = arrayLoader(
@@ -83,21 +82,20 @@ export default defineComponent((place, /** @type {SendEvent<BlockDiagramEvents>}
     };
     return button({ disabled, onclick: () => openNeighbour(by), onkeydown }, label);
   };
-  const figure = svgNode("svg", { class: "diagram", role: "group" }),
-    diagram = node("div", { class: "tower" }, figure);
-  place.replaceChildren(node("div", { class: "stage" }, diagram));
+  const figure = svgNode("svg.diagram", { role: "group" }),
+    diagram = node("div.tower", figure);
+  place.replaceChildren(node("div.stage", diagram));
   const theme = new Theme(place, () => drawDiagram()),
     panel = new TensorPanel(theme, setChoice),
     stepText = () => (stepIndex() < 0 ? "" : `step ${stepIndex() + 1} of ${walkSteps().length}`);
   const walk = node(
-    "div",
-    { class: "walk" },
+    "div.walk",
     makeStep("← Back", -1, () => stepIndex() <= 0),
     makeStep("Next →", 1, () => stepIndex() === walkSteps().length - 1),
-    node("span", { class: "step-label", role: "status" }, stepText),
+    node("span.step-label", { role: "status" }, stepText),
   );
-  place.firstElementChild.append(node("div", { class: "side-panel" }, walk, panel.root));
-  place.append(node("p", { class: "trouble", role: "status" }, () => trouble));
+  place.firstElementChild.append(node("div.side-panel", walk, panel.root));
+  place.append(node("p.trouble", { role: "status" }, () => trouble));
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
 
   const boxOf = (flow) =>
@@ -127,18 +125,13 @@ export default defineComponent((place, /** @type {SendEvent<BlockDiagramEvents>}
     figure.setAttribute("viewBox", `0 0 ${width} ${layout.height}`);
     figure.setAttribute("height", layout.height);
     figure.setAttribute("width", width);
-    const tip = svgNode("path", { d: "M0 0L8 4L0 8Z", class: "head" }),
+    const tip = svgNode("path.head", { d: "M0 0L8 4L0 8Z" }),
       marker = svgNode("marker", { ...ARROWHEAD, id: head, markerUnits: "userSpaceOnUse" }, tip);
     handles = focusOrder(layout, model.boxes, data.arrows).map(({ kind, i }) =>
       kind === "box" ? drawBox(model.boxes[i], layout) : drawArrow(data.arrows[i], layout, i, head),
     );
     const shapesOf = (kind) => handles.filter((one) => one[kind]).map(({ shape }) => shape);
-    figure.replaceChildren(
-      svgNode("defs", {}, marker),
-      ...shapesOf("arrow"),
-      ...shapesOf("box"),
-      ...drawInputs(layout),
-    );
+    figure.replaceChildren(svgNode("defs", marker), ...shapesOf("arrow"), ...shapesOf("box"), ...drawInputs(layout));
     handles.forEach((one) => {
       one.shape.setAttribute("tabindex", "-1");
       one.shape.addEventListener("click", () => {
@@ -179,14 +172,13 @@ export default defineComponent((place, /** @type {SendEvent<BlockDiagramEvents>}
     const shape = svgNode(
       "g",
       { class: `arrow ${arrow.way}`, role: "button", "aria-label": words },
-      svgNode("path", { class: "touch", d }),
-      svgNode("path", { class: "line", d, "marker-end": `url(#${head})` }),
+      svgNode("path.touch", { d }),
+      svgNode("path.line", { d, "marker-end": `url(#${head})` }),
       anchor && layout.scale === 1 ? svgNode("text", { x, y, ...letters }, label) : null,
     );
     return { arrow, shape, key: `arrow ${arrow.flow} ${arrow.end} ${arrow.way}`, opens: arrow.flow };
   }
 
-  /** Draw the input at the bottom. */
   function drawInputs(layout) {
     return data.arrows
       .filter(({ start }) => !start)
@@ -194,8 +186,8 @@ export default defineComponent((place, /** @type {SendEvent<BlockDiagramEvents>}
         const { x, y, w } = layout.boxes[end],
           names = model.names[model.flows[flow].rows];
         return svgNode(
-          "text",
-          { class: "given", x, y: y + 62 * layout.scale, "font-size": LETTERS.small, "text-anchor": "middle" },
+          "text.given",
+          { x, y: y + 62 * layout.scale, "font-size": LETTERS.small, "text-anchor": "middle" },
           shortenToWidth(names.join(names.every((name) => name.length === 1) ? "" : " "), w + 20, LETTERS.small),
         );
       });

@@ -4,7 +4,6 @@ const STAGE = { wide: 440, narrow: 390 },
   HEAD = 24,
   GAP = 12; // px; the area has the same height for any number of heads
 
-/** Return the side of a tile and the number of columns for an area of this width. */
 export function tileSizes(width, heads, most = Infinity) {
   const wide = width >= 700,
     columns = wide ? Math.min(heads, 4) : ({ 1: 1, 2: 2, 4: 2 }[heads] ?? 4),
@@ -23,7 +22,6 @@ export function toneOf(weight, row, view) {
   return Math.max(0, Math.min(1, tone));
 }
 
-/** Describe the query and the key of a cell. */
 export function describeCell(tokens, { row, column }) {
   return `“${tokens[row]}” at position ${row + 1} attends to “${tokens[column]}” at position ${column + 1}.`;
 }

@@ -24,6 +24,7 @@ import { describeCell, evenShare, tileSizes, toneOf } from "./math.js";
 import { arrayLoader } from "../../../../static/shared/runtime/array_store.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
+import { Selection } from "../../../../static/shared/runtime/selection.js";
 import { ViewState } from "../../../../static/shared/runtime/view_state.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent, limitHeight } from "../../../../static/shared/runtime/component.js";
@@ -40,9 +41,8 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
   let data = null,
     cuts = null, // the arrays
     tiles = [],
-    at = null,
-    isKept = false,
     trouble = "";
+  const selection = new Selection(showPointedPair);
   const view = new ViewState(send, show, (value) => value),
     { node } = view;
   const load = arrayLoader(
@@ -67,11 +67,10 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
       (cut) => headCounts().indexOf(cut),
       (i) => headCounts()[i],
     ),
-    sizes = node("output", {}, () => `${view.value.cut} × ${data.width / view.value.cut} numbers`);
+    sizes = node("output", () => `${view.value.cut} × ${data.width / view.value.cut} numbers`);
   const controls = node(
-    "div",
-    { class: "controls" },
-    node("label", { class: "cut" }, node("span", {}, "Heads"), node("span", {}, slider, sizes)),
+    "div.controls",
+    node("label.cut", node("span", "Heads"), node("span", slider, sizes)),
     view.choice("view", "Colour", VIEWS),
   );
   const describeStage = () => {
@@ -80,46 +79,34 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
   };
   const isShares = () => view.value.view === "shares";
   const stage = node("div", {
-    class: () => (isKept ? "stage kept" : "stage"),
+    class: () => (selection.isKept ? "stage kept" : "stage"),
     tabindex: 0,
     role: "group",
     "aria-label": describeStage,
   });
   place.replaceChildren(
     controls,
-    node("p", { class: "finding", role: "status" }, () => data.cuts[view.value.cut].finding),
+    node("p.finding", { role: "status" }, () => data.cuts[view.value.cut].finding),
     stage,
-    node("p", { class: "words", role: "status" }, describePair),
+    node("p.words", { role: "status" }, describePair),
     node(
-      "div",
-      { class: "legend", "aria-hidden": "true" },
-      node("span", {}, () => (isShares() ? "0" : "1/8 of uniform")),
+      "div.legend",
+      { "aria-hidden": "true" },
+      node("span", () => (isShares() ? "0" : "1/8 of uniform")),
       node("i", { class: () => (isShares() ? "ramp amount" : "ramp sign") }),
-      node("span", {}, () => (isShares() ? "1" : "8 times uniform")),
+      node("span", () => (isShares() ? "1" : "8 times uniform")),
     ),
-    node("p", { class: "about" }, () => data.cuts[view.value.cut].words),
+    node("p.about", () => data.cuts[view.value.cut].words),
   );
   const theme = new Theme(place, () => paintTiles());
   controls.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
 
-  stage.onkeydown = (event) => {
-    event.stopPropagation();
-    const length = data.tokens.length;
-    if (event.key === "Escape") [at, isKept] = [null, false];
-    else {
-      const next = moveCell(at ?? { row: length - 1, column: 0 }, event.key, length, length);
-      if (!next) return;
-      [at, isKept] = [next, true];
-    }
-    event.preventDefault();
-    showPointedPair();
+  const movePair = (key, at) => {
+    const { length } = data.tokens;
+    return moveCell(at ?? { row: length - 1, column: 0 }, key, length, length);
   };
-  stage.onpointerleave = () => {
-    if (!isKept) {
-      at = null;
-      showPointedPair();
-    }
-  };
+  stage.onkeydown = selection.onKeyDown(stage, movePair);
+  stage.onpointerleave = selection.leave;
 
   function show() {
     if (cuts) buildTiles();
@@ -130,21 +117,13 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
     const { cut } = view.value;
     tiles = Array.from({ length: cut }, (_, head) => {
       const map = new HeatMap(),
-        letters = node("div", { class: "letters", "aria-hidden": "true" }),
-        value = node("span", { class: "value" });
+        letters = node("div.letters", { "aria-hidden": "true" }),
+        value = node("span.value");
       map.followsTouch = true;
       map.canvas.after(letters);
-      map.onpoint = (cell) => {
-        if (isKept) return;
-        at = cell;
-        showPointedPair();
-      };
-      map.onpick = (cell) => {
-        isKept = !isKept;
-        at = cell;
-        showPointedPair();
-      };
-      const root = node("figure", {}, node("figcaption", {}, node("b", {}, `head ${head + 1}`), value), map.root);
+      map.onpoint = selection.point;
+      map.onpick = selection.toggle;
+      const root = node("figure", node("figcaption", node("b", `head ${head + 1}`), value), map.root);
       return { map, letters, value, root };
     });
     stage.replaceChildren(...tiles.map(({ root }) => root));
@@ -179,10 +158,10 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
     return cuts[view.value.cut].data[(head * length + row) * length + column];
   };
 
-  /** Draw what depends on the pointer: the same pair of tokens in every head. */
   function showPointedPair() {
     if (!tiles.length || !cuts) return;
-    const masked = at && at.column > at.row;
+    const { at } = selection,
+      masked = at && at.column > at.row;
     tiles.forEach(({ map, value }, head) => {
       map.markCell(at);
       value.textContent = at && !masked ? formatWeight(weightAt(head, at.row, at.column), 2) : "";
@@ -190,6 +169,7 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
     view.update();
   }
   function describePair() {
+    const { at } = selection;
     if (trouble) return trouble;
     if (!at)
       return "Rows: query token, columns: key token. Point at a pair to read its weight in every head; click to keep it.";
@@ -215,7 +195,10 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
     show(/** @type {MultiHeadData} */ newData) {
       data = newData;
       view.receive({ cut: data.cut, view: data.view });
-      if (load(data.address)) [cuts, tiles, at, isKept] = [null, [], null, false];
+      if (load(data.address)) {
+        [cuts, tiles] = [null, []];
+        selection.release();
+      }
       show();
     },
     resize: paintTiles,

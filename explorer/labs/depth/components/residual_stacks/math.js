@@ -5,21 +5,7 @@ import { formatNumber, formatSignificant } from "../../../../static/shared/runti
 
 const NORMS = { none: "no norm", post: "norm after", pre: "norm before" };
 const KINDS = { layer: "LayerNorm", rms: "RMSNorm" };
-const NUMBERS = [
-  "no",
-  "one",
-  "two",
-  "three",
-  "four",
-  "five",
-  "six",
-  "seven",
-  "eight",
-  "nine",
-  "ten",
-  "eleven",
-  "twelve",
-];
+const NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split(" ");
 const SAME = 0.99; // a cosine from which two tokens count as one
 const EQUAL = 0.02; // powers of ten: five in a hundred up or down is as much as before
 
@@ -47,14 +33,12 @@ export function courseOf({ data, shape }, combination, height) {
   });
 }
 
-/** Each seed's height at one layer. */
 export function seedsAt({ data, shape }, combination, height, layer) {
   const [layers, seeds] = shape.slice(-2),
     index = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
   return data.subarray((index * layers + layer) * seeds, (index * layers + layer + 1) * seeds);
 }
 
-/** The lowest, the median and the highest of what the seeds measured. */
 export function overSeeds(values) {
   const sorted = Float64Array.from(values).sort(),
     count = sorted.length,
@@ -113,7 +97,6 @@ export function linePath(heights, x, y) {
   return path;
 }
 
-/** The band between the lowest and the highest of a course, as a path. */
 export function bandPath(course, x, y) {
   const bands = course
     .map((one, layer) => ({ ...one, layer }))
@@ -140,13 +123,11 @@ export function placeLabels(ends, gap, top, bottom) {
   return labels.map((label, i) => ({ ...label, at: heights[i] }));
 }
 
-/** A power of ten as a number on the screen. */
 export const formatPower = (height) =>
   height === -Infinity ? "0" : Number.isFinite(height) ? formatNearPower(height) : "none";
 
 const formatNearPower = (height) => (height > -300 ? formatSignificant(10 ** height) : `10^${Math.round(height)}`);
 
-/** Format a height over the seeds: the median and the range. */
 export function formatInterval({ low, mid, high }) {
   const [from, to] = [formatPower(low), formatPower(high)];
   return from === to ? formatPower(mid) : `${formatPower(mid)} (${from} to ${to})`;

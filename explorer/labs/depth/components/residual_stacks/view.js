@@ -76,24 +76,18 @@ export default defineComponent((place, /** @type {SendEvent<ResidualStacksEvents
     at === null
       ? "Point at a block to read its values; click the name of a pale line to choose it."
       : `After block ${Math.min(at, layers())} of ${layers()}: the values are beside the titles.`;
-  const figure = view.svg("svg", { class: "figure", role: "img", "aria-label": describeFigure });
+  const figure = view.svg("svg.figure", { role: "img", "aria-label": describeFigure });
   place.replaceChildren(
     node(
-      "div",
-      { class: "controls" },
+      "div.controls",
       ...Object.entries(CHOICES).map(([field, [title, options, more]]) => view.choice(field, title, options, more)),
       view.choice("kind", "Kind", KINDS, { disabled: () => view.value.norm === "none" }),
-      node(
-        "label",
-        { class: "height" },
-        node("span", {}, "Blocks in the stack"),
-        node("span", {}, slider, node("output", {}, layers)),
-      ),
+      node("label.height", node("span", "Blocks in the stack"), node("span", slider, node("output", layers))),
     ),
-    node("p", { class: "finding", role: "status" }, () => finding.head),
+    node("p.finding", { role: "status" }, () => finding.head),
     figure,
-    node("p", { class: "read" }, readOut),
-    node("p", { class: "rest" }, () => finding.rest),
+    node("p.read", readOut),
+    node("p.rest", () => finding.rest),
   );
   place.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
 
@@ -180,7 +174,7 @@ export default defineComponent((place, /** @type {SendEvent<ResidualStacksEvents
       drawPath("band", math.bandPath(mine, x, y)),
       drawLine("mine", medians(mine)),
     );
-    const pointerArea = svgNode("rect", { class: "touch", x: LEFT - 6, y: HEAD, width: span + 12, height: tall });
+    const pointerArea = svgNode("rect.touch", { x: LEFT - 6, y: HEAD, width: span + 12, height: tall });
     pointerArea.onpointermove = ({ clientX }) => {
       const share = (clientX - pointerArea.getBoundingClientRect().left - 6) / span;
       pointAt(Math.max(0, Math.min(layers(), Math.round(share * last))));

@@ -15,7 +15,6 @@ export const LSTM = ["f", "i", "g", "o"],
   GRU = ["z", "r", "n"];
 export const SIGNED = new Set(["g", "n"]); // candidates lie between -1 and 1, gates between 0 and 1
 
-/** Parse the trace of a gate from its text, which the server has validated. */
 export function parseLane(text, steps = STEPS) {
   const values = [];
   for (const run of text.split(",")) {
@@ -125,7 +124,6 @@ export function halfLife(f) {
   return f <= 0 ? 0 : Math.LN2 / -Math.log(f);
 }
 
-/** Compute both cells from the gate traces that the user has set. */
 export function computeCells(traces, u, w) {
   const long = computeLstm(traces, u),
     gated = computeGru(traces, u);
@@ -152,7 +150,6 @@ export function formatAmount(value) {
   return formatNumber(value, size >= 100 ? 0 : size >= 0.1 ? 2 : size >= 0.01 ? 3 : 4);
 }
 
-/** Format a share in percent with as many digits as it needs. */
 export function formatShare(value) {
   const percent = Math.abs(value) * 100;
   if (value === 0) return "nothing";
@@ -218,7 +215,6 @@ function describeHolding(letter, values) {
   return `Half-life at ${letter} = ${typical}${even ? "" : ", the geometric mean"}: ln 2 / −ln ${typical} = ${steps} steps.`;
 }
 
-/** Describe one step for screen readers. */
 export function describeStep(which, traces, cells, at) {
   const one = cells[which],
     { name, lanes: letters } = KEEPS[which];

@@ -15,17 +15,16 @@ const setPx = (element, values) =>
 
 /* ---- the diagrams ---- */
 
-const drawWire = (d, kind = "") => svgNode("path", { d, class: `wire ${kind}` });
 const svgText = (x, y, words, anchor = "middle") => svgNode("text", { x, y, "text-anchor": anchor, class: "" }, words);
 const drawOperator = (x, y, sign) =>
-  svgNode("g", { class: "node" }, svgNode("circle", { cx: x, cy: y, r: 14 }), svgText(x, y + 6, sign));
+  svgNode("g.node", svgNode("circle", { cx: x, cy: y, r: 14 }), svgText(x, y + 6, sign));
 const drawBox = (x, y, word) => {
   const box = svgNode("rect", { x: x - 24, y: y - 13, width: 48, height: 26, rx: 6 });
-  return svgNode("g", { class: "node" }, box, svgText(x, y + 5, word));
+  return svgNode("g.node", box, svgText(x, y + 5, word));
 };
 
 /**
- * Return a diagram of a cell. `wires`: paths of constant width; `widths`: paths with what their width shows, a function of
+ * Return a diagram of a cell. `wires`: a path of constant width; `widths`: paths with what their width shows, a function of
  * the step; `fed`: the path by which the state reaches the candidate; `texts`: [x, y, function of the step, anchor].
  */
 function cellDiagram({ wires, widths, fed, nodes, texts, describe }) {
@@ -34,11 +33,11 @@ function cellDiagram({ wires, widths, fed, nodes, texts, describe }) {
   const strokeWidth = (share) => `stroke-width: ${formatPx(1.5 + 6.5 * Math.min(1, Math.abs(share(step))))}`,
     visibility = () => `visibility: ${step.u ? "visible" : "hidden"}`;
   const root = svg(
-    "svg",
-    { class: "diagram", viewBox: "0 16 400 202", role: "img", "aria-label": () => describe(step) },
-    ...wires.map((d) => drawWire(d)),
+    "svg.diagram",
+    { viewBox: "0 16 400 202", role: "img", "aria-label": () => describe(step) },
+    svgNode("path.wire", { d: wires }),
     ...widths.map(([d, share]) => svg("path", { d, class: "wire ", style: () => strokeWidth(share) })),
-    svg("path", { d: fed, class: "wire fed", style: visibility }),
+    svg("path.wire.fed", { d: fed, style: visibility }),
     ...nodes,
     ...texts.map(([x, y, words, anchor = "middle"]) => {
       return svg("text", { x, y, "text-anchor": anchor, class: "" }, () => words(step));
@@ -57,16 +56,7 @@ const before = (values, at) => (at ? values[at - 1] : 0);
 /** Draw the LSTM: the cell state, which only f scales, the input added to it, and the output read from it. */
 export const lstmDiagram = () =>
   cellDiagram({
-    wires: [
-      "M8 52H116",
-      "M249 52H392",
-      "M130 90V66",
-      "M182 120H221",
-      "M235 160V134",
-      "M320 52V83",
-      "M320 109V136",
-      "M372 150H334",
-    ],
+    wires: "M8 52H116M249 52H392M130 90V66M182 120H221M235 160V134M320 52V83M320 109V136M372 150H334",
     widths: [
       ["M144 52H221", ({ traces, at }) => traces.f[at]],
       ["M235 106V66", ({ traces, at }) => traces.i[at]],
@@ -97,7 +87,7 @@ export const lstmDiagram = () =>
 /** Draw the GRU: one state, and one gate that both keeps the old content and admits the new. */
 export const gruDiagram = () =>
   cellDiagram({
-    wires: ["M8 52H116", "M274 52H392", "M130 90V66", "M204 120H246", "M260 160V134"],
+    wires: "M8 52H116M274 52H392M130 90V66M204 120H246M260 160V134",
     widths: [
       ["M144 52H246", ({ traces, at }) => traces.z[at]],
       ["M260 106V66", ({ traces, at }) => 1 - traces.z[at]],
@@ -126,9 +116,9 @@ export const gruDiagram = () =>
 
 /** Draw a gate over time as bars that the user can paint; a zero has the palest tile. */
 export function gateTraceStrip(name, steps) {
-  const tiles = Array.from({ length: steps }, () => svgNode("rect", { class: "tile", height: LANE }));
+  const tiles = Array.from({ length: steps }, () => svgNode("rect.tile", { height: LANE }));
   const bars = Array.from({ length: steps }, () => svgNode("rect"));
-  const mark = svgNode("rect", { class: "mark", y: -2.5, height: LANE + 5 }); // longer than a tile, so that it is visible on any colour
+  const mark = svgNode("rect.mark", { y: -2.5, height: LANE + 5 }); // longer than a tile, so that it is visible on any colour
   const signed = SIGNED.has(name),
     range = { tabindex: 0, role: "slider", "aria-valuemin": signed ? -1 : 0, "aria-valuemax": 1 };
   const root = svgNode("svg", { class: "lane", height: LANE, ...range }, ...tiles, ...bars, mark);
@@ -165,11 +155,11 @@ const linesPath = (points) =>
 
 /** Draw values over the steps around a zero line, with a dot at the selected step. */
 export function lineStrip(high, steps, label) {
-  const line = svgNode("path", { class: "line" }),
-    zero = svgNode("path", { class: "zero" }),
-    dot = svgNode("circle", { r: 4.5, class: "dot" }),
-    mark = svgNode("path", { class: "cursor" });
-  const root = svgNode("svg", { class: "trace", height: high, role: "img" }, zero, mark, line, dot);
+  const line = svgNode("path.line"),
+    zero = svgNode("path.zero"),
+    dot = svgNode("circle.dot", { r: 4.5 }),
+    mark = svgNode("path.cursor");
+  const root = svgNode("svg.trace", { height: high, role: "img" }, zero, mark, line, dot);
   return {
     root,
     show(values, at, width, span) {
@@ -187,14 +177,14 @@ export function lineStrip(high, steps, label) {
 
 /** Draw gradients on a logarithmic axis from 10^floor to 1 or their maximum; a zero leaves a gap in its line. */
 export function gradientStrip(steps) {
-  const grid = svgNode("g", { class: "grid" }),
-    marks = svgNode("g", { class: "grid" }),
-    mark = svgNode("path", { class: "cursor" });
+  const grid = svgNode("g.grid"),
+    marks = svgNode("g.grid"),
+    mark = svgNode("path.cursor");
   const lines = Object.fromEntries(
     ["rnn", "full", "straight"].map((kind) => [kind, svgNode("path", { class: `line ${kind}` })]),
   );
   const parts = [grid, mark, ...Object.values(lines), marks],
-    root = svgNode("svg", { class: "trace", height: GRADIENT, role: "img" }, ...parts);
+    root = svgNode("svg.trace", { height: GRADIENT, role: "img" }, ...parts);
   return {
     root,
     show(one, at, width, floor, top, label) {

@@ -45,12 +45,11 @@ const PRESENTATION = { slides: [".picture, .gates", ".states, .gradients"] };
 export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} */ send) => {
   const { STEPS } = math;
   let current = null,
-    data = null,
-    computed = null,
     axis = null, // floor and top of the axis of gradients, as powers of ten
     undone = [],
     stroke = null, // the gesture that is under way
     resting = 0;
+  let data, computed;
   const synced = new SyncedValue();
   const { node, button, list, update } = new LiveElements(),
     settled = new LiveElements(); // what is read aloud does not change while it plays
@@ -72,7 +71,7 @@ export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} 
     drawAll(false);
   }, reportState);
   const cells = { lstm: makeCell("lstm", lstmDiagram()), gru: makeCell("gru", gruDiagram()) };
-  const cellRow = node("div", { class: "cells" }, cells.lstm.root, cells.gru.root);
+  const cellRow = node("div.cells", cells.lstm.root, cells.gru.root);
   const switches = Object.keys(cells).map((which) => {
     const attributes = { "aria-pressed": () => current.show === which, onclick: () => showCell(which) };
     return button(attributes, math.KEEPS[which].name);
@@ -80,8 +79,7 @@ export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} 
   const none = () => !undone.length;
   place.replaceChildren(
     node(
-      "div",
-      { class: "tools" },
+      "div.tools",
       node(
         "div",
         presets,
@@ -91,15 +89,14 @@ export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} 
       button({ disabled: isUsual, hidden: isUsual, onclick: () => applyEdit(restoreDefaults) }, "Back to the defaults"),
     ),
     play.root,
-    node("div", { class: "switch", role: "group", "aria-label": "Cell" }, ...switches),
+    node("div.switch", { role: "group", "aria-label": "Cell" }, ...switches),
     cellRow,
     node(
-      "div",
-      { class: "dials" },
+      "div.dials",
       makeDial("u", "u: weight from the state to the candidate", -2, 2),
       makeDial("w", "w: recurrent weight of the plain RNN (dotted line)", 0, 2),
     ),
-    settled.node("p", { class: "unseen", role: "status" }, () =>
+    settled.node("p.unseen", { role: "status" }, () =>
       Object.keys(cells)
         .map((which) => math.describeStep(which, current.lanes, computed, current.at))
         .join(" "),
@@ -130,8 +127,8 @@ export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} 
         drawAll();
       },
     );
-    const value = node("output", {}, () => math.formatGate(current[name]));
-    return node("label", { class: "dial" }, node("span", {}, words), range, value);
+    const value = node("output", () => math.formatGate(current[name]));
+    return node("label.dial", node("span", words), range, value);
   }
 
   /* ---- one cell ---- */
@@ -150,9 +147,9 @@ export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} 
         span = () => Math.max(1, ...one()[name].map(Math.abs));
       const scale = () => `−${math.formatAmount(span())} to ${math.formatAmount(span())}`,
         value = () => math.formatAmount(one()[name][current.at]);
-      const head = makeHead(words, node("span", { class: "scale" }, scale), node("span", { class: "value" }, value));
+      const head = makeHead(words, node("span.scale", scale), node("span.value", value));
       return {
-        root: node("div", {}, head, chart.root),
+        root: node("div", head, chart.root),
         show: (width) => chart.show(one()[name], current.at, width, span()),
       };
     }
@@ -171,31 +168,18 @@ export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} 
     const root = node(
       "section",
       { class: which, "aria-label": title },
-      node("h2", {}, title),
-      node("h3", {}, () => math.formatFinding(which, current.lanes)),
-      node("p", { class: "told" }, () => math.findingText(which, current.lanes, computed, current.u, current.w)),
-      node("div", { class: "picture" }, diagram.root),
+      node("h2", title),
+      node("h3", () => math.formatFinding(which, current.lanes)),
+      node("p.told", () => math.findingText(which, current.lanes, computed, current.u, current.w)),
+      node("div.picture", diagram.root),
+      node("div.gates", ...traceRows.map(({ root }) => root), which === "gru" ? node("p.none", none) : null),
+      node("div.states", ...strips.map(({ root }) => root)),
       node(
-        "div",
-        { class: "gates" },
-        ...traceRows.map(({ root }) => root),
-        which === "gru" ? node("p", { class: "none" }, none) : null,
-      ),
-      node("div", { class: "states" }, ...strips.map(({ root }) => root)),
-      node(
-        "div",
-        { class: "gradients" },
-        makeHead(
-          `∂${state}₅₀/∂${state}ₜ`,
-          node("span", { class: "scale" }, "gradient that reaches each step (log scale)"),
-        ),
+        "div.gradients",
+        makeHead(`∂${state}₅₀/∂${state}ₜ`, node("span.scale", "gradient that reaches each step (log scale)")),
         gradient.root,
         makeAxis(),
-        node(
-          "p",
-          { class: "keys" },
-          ...Object.entries(keys).map(([kind, text]) => node("span", { class: `key ${kind}` }, text)),
-        ),
+        node("p.keys", ...Object.entries(keys).map(([kind, text]) => node("span", { class: `key ${kind}` }, text))),
       ),
     );
     return {
@@ -214,13 +198,13 @@ export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} 
     };
   }
   function makeHead(title, ...parts) {
-    return node("div", { class: "head" }, node("b", {}, title), ...parts);
+    return node("div.head", node("b", title), ...parts);
   }
   function makeAxis() {
     const words = [1, 10, 20, 30, 40, 50].map((step) =>
       node("span", { style: `left: ${(100 * (step - 0.5)) / STEPS}%` }, `${step}`),
     );
-    return node("div", { class: "axis", "aria-hidden": "true" }, ...words);
+    return node("div.axis", { "aria-hidden": "true" }, ...words);
   }
 
   /** A gate: its name, a slider for its run of equal values, and its trace, in which single steps are drawn. */
@@ -284,9 +268,9 @@ export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} 
       current.at = trace.last = at;
       setSteps(name, Math.min(at, previousAt ?? at), Math.max(at, previousAt ?? at) + 1, newValue);
     }
-    const output = node("output", {}, () => math.formatGate(value())),
-      head = makeHead(name, node("span", { class: "scale" }, WORDS[name]), range, output);
-    return { name, label, trace, root: node("div", { class: "gate" }, head, trace.root), releaseRun };
+    const output = node("output", () => math.formatGate(value())),
+      head = makeHead(name, node("span.scale", WORDS[name]), range, output);
+    return { name, label, trace, root: node("div.gate", head, trace.root), releaseRun };
   }
 
   /* ---- changes ---- */

@@ -6,18 +6,11 @@ import { toBits } from "../../../../static/shared/charts/surprisal_colour.js";
 import { tokenLabel } from "../../../../static/shared/runtime/visible_text.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { node, tint } from "../../../../static/shared/runtime/dom.js";
+import { node as makeNode, tint } from "../../../../static/shared/runtime/dom.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { formatCount, formatNumber, formatWeight } from "../../../../static/shared/runtime/format.js";
 
-const legendKey = (kind, ...words) =>
-  node("span", { class: "key" }, node("i", { class: kind, "aria-hidden": "true" }), ...words);
-
-function setData(place, text) {
-  if (place.data !== text) place.data = text;
-}
-
-/** Describe the tokens that are not among the most likely ones. */
 export function describeOthers({ kept, cut }, few) {
   if (kept === null) return "…and others";
   if (kept && cut) return `…and ${formatCount(kept)} others; ${formatCount(cut)} cut`;
@@ -25,161 +18,119 @@ export function describeOthers({ kept, cut }, few) {
   return few ? "" : "…and no other";
 }
 
-class Row {
-  constructor() {
-    this.word = document.createTextNode("");
-    this.number = document.createTextNode("");
-    this.label = node("span", { class: "label", dir: "auto" }, this.word);
-    this.learned = node("i", { class: "learned" });
-    this.now = node("i", { class: "now" });
-    this.root = node(
+/** A row of the distribution: the token, its probabilities, whether it is cut, and whether the sampling noise selects it. */
+const NO_ROW = { id: null, learned: 0, p: 0, isCut: false, isSampled: false };
+
+export function makeDistribution() {
+  const { node, update } = new LiveElements();
+  let model,
+    several = false, // other models are shown too, so the name of this one stands on a line of its own
+    view,
+    context = "",
+    note = "",
+    rules;
+  const labelOf = (id) => (id === null ? "" : tokenLabel(model.tokens[id] ?? "")),
+    percent = (share) => `width: ${(100 * share).toFixed(2)}%`,
+    isFew = () => view.vocabulary <= MOST,
+    /** Whether what the sampling noise selects is none of the likeliest. */
+    isBeyond = () => view.sampled.rank === null || view.sampled.rank >= view.rows.length;
+  function rowAt(i) {
+    const row = view.rows[i];
+    if (!row) return NO_ROW;
+    return { ...row, isCut: !row.kept && view.t > 0, isSampled: !isBeyond() && i === view.sampled.rank };
+  }
+  const beyondRow = () =>
+    isBeyond() ? { ...NO_ROW, id: view.sampled.id, p: view.sampled.p, isSampled: true } : NO_ROW;
+  function makeRow(read) {
+    const state = () => (read().id === null ? "gone" : read().isCut ? "cut" : "");
+    return node(
       "li",
-      { class: "row" },
-      node("span", { class: "place" }, this.label),
-      node("span", { class: "track" }, this.learned, this.now),
-      node("span", { class: "value" }, this.number),
+      { class: () => `row ${state()}${read().isSampled ? " taken" : ""}` },
+      makeNode(
+        "span.place",
+        node("span.label", { dir: "auto" }, () => labelOf(read().id)),
+      ),
+      makeNode(
+        "span.track",
+        node("i.learned", { style: () => percent(read().learned) }),
+        node("i.now", { style: () => percent(read().p) }),
+      ),
+      node("span.value", () => (read().isCut ? "cut" : formatWeight(read().p))),
     );
-    this.state = "";
   }
-
-  /** `kind`: "", "cut", "gone" (there is no such row now); `taken`: the sampling noise selects it. */
-  show(word, learned, p, kind, isSampled) {
-    setData(this.word, word);
-    setData(this.number, kind === "cut" ? "cut" : formatWeight(p));
-    const state = `row ${kind}${isSampled ? " taken" : ""}`;
-    if (state !== this.state) this.root.className = this.state = state;
-    this.learned.style.width = `${(100 * learned).toFixed(2)}%`;
-    this.now.style.width = `${(100 * p).toFixed(2)}%`;
+  const restText = () => `${describeOthers(view.others, isFew())}${isBeyond() ? ", one of them is chosen:" : ""}`;
+  function restValue() {
+    const { kept, cut, p } = view.others;
+    if (isFew()) return "";
+    return kept === 0 && view.t ? (cut ? "cut" : "") : formatWeight(p);
   }
-}
-
-export class Distribution {
-  rows = Array.from({ length: MOST }, () => new Row());
-  beyond = new Row(); // what the sampling noise selects, where it is none of the likeliest
-  context = node("q", { class: "context", dir: "auto" });
-  time = document.createTextNode("");
-  rest = document.createTextNode("");
-  restValue = document.createTextNode("");
-  entropy = document.createTextNode("");
-  perplexity = document.createTextNode("");
-  note = node("p", { class: "note" });
-  dot = node("i", { class: "dot", "aria-hidden": "true" });
-  whose = document.createTextNode("");
-  after = document.createTextNode("");
-  first = node("span", { class: "line" }, this.dot, this.whose);
-  second = node("span", { class: "line" });
-
-  constructor() {
-    const makeNumber = (value, words) =>
+  const isUncut = () => !(rules.greedy || rules.top_k || rules.top_p < 1 || rules.min_p > 0),
+    makeKey = (kind, attributes, ...words) =>
+      node("span.key", attributes, makeNode("i", { class: kind, "aria-hidden": "true" }), ...words),
+    makeNumber = (read, words) => makeNode("div.number", node("span.figure", read), makeNode("span.words", words)),
+    makeContext = (attributes) => node("q.context", { dir: "auto", ...attributes }, () => context),
+    isSingle = () => !several;
+  const root = node(
+    "section.distribution",
+    makeNode(
+      "h3.title",
       node(
-        "div",
-        { class: "number" },
-        node("span", { class: "figure" }, value),
-        node("span", { class: "words" }, words),
-      );
-    this.title = node("h3", { class: "title" }, this.first, this.second);
-    this.cutKey = legendKey("now hatched", "cut");
-    this.root = node(
-      "section",
-      { class: "distribution" },
-      this.title,
-      node(
-        "p",
-        { class: "keys" },
-        legendKey("now", "at ", node("span", { class: "figures" }, this.time)),
-        legendKey("learned", "at temperature 1"),
-        legendKey("die", "chosen"),
-        this.cutKey,
+        "span.line",
+        node("i.dot", { hidden: isSingle, "aria-hidden": "true" }),
+        () => (several ? model.title : "After "),
+        makeContext({ hidden: () => several }),
       ),
-      node(
-        "ol",
-        { class: "rows" },
-        ...this.rows.map(({ root }) => root),
-        node(
-          "li",
-          { class: "row rest" },
-          node("span", {}, this.rest),
-          node("span", { class: "value" }, this.restValue),
-        ),
-        this.beyond.root,
+      node("span.line", { hidden: isSingle }, "after ", makeContext({})),
+    ),
+    makeNode(
+      "p.keys",
+      makeKey(
+        "now",
+        {},
+        "at ",
+        node("span.figures", () => formatNumber(view.t)),
       ),
-      node(
-        "div",
-        { class: "numbers" },
-        makeNumber(this.entropy, "bits, entropy of the choice"),
-        makeNumber(this.perplexity, "perplexity of the choice"),
-      ),
-      this.note,
-    );
-    saveMenu(this.root, { svg: () => screenSvg(this.root), csv: () => this.distributionCsv() });
-  }
+      makeKey("learned", {}, "at temperature 1"),
+      makeKey("die", {}, "chosen"),
+      makeKey("now hatched", { hidden: isUncut }, "cut"),
+    ),
+    makeNode(
+      "ol.rows",
+      ...Array.from({ length: MOST }, (_, i) => makeRow(() => rowAt(i))),
+      makeNode("li.row.rest", node("span", restText), node("span.value", restValue)),
+      makeRow(beyondRow),
+    ),
+    makeNode(
+      "div.numbers",
+      makeNumber(() => formatNumber(toBits(view.entropy)), "bits, entropy of the choice"),
+      makeNumber(() => formatChoices(view.entropy), "perplexity of the choice"),
+    ),
+    node("p.note", () => note),
+  );
 
-  /** Set the model. `several`: other models are shown too, so its name stands on a line of its own. */
-  setModel(model, several, file) {
-    this.model = model;
-    tint(this.root, model.colour);
-    this.dot.hidden = this.second.hidden = !several;
-    this.whose.data = several ? model.title : "";
-    this.after.data = several ? "after " : "After ";
-    (several ? this.second : this.first).append(this.after, this.context);
-    const widest = (model.widest ??= model.tokens.reduce((most, token) => Math.max(most, token.length), 1));
-    this.root.style.setProperty("--label", `${Math.max(2, Math.min(widest, 12)) + 2.8}ch`);
-    saveMenu(this.root, { svg: () => screenSvg(this.root), csv: () => this.distributionCsv(), file: `${file}-choice` });
-  }
-
-  labelOf(id) {
-    return tokenLabel(this.model.tokens[id] ?? "");
-  }
-
-  show(view, context, note, rules) {
-    this.view = view;
-    this.contextText = context;
-    if (this.context.textContent !== context) this.context.textContent = context;
-    if (this.note.textContent !== note) this.note.textContent = note;
-    setData(this.time, formatNumber(view.t));
-    this.cutKey.hidden = !(rules.greedy || rules.top_k || rules.top_p < 1 || rules.min_p > 0);
-    const sampledRow = view.sampled.rank !== null && view.sampled.rank < view.rows.length ? view.sampled.rank : -1;
-    this.rows.forEach((row, i) => {
-      const one = view.rows[i];
-      if (one) row.show(this.labelOf(one.id), one.learned, one.p, one.kept || !view.t ? "" : "cut", i === sampledRow);
-      else row.show("", 0, 0, "gone", false);
+  function distributionCsv() {
+    const columns = "after,temperature,id,token,probability at temperature 1,probability at this temperature,cut",
+      cutOf = ({ kept }) => (kept || !view.t ? "" : "cut");
+    const rows = view.rows.map((row) => {
+      const { id, learned, p, kept } = row;
+      return [context, view.t, id, model.tokens[id], learned, kept ? p : 0, cutOf(row)];
     });
-    const few = view.vocabulary <= MOST;
-    setData(
-      this.rest,
-      sampledRow < 0 ? `${describeOthers(view.others, few)}, one of them is chosen:` : describeOthers(view.others, few),
-    );
-    setData(this.restValue, this.describeRest(view));
-    this.beyond.show(
-      sampledRow < 0 ? this.labelOf(view.sampled.id) : "",
-      0,
-      sampledRow < 0 ? view.sampled.p : 0,
-      sampledRow < 0 ? "" : "gone",
-      sampledRow < 0,
-    );
-    setData(this.entropy, formatNumber(toBits(view.entropy)));
-    setData(this.perplexity, formatChoices(view.entropy));
+    return toCsv(columns.split(","), rows);
   }
 
-  describeRest({ t, others: { kept, cut, p }, vocabulary }) {
-    if (vocabulary <= MOST) return "";
-    return kept === 0 && t ? (cut ? "cut" : "") : formatWeight(p);
-  }
-
-  distributionCsv() {
-    const { rows, t } = this.view;
-    const csvRow = ({ id, learned, p, kept }) => [
-      this.contextText,
-      t,
-      id,
-      this.model.tokens[id],
-      learned,
-      kept ? p : 0,
-      kept || !t ? "" : "cut",
-    ];
-    return toCsv(
-      ["after", "temperature", "id", "token", "probability at temperature 1", "probability at this temperature", "cut"],
-      rows.map(csvRow),
-    );
-  }
+  return {
+    root,
+    /** Set the model. `hasOthers`: other models are shown too. */
+    setModel(newModel, hasOthers, file) {
+      [model, several] = [newModel, hasOthers];
+      tint(root, model.colour);
+      const widest = (model.widest ??= model.tokens.reduce((most, token) => Math.max(most, token.length), 1));
+      root.style.setProperty("--label", `${Math.max(2, Math.min(widest, 12)) + 2.8}ch`);
+      saveMenu(root, { svg: () => screenSvg(root), csv: distributionCsv, file: `${file}-choice` });
+    },
+    show(...shown) {
+      [view, context, note, rules] = shown;
+      update();
+    },
+  };
 }

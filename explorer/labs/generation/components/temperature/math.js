@@ -27,89 +27,70 @@ export class ExactChoice {
   }
 
   viewAt(rules) {
-    const { logits, noise, falling, learned } = this;
-    const untruncated = softmax(logits, rules.t),
+    const { logits, noise, falling, learned } = this,
+      vocabulary = logits.length,
+      untruncated = softmax(logits, rules.t),
       keep = truncate(logits, rules, falling, untruncated),
-      p = renormalise(untruncated, keep);
-    const makeRow = (id) => ({ id, learned: learned[id], p: keep[id] ? p[id] : untruncated[id], kept: keep[id] === 1 });
-    const rows = Array.from(falling.subarray(0, MOST), makeRow);
-    const id = choose(logits, noise, rules, falling, keep),
-      left = keep.reduce((sum, one) => sum + one, 0);
-    const keptRows = rows.filter(({ kept }) => kept).length;
-    const others = { kept: left - keptRows, cut: logits.length - left - (rows.length - keptRows), p: 0 };
-    for (let rank = rows.length; rank < falling.length; rank++) others.p += p[falling[rank]];
-    const sampled = { id, p: p[id], rank: falling.indexOf(id) };
+      p = renormalise(untruncated, keep),
+      left = keep.reduce((sum, one) => sum + one, 0),
+      id = choose(logits, noise, rules, falling, keep);
+    const makeRow = (id) => ({ id, learned: learned[id], p: keep[id] ? p[id] : untruncated[id], kept: keep[id] === 1 }),
+      rows = Array.from(falling.subarray(0, MOST), makeRow),
+      rest = falling.subarray(rows.length).reduce((sum, id) => sum + p[id], 0);
     return {
-      t: rules.t,
-      rows,
-      sampled,
-      others,
-      entropy: entropy(p),
-      learned: this.openness,
-      left,
-      vocabulary: logits.length,
+      ...{ t: rules.t, rows, left, vocabulary, learned: this.openness, entropy: entropy(p) },
+      sampled: { id, p: p[id], rank: falling.indexOf(id) },
+      others: countOthers(rows, left, vocabulary, rest),
     };
   }
+}
+
+/** How many tokens that are not among the rows are kept and cut, if that is known, and their probability. */
+function countOthers(rows, left, vocabulary, p) {
+  const keptRows = rows.filter(({ kept }) => kept).length;
+  if (left === null) return { kept: null, cut: null, p };
+  const kept = left - keptRows;
+  return { kept, cut: vocabulary - left - (rows.length - keptRows), p: kept ? p : 0 };
 }
 
 /** Return the view of a position of a generated text from the stored values: exact at that text's temperature `rules.t`. */
 export function knownView(arrays, row, at, rules, vocabulary) {
   const tokens = arrays.ids.shape[1],
     cell = row * tokens + at,
-    width = arrays.top.shape[2];
-  const storedValue = (name) => arrays[name].data[cell];
-  const { t, greedy = false, top_k = 0, top_p = 1, min_p = 0 } = rules;
-  const spread = storedValue("spread"),
-    ids = storedValue("ids");
-  const probabilityBeforeCut = (surprisal) => Math.exp(-surprisal / t - spread); // before the cut
-  const total = t ? probabilityBeforeCut(storedValue("surprise")) / storedValue("chosen") : 1; // what the cut leaves, for it made of this the probability that was chosen with
-  const most = greedy || !t ? 1 : top_k || vocabulary;
-  const top = [];
+    width = arrays.top.shape[2],
+    { t, greedy = false, top_k = 0, top_p = 1, min_p = 0 } = rules,
+    [id, spread, chosen, surprise, entropy] = ["ids", "spread", "chosen", "surprise", "entropy"].map(
+      (name) => arrays[name].data[cell],
+    );
+  const beforeCut = (surprisal) => Math.exp(-surprisal / t - spread),
+    total = t ? beforeCut(surprise) / chosen : 1, // what the cut leaves: it divided by this the probability that was chosen with
+    most = greedy || !t ? 1 : top_k || vocabulary,
+    hasNucleus = top_p < 1 || min_p > 0; // the number of tokens that are left depends on probabilities
   let cumulative = 0,
-    open = true,
-    rank = null;
-  for (let i = 0; i < width; i++) {
-    const id = arrays.top.data[cell * width + i],
-      surprisal = arrays.top_surprise.data[cell * width + i] / FIXED;
-    const p = t ? probabilityBeforeCut(surprisal) : +!i;
-    open &&= i < most && (!i || !((top_p < 1 && cumulative >= top_p) || (min_p > 0 && p < min_p * top[0].before)));
-    if (id === ids) rank = i;
-    top.push({ id, learned: Math.exp(-surprisal), before: p, kept: open });
-    cumulative += p;
-  }
-  const keptCount = top.filter((one) => one.kept).length,
-    ended = keptCount < width || width === vocabulary || most <= width;
-  const none = most === vocabulary && top_p === 1 && min_p === 0 && t > 0;
-  const left = none ? vocabulary : ended ? keptCount : top_p === 1 && min_p === 0 ? most : null;
-  const rows = top
-    .slice(0, MOST)
-    .map(({ id, learned, before: p, kept: stays }) => ({
-      id,
-      learned,
-      p: stays ? Math.min(1, p / total) : p,
-      kept: stays,
-    }));
-  const sum = rows.reduce((all, one) => all + (one.kept ? one.p : 0), 0),
-    keptRows = rows.filter((one) => one.kept).length;
-  const others = {
-    kept: left === null ? null : left - keptRows,
-    cut: left === null ? null : vocabulary - left - (rows.length - keptRows),
-    p: Math.max(0, 1 - sum),
-  };
-  if (others.kept === 0) others.p = 0;
+    isOpen = true;
+  const top = Array.from({ length: width }, (_, i) => {
+    const surprisal = arrays.top_surprise.data[cell * width + i] / FIXED,
+      before = t ? beforeCut(surprisal) : +!i,
+      first = t ? beforeCut(arrays.top_surprise.data[cell * width] / FIXED) : 1;
+    isOpen &&= i < most && (!i || !((top_p < 1 && cumulative >= top_p) || (min_p > 0 && before < min_p * first)));
+    cumulative += before;
+    const p = isOpen ? Math.min(1, before / total) : before;
+    return { id: arrays.top.data[cell * width + i], learned: Math.exp(-surprisal), p, kept: isOpen };
+  });
+  const count = top.filter(({ kept }) => kept).length,
+    isCounted = count < width || width === vocabulary || most <= width,
+    isUncut = most === vocabulary && !hasNucleus && t > 0,
+    left = isUncut ? vocabulary : isCounted ? count : hasNucleus ? null : most;
+  const rows = top.slice(0, MOST),
+    sum = rows.reduce((all, { kept, p }) => all + (kept ? p : 0), 0),
+    rank = top.findIndex((one) => one.id === id);
   return {
-    t,
-    rows,
-    sampled: { id: ids, p: storedValue("chosen"), rank },
-    others,
-    entropy: storedValue("entropy"),
-    learned: null,
-    left,
-    vocabulary,
+    ...{ t, rows, left, vocabulary, entropy, learned: null },
+    sampled: { id, p: chosen, rank: rank < 0 ? null : rank },
+    others: countOthers(rows, left, vocabulary, Math.max(0, 1 - sum)),
   };
 }
 
-/** How many tokens two texts of a model begin with alike. */
 export function sharedPrefix({ shape: [, tokens], data }, a, b) {
   let same = 0;
   while (same < tokens && data[a * tokens + same] === data[b * tokens + same]) same++;

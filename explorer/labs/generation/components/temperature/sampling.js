@@ -46,7 +46,6 @@ export function truncate(
   return keep;
 }
 
-/** Renormalize the probabilities of the tokens that remain after truncation. */
 export function renormalise(p, keep) {
   let sum = 0;
   for (let i = 0; i < p.length; i++) if (keep[i]) sum += p[i];

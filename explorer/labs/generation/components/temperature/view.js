@@ -27,14 +27,14 @@
  * @property {{model: string, of: number, at: number}} position the token that the pointer chose
  */
 import { ExactChoice, formatFinding, knownView, nearestRow, sharedPrefix, stepTemperature } from "./math.js";
-import { Distribution } from "./distribution.js";
+import { makeDistribution } from "./distribution.js";
 import { loadArrays } from "../../../../static/shared/runtime/array_store.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { setTextIfChanged, element, node } from "../../../../static/shared/runtime/dom.js";
 import { shortenToEnd } from "../../../../static/shared/runtime/visible_text.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 import { TextRow } from "./text_row.js";
 import { formatNumber } from "../../../../static/shared/runtime/format.js";
@@ -43,16 +43,8 @@ const CALM = 400; // ms after the last key until the page receives an event
 const SLOW = 25; // ms between two frames
 const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 }; // in steps of 0.05
 const TROUBLE = "The texts did not arrive. Reload the page.";
-const COLUMNS = [
-  "model",
-  "text at temperature",
-  "position",
-  "id",
-  "token",
-  "surprisal in bits",
-  "chosen with probability",
-  "entropy in bits",
-];
+const COLUMNS =
+  "model,text at temperature,position,id,token,surprisal in bits,chosen with probability,entropy in bits".split(",");
 
 /** Load the arrays of a model's texts, and the names of its tokens if they are not in the data. */
 async function loadText(model) {
@@ -67,69 +59,112 @@ const PRESENTATION = { slides: [".controls, .finding, .written", ".controls, .di
 const nameOf = ({ title }) => (/^[a-z0-9]/.test(title) ? title : `the ${title}`);
 
 export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} */ send) => {
-  const slider = node("input", { type: "range", class: "slider", min: 0, max: 2, step: 0.01 });
-  const size = node("output", { class: "size", "aria-hidden": "true" });
-  const marks = node("div", { class: "marks" });
-  const label = node("label", { class: "label" }, node("span", {}, "Temperature"), slider);
-  const controls = node("div", { class: "controls" }, label, size, marks);
-  const heading = node("h3", { class: "finding" });
-  const distribution = new Distribution();
-  const legendEnd = element("span");
-  const when = element("span", "when"),
-    change = element("span", "change");
-  const scale = node(
-    "span",
-    { class: "key" },
-    "surprisal: 0",
-    node("i", { class: "ramp", "aria-hidden": "true" }),
-    legendEnd,
-  );
-  const legend = node("p", { class: "keys" }, scale, when, change);
-  const cards = node("div", { class: "cards" });
-  const trouble = node("p", { class: "trouble", role: "status" });
-  const textPanel = node(
-    "section",
-    { class: "written" },
-    node("h3", { class: "title" }, "The text, with the same random numbers"),
-    legend,
-    cards,
-    trouble,
-  );
-  place.replaceChildren(controls, heading, node("div", { class: "panels" }, distribution.root, textPanel));
-
   const listening = new AbortController();
   const temperature = new SyncedValue(),
     keptPosition = new SyncedValue();
-  let from = null; // where the slider was when the user last grasped it: { row, value }
-  let exact = null; // the place whose logits are here: { choice, text, of, at, context }
   /** @type {TemperatureData} */
-  let data,
-    texts = [],
+  let data;
+  let texts = [],
+    words = { finding: "", trouble: "", uniform: "", nearest: "", change: "" },
+    isDifferent = false, // from the texts where the slider was
+    from = null, // where the slider was when the user last grasped it: { row, value }
+    exact = null, // the place whose logits are here: { choice, text, of, at, context }
     hovered = null,
     isDragged = false,
     timer = 0,
     paint = 0,
     frames = 0,
     last = 0,
-    skippedFrame = false;
-  let fetchNumber = 0,
+    skippedFrame = false,
+    fetchNumber = 0, // of the last fetch
     shownTexts = "",
     shownPosition = "",
-    drawnModel = null; // the number of the last fetch, and the model whose choice is drawn
+    drawnModel = null; // the model whose choice is drawn
+  const currentTemperature = () => Math.min(2, Math.max(0, temperature.value ?? 1)),
+    currentRow = () => nearestRow(data.temperatures, currentTemperature()),
+    temperatureAt = (row) => formatNumber(data.temperatures[row]),
+    shownTemperature = () => formatNumber(currentTemperature());
 
-  const requestFrame = () => {
-    paint ||= requestAnimationFrame(show);
+  const { node, list, update } = new LiveElements();
+  const distribution = makeDistribution();
+  const slider = node("input.slider", {
+    ...{ type: "range", min: 0, max: 2, step: 0.01, value: currentTemperature, "aria-valuetext": shownTemperature },
+    oninput() {
+      holdSlider();
+      setTemperature(Number(slider.value));
+    },
+    onchange: releaseSlider,
+    onblur: () => timer && releaseSlider(),
+    onkeydown(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const by = KEYS[event.key],
+        to = { Home: 0, End: 2 }[event.key];
+      if (by === undefined && to === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      holdSlider();
+      setTemperature(to ?? stepTemperature(currentTemperature() + 0.05 * (by - Math.sign(by)), by));
+      timer = setTimeout(releaseSlider, CALM);
+    },
+  });
+  // A slider released at its old value fires no change event.
+  for (const end of ["pointerup", "pointercancel"])
+    window.addEventListener(end, releaseSlider, { signal: listening.signal });
+  const makeMark = ([value, position]) => {
+    const attributes = {
+      class: { 0: "at-start", 2: "at-end" }[value],
+      "aria-label": `Temperature ${value}${position && `, ${position}`}`,
+      style: `--at: ${value / 2}`,
+      onclick() {
+        holdSlider();
+        setTemperature(value);
+        releaseSlider();
+      },
+    };
+    const name = position ? node("span", position) : null;
+    return node("button", { type: "button", ...attributes }, node("b", String(value)), " ", name);
   };
-  const currentTemperature = () => Math.min(2, Math.max(0, temperature.value ?? 1));
-  const currentRow = () => nearestRow(data.temperatures, currentTemperature());
+  const cards = node("div.cards");
+  const textPanel = node(
+    "section.written",
+    node("h3.title", () => `The text${texts.length > 1 ? "s" : ""}, with the same random numbers`),
+    node(
+      "p.keys",
+      node(
+        "span.key",
+        "surprisal: 0",
+        node("i.ramp", { "aria-hidden": "true" }),
+        node("span", () => words.uniform),
+      ),
+      node("span.when", () => words.nearest),
+      node("span", { class: () => (isDifferent ? "change barred" : "change") }, () => words.change),
+    ),
+    cards,
+    node("p.trouble", { role: "status" }, () => words.trouble),
+  );
+  place.replaceChildren(
+    node(
+      "div.controls",
+      node("label.label", node("span", "Temperature"), slider),
+      node("output.size", { "aria-hidden": "true" }, shownTemperature),
+      node(
+        "div.marks",
+        list(() => data?.marks ?? [], makeMark),
+      ),
+    ),
+    node("h3.finding", () => words.finding),
+    node("div.panels", distribution.root, textPanel),
+  );
 
+  function requestFrame() {
+    paint ||= requestAnimationFrame(show);
+  }
   function holdSlider() {
     clearTimeout(timer);
     timer = 0;
     if (!isDragged) from = { row: currentRow(), value: currentTemperature() };
     isDragged = true;
   }
-
   function releaseSlider() {
     clearTimeout(timer);
     timer = 0;
@@ -141,34 +176,10 @@ export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} 
     }
     requestFrame();
   }
-
   function setTemperature(value) {
     temperature.value = Math.round(100 * value) / 100;
     requestFrame();
   }
-
-  slider.oninput = () => {
-    holdSlider();
-    setTemperature(Number(slider.value));
-  };
-  slider.onchange = releaseSlider;
-  // A slider released at its old value fires no change event.
-  for (const end of ["pointerup", "pointercancel"])
-    window.addEventListener(end, releaseSlider, { signal: listening.signal });
-  slider.onkeydown = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const direction = KEYS[event.key],
-      to = { Home: 0, End: 2 }[event.key];
-    if (direction === undefined && to === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    holdSlider();
-    setTemperature(to ?? stepTemperature(currentTemperature() + 0.05 * (direction - Math.sign(direction)), direction));
-    timer = setTimeout(releaseSlider, CALM);
-  };
-  slider.onblur = () => {
-    if (timer) releaseSlider();
-  };
 
   /** Return the position whose choice is shown: { text, of, at }. */
   function currentPosition() {
@@ -181,102 +192,73 @@ export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} 
 
   /** Return what is drawn of a position: its view, the text before it, and a note on where the numbers come from. */
   function viewOf({ text, of, at }, rules) {
-    const vocabulary = text.model.tokens.length,
-      rulesAt = (r) => ({ ...rules, t: data.temperatures[r] });
+    const { arrays, model } = text;
     if (exact && exact.text === text && exact.of === of && exact.at === at) {
-      const same = sharedPrefix(text.arrays.ids, of, currentRow());
-      const [shownTemperature, textTemperature] = [
-        formatNumber(data.temperatures[currentRow()]),
-        formatNumber(data.temperatures[of]),
-      ];
-      const note =
-        same < at
-          ? `The text at ${shownTemperature} differs before this position of the text at ${textTemperature}.`
-          : "";
-      return { view: exact.choice.viewAt(rules), context: exact.context, note };
+      const isOther = sharedPrefix(arrays.ids, of, currentRow()) < at,
+        note = `The text at ${temperatureAt(currentRow())} differs before this position of the text at ${temperatureAt(of)}.`;
+      return { view: exact.choice.viewAt(rules), context: exact.context, note: isOther ? note : "" };
     }
-    const near = nearestRow(data.temperatures, currentTemperature(), (r) => sharedPrefix(text.arrays.ids, of, r) >= at);
-    const note =
-      Math.abs(data.temperatures[near] - currentTemperature()) < 0.001
-        ? ""
-        : `As it was in the text at ${formatNumber(data.temperatures[near])}.`;
-    return {
-      view: knownView(text.arrays, near, at, rulesAt(near), vocabulary),
-      context: text.prefixOf(near, at),
-      note,
-    };
+    const near = nearestRow(data.temperatures, rules.t, (row) => sharedPrefix(arrays.ids, of, row) >= at),
+      t = data.temperatures[near],
+      note = Math.abs(t - rules.t) < 0.001 ? "" : `As it was in the text at ${temperatureAt(near)}.`;
+    const view = knownView(arrays, near, at, { ...rules, t }, model.tokens.length);
+    return { view, context: text.prefixOf(near, at), note };
   }
 
   function show(time) {
-    const late = isDragged && time - last > SLOW && !skippedFrame;
-    [paint, last, skippedFrame] = [0, time, late];
-    if (!data) return;
-    const t = currentTemperature(),
-      at = currentRow();
-    if (Number(slider.value) !== t) slider.value = t;
-    slider.style.setProperty("--at", t / 2);
-    slider.setAttribute("aria-valuetext", formatNumber(t));
-    setTextIfChanged(size, formatNumber(t));
-    if (!texts.length) return;
-    const { temperatures, cut } = data,
-      rules = { ...cut, t };
-    const position = currentPosition(),
-      hoveredPosition = hovered && texts.includes(hovered.text) ? { ...hovered, of: at } : null;
-    const asking = hoveredPosition ?? position,
+    const isLate = isDragged && time - last > SLOW && !skippedFrame;
+    [paint, last, skippedFrame] = [0, time, isLate];
+    if (texts.length) showTexts(isLate);
+    update();
+  }
+  function showTexts(isLate) {
+    const at = currentRow(),
+      rules = { ...data.cut, t: currentTemperature() },
+      several = texts.length > 1,
+      position = currentPosition(),
+      hoveredPosition = hovered && texts.includes(hovered.text) ? { ...hovered, of: at } : null,
+      asking = hoveredPosition ?? position,
       { model, unit } = asking.text,
-      { view, context, note } = viewOf(asking, rules);
-    if (drawnModel !== model) distribution.setModel(model, texts.length > 1, data.file);
+      { view, context, note } = viewOf(asking, rules),
+      hint = `Point at a ${unit} of a text to see its distribution; press it to keep it.`;
+    if (drawnModel !== model) distribution.setModel(model, several, data.file);
     drawnModel = model;
-    distribution.show(
-      view,
-      shortenToEnd(context),
-      note || `Point at a ${unit} of a text to see its distribution; press it to keep it.`,
-      rules,
-    );
-    if (!hoveredPosition)
-      setTextIfChanged(heading, formatFinding(view, unit, cut, texts.length > 1 ? nameOf(model) : "it"));
+    distribution.show(view, shortenToEnd(context), note || hint, rules);
+    if (!hoveredPosition) words.finding = formatFinding(view, unit, data.cut, several ? nameOf(model) : "it");
     const updates = texts.map((text) => {
-      const stays =
-        text === position.text && sharedPrefix(text.arrays.ids, position.of, at) >= position.at ? position.at : -1;
+      const isKept = text === position.text && sharedPrefix(text.arrays.ids, position.of, at) >= position.at;
       const same = from ? sharedPrefix(text.arrays.ids, from.row, at) : text.spans.length;
-      return { text, stays, parted: same < text.spans.length ? same : -1 };
+      return { text, kept: isKept ? position.at : -1, parted: same < text.spans.length ? same : -1 };
     });
     const outdated = updates.filter(
-      ({ text, stays, parted }) => text.row !== at || text.kept !== stays || text.parted !== parted,
+      ({ text, kept, parted }) => text.row !== at || text.kept !== kept || text.parted !== parted,
     );
     // While the slider is dragged, update one text per frame and none after a slow frame, so that dragging stays smooth.
     outdated.sort((a, b) => a.text.drawn - b.text.drawn);
-    const turn = isDragged ? outdated.slice(0, late ? 0 : 1) : outdated;
-    for (const { text, stays, parted } of turn) {
-      text.show(at, stays, parted);
+    const turn = isDragged ? outdated.slice(0, isLate ? 0 : 1) : outdated;
+    for (const { text, kept, parted } of turn) {
+      text.show(at, kept, parted);
       text.drawn = ++frames;
     }
     if (turn.length < outdated.length) requestFrame();
-    setTextIfChanged(
-      when,
-      `${Math.abs(temperatures[at] - t) < 0.001 ? "text at" : "nearest text:"} ${formatNumber(temperatures[at])}`,
-    );
-    const [was, same] = from
-      ? [formatNumber(temperatures[from.row]), updates.every(({ parted }) => parted < 0)]
-      : ["", true];
-    setTextIfChanged(
-      change,
-      from && from.row !== at ? (same ? `the same as at ${was}` : `from here on different from ${was}`) : "",
-    );
-    change.classList.toggle("barred", !same);
+    const isNear = Math.abs(data.temperatures[at] - rules.t) < 0.001;
+    words.nearest = `${isNear ? "text at" : "nearest text:"} ${temperatureAt(at)}`;
+    isDifferent = Boolean(from) && updates.some(({ parted }) => parted >= 0);
+    const comparison = isDifferent ? "from here on different from" : "the same as at";
+    words.change = from && from.row !== at ? `${comparison} ${temperatureAt(from.row)}` : "";
   }
 
   /** Replace all texts at once when the last one has arrived; until then the previous ones stay. */
   async function fetchTexts(newData, turn) {
     const all = await Promise.all(newData.models.map(loadText)).catch(() => null);
     if (turn !== fetchNumber) return;
-    setTextIfChanged(trouble, all ? "" : TROUBLE);
-    if (all) loadTexts(newData, all);
-    if (all) await fetchPosition(newData, turn);
+    words.trouble = all ? "" : TROUBLE;
+    if (all) {
+      loadTexts(newData, all);
+      await fetchPosition(newData, turn);
+    }
     if (turn === fetchNumber) requestFrame();
   }
-
-  const tableRows = () => texts.flatMap((text) => text.rowsOfTable());
   function loadTexts(newData, all) {
     const { models, file } = newData,
       addresses = models.map(({ name, address }) => `${name} ${address}`).join();
@@ -291,10 +273,9 @@ export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} 
     shownTexts = addresses;
     const { model, of, at } = newData.position ?? {};
     keptPosition.receive(newData.position ? { model, of, at } : null);
-    texts = models.map(
-      (_, i) =>
-        texts[i] ?? new TextRow({ hover: (token) => setHovered(i, token), keep: (token) => keepToken(i, token) }),
-    );
+    const makeText = (i) =>
+      new TextRow({ hover: (token) => setHovered(i, token), keep: (token) => keepToken(i, token) });
+    texts = models.map((_, i) => texts[i] ?? makeText(i));
     texts.forEach((text, i) => text.update(models[i], all[i], { ...newData, full }));
     if (cards.childElementCount !== texts.length) cards.replaceChildren(...texts.map(({ root }) => root));
     place.style.setProperty("--texts", texts.length);
@@ -302,40 +283,40 @@ export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} 
     const isNoted = models.some(({ note }) => note);
     place.classList.toggle("noted", isNoted);
     place.classList.remove("waiting");
-    const blind = sizes.every((size) => size === sizes[0]); // else one guesses among more than another
-    setTextIfChanged(legendEnd, `${formatNumber(full / Math.LN2, 1)} bits${blind ? " (uniform guess)" : ""}`);
-    setTextIfChanged(textPanel.firstChild, `The text${texts.length > 1 ? "s" : ""}, with the same random numbers`);
+    const isAlike = sizes.every((size) => size === sizes[0]); // else one guesses among more than another
+    words.uniform = `${formatNumber(full / Math.LN2, 1)} bits${isAlike ? " (uniform guess)" : ""}`;
     saveMenu(textPanel, {
       svg: () => screenSvg(textPanel, { skip: ".trouble" }),
       txt: () => texts.map((text) => text.describeText()).join("\n\n"),
-      csv: () => toCsv(COLUMNS, tableRows()),
+      csv: () =>
+        toCsv(
+          COLUMNS,
+          texts.flatMap((text) => text.rowsOfTable()),
+        ),
       file: `${file}-text`,
     });
   }
-
+  /** Load the logits of the position; without them the stored values of the text are shown. */
   async function fetchPosition({ position }, turn) {
-    if (!position?.address) {
-      exact = null;
-      return;
-    } // without logits the stored values of the text are shown
+    if (!position?.address) return (exact = null);
     const { model, of, at, address, context } = position;
     if (address !== shownPosition) {
       requestFrame(); // what is known already
       const arrays = await loadArrays(address).catch(() => null); // then the stored values stay
-      if (turn !== fetchNumber || !arrays) return;
+      if (turn !== fetchNumber || !arrays) return null;
       exact = { choice: new ExactChoice(arrays.logits.data, arrays.noise.data) };
       shownPosition = address;
     }
     const text = texts.find((one) => one.model.name === model);
     exact = text && exact ? { choice: exact.choice, text, of, at, context } : null;
     if (!exact) shownPosition = "";
+    return exact;
   }
 
   function setHovered(i, at) {
     hovered = at < 0 ? null : { text: texts[i], at };
     requestFrame();
   }
-
   function keepToken(i, at) {
     const position = { model: texts[i].model.name, of: currentRow(), at };
     hovered = null;
@@ -347,24 +328,6 @@ export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} 
   return {
     show(/** @type {TemperatureData} */ newData) {
       if (!isDragged) temperature.receive(newData.temperature);
-      const words = JSON.stringify(newData.marks);
-      if (marks.dataset.words !== words) {
-        marks.dataset.words = words;
-        marks.replaceChildren(
-          ...newData.marks.map(([value, position]) => {
-            const name = `Temperature ${value}${position && `, ${position}`}`,
-              end = { 0: "at-start", 2: "at-end" }[value],
-              words = position ? node("span", {}, position) : null;
-            const onclick = () => {
-              holdSlider();
-              setTemperature(value);
-              releaseSlider();
-            };
-            const attributes = { class: end, "aria-label": name, style: `--at: ${value / 2}`, onclick };
-            return node("button", { type: "button", ...attributes }, node("b", {}, String(value)), " ", words);
-          }),
-        );
-      }
       data ??= newData;
       place.classList.add("waiting");
       fetchTexts(newData, ++fetchNumber);

@@ -48,22 +48,13 @@ export class TextStream {
         this.#endStream("lost");
       }
     };
-    source.addEventListener(
-      "message",
-      handleData((more) => this.#appendTokens(more)),
-    );
-    source.addEventListener(
-      "end",
-      handleData(({ seconds, stopped }) => this.#endStream(stopped ? "stopped" : "finished", { seconds })),
-    );
-    source.addEventListener(
-      "problem",
-      handleData(({ sentence }) => this.#endStream("problem", { sentence })),
-    );
-    source.addEventListener(
-      "error",
-      handleData(() => this.#endStream("lost")),
-    );
+    const handlers = {
+      message: (more) => this.#appendTokens(more),
+      end: ({ seconds, stopped }) => this.#endStream(stopped ? "stopped" : "finished", { seconds }),
+      problem: ({ sentence }) => this.#endStream("problem", { sentence }),
+      error: () => this.#endStream("lost"),
+    };
+    for (const [name, handle] of Object.entries(handlers)) source.addEventListener(name, handleData(handle));
     this.#setState("writing");
   }
 
@@ -172,6 +163,5 @@ export function formatStatus(text, unit) {
 /** Return why a text ended early, unless the user stopped it. */
 export const problemText = ({ state, sentence }) => (state === "lost" ? LOST : sentence);
 
-/** Return the mean surprisal (nats) of a model's own tokens; null before the first one. */
 export const meanSurprisal = (surprisals) =>
   surprisals.length ? surprisals.reduce((sum, value) => sum + value, 0) / surprisals.length : null;

@@ -44,7 +44,6 @@ export function remainder(all, sampledId) {
   };
 }
 
-/** −log of the probability of the whole path, as learned, in nats. */
 export const totalSurprisal = (steps) => steps.reduce((sum, { surprise }) => sum + surprise, 0);
 
 /**

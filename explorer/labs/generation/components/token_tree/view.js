@@ -26,7 +26,8 @@ import * as math from "./math.js";
 import { branchWidth } from "../../../../static/shared/charts/value_scale.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { iconButton, setTextIfChanged, icon, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
+import { setTextIfChanged, icon, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
 import { toBits, formatOdds, quotePiece, pieceLabel } from "../../../../static/shared/charts/surprisal_colour.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
@@ -40,142 +41,159 @@ const learnedAs = ({ learned }) => `at temperature 1: ${formatWeight(learned || 
 /** The branch from one row to another, `wide` px to the right. */
 const branchPath = (from, to, wide) => `M0 ${from} C${wide / 2} ${from} ${wide / 2} ${to} ${wide} ${to}`;
 
-/** One candidate. Its nodes are reused so that focus and pressed buttons are kept. */
-class Candidate {
-  piece = node("span", { class: "piece", dir: "auto" });
-  sampled = icon("casino");
-  p = node("span", { class: "p" });
-  learned = node("i", { class: "learned" });
-  now = node("i", { class: "now" });
-  root = node(
+/** Return one candidate. Its nodes are reused so that focus and pressed buttons are kept. */
+function makeCandidate() {
+  const { node: live, update } = new LiveElements();
+  let row, temperature;
+  const p = () => math.formatCandidate(row, temperature),
+    width = (name) => () => `width: ${100 * row[name]}%`;
+  const facts = () => {
+    const sampled = row.sampled ? ["chosen by the random numbers"] : [];
+    return [quotePiece(row.piece, row.id), p(), learnedAs(row), ...sampled];
+  };
+  const states = () =>
+    `candidate${row.piece === "" ? " silent" : ""}${row.taken ? " taken" : ""}${row.cut ? " cut" : ""}`;
+  const root = live(
     "button",
-    { type: "button", class: "candidate", tabindex: -1 },
-    this.piece,
-    this.sampled,
+    {
+      ...{ type: "button", tabindex: -1, class: states, title: () => facts().join("; ") },
+      "aria-pressed": () => row.taken,
+      "aria-label": () => facts().join(", "), // that it is taken, aria-pressed says
+    },
+    live("span.piece", { dir: "auto" }, () => pieceLabel(row.piece, row.id)),
+    live("span.lineage-icon", { "aria-hidden": "true", hidden: () => !row.sampled }, "casino"),
     " ",
-    this.p,
-    node("span", { class: "bar" }, this.learned, this.now),
+    live("span.p", p),
+    node("span.bar", live("i.learned", { style: width("learned") }), live("i.now", { style: width("p") })),
   );
-
-  show(row, temperature) {
-    const text = pieceLabel(row.piece, row.id),
-      p = math.formatCandidate(row, temperature),
-      { classList } = this.root;
-    setTextIfChanged(this.piece, text);
-    setTextIfChanged(this.p, p);
-    classList.toggle("silent", row.piece === "");
-    classList.toggle("taken", row.taken);
-    classList.toggle("cut", row.cut);
-    classList.remove("asked");
-    this.sampled.hidden = !row.sampled;
-    this.learned.style.width = `${100 * row.learned}%`;
-    this.now.style.width = `${100 * row.p}%`;
-    this.root.ariaPressed = String(row.taken);
-    const facts = [
-      quotePiece(row.piece, row.id),
-      p,
-      learnedAs(row),
-      ...(row.sampled ? ["chosen by the random numbers"] : []),
-    ];
-    this.root.ariaLabel = facts.join(", "); // that it is taken, aria-pressed says
-    this.root.title = facts.join("; ");
-    this.id = row.id;
-  }
+  return {
+    root,
+    show(...shown) {
+      [row, temperature] = shown;
+      update();
+    },
+  };
 }
 
 class Column {
+  rows = [];
   candidates = [];
-  head = node("div", { class: "step" });
-  list = node("div", { class: "candidates", role: "group" });
-  others = node("div", { class: "others" });
-  branches = svgNode("svg", { class: "branches", width: GAP, height: ROW * (math.SHOWN + 1), "aria-hidden": "true" });
-  root = node("div", { class: "column" }, this.branches, node("div", {}, this.head, this.list, this.others));
+  head = node("div.step");
+  list = node("div.candidates", { role: "group" });
+  others = node("div.others");
+  branches = svgNode("svg.branches", { width: GAP, height: ROW * (math.SHOWN + 1), "aria-hidden": "true" });
+  root = node("div.column", this.branches, node("div", this.head, this.list, this.others));
 
   /** `from`: the row that was taken in the column before; null: there is none. */
   show(step, at, from, { temperature, unit }) {
-    const key = JSON.stringify([step, at, from, temperature, unit]);
+    const key = JSON.stringify([step, at, from, temperature, unit]),
+      isNewest = step.id === undefined;
     for (const { root } of this.candidates) root.classList.remove("asked");
     if (key === this.shown) return;
     this.shown = key;
     this.rows = math.candidateRows(step, temperature);
     this.taken = this.rows.findIndex(({ taken }) => taken);
-    while (this.candidates.length > this.rows.length) this.candidates.pop().root.remove();
-    while (this.candidates.length < this.rows.length) {
-      const candidate = new Candidate();
-      this.candidates.push(candidate);
-      this.list.append(candidate.root);
-    }
+    resizeList(this.candidates, this.rows.length, makeCandidate, this.list);
     this.rows.forEach((row, i) => this.candidates[i].show(row, temperature));
-    setTextIfChanged(this.head, step.id === undefined ? `next ${unit}` : String(at + 1));
-    this.list.ariaLabel = step.id === undefined ? `Candidates for the next ${unit}` : `Candidates of step ${at + 1}`;
-    const { p, sampled } = math.remainder(this.rows, step.sampled);
-    this.others.replaceChildren(
-      ...(p || sampled ? [`others ${formatWeight(p, 2)}`, ...(sampled ? [icon("casino")] : [])] : []),
-    );
+    setTextIfChanged(this.head, isNewest ? `next ${unit}` : String(at + 1));
+    this.list.ariaLabel = isNewest ? `Candidates for the next ${unit}` : `Candidates of step ${at + 1}`;
+    const { p, sampled } = math.remainder(this.rows, step.sampled),
+      others = [`others ${formatWeight(p, 2)}`, ...(sampled ? [icon("casino")] : [])];
+    this.others.replaceChildren(...(p || sampled ? others : []));
     this.others.title = sampled ? "The random numbers choose one of the others" : "";
     this.branches.replaceChildren(...(from === null ? [] : this.drawBranches(from)));
-    this.root.classList.toggle("newest", step.id === undefined);
+    this.root.classList.toggle("newest", isNewest);
   }
 
-  /* Draw the branch of the chosen candidate last, so that it lies on top. */
+  /** Draw the branch of the chosen candidate last, so that it lies on top. */
   drawBranches(from) {
     const order = this.rows.map((_, i) => i).sort((a, b) => Number(a === this.taken) - Number(b === this.taken));
-    return order.map((i) =>
-      svgNode("path", {
-        d: branchPath((from + 0.5) * ROW, (i + 0.5) * ROW, GAP),
-        class: i === this.taken ? "taken" : null,
-        "stroke-width": branchWidth(this.rows[i].p),
-      }),
-    );
+    return order.map((i) => {
+      const d = branchPath((from + 0.5) * ROW, (i + 0.5) * ROW, GAP);
+      return svgNode("path", {
+        ...{ d, class: i === this.taken ? "taken" : null, "stroke-width": branchWidth(this.rows[i].p) },
+      });
+    });
+  }
+}
+
+/** Make as many parts as there are to be shown, each with its `root` in `place`. */
+function resizeList(parts, count, make, place) {
+  while (parts.length > count) parts.pop().root.remove();
+  while (parts.length < count) {
+    parts.push(make());
+    place.append(parts.at(-1).root);
   }
 }
 
 const PRESENTATION = { slides: [".finding, .token-text, .controls, .about", ".columns"] };
 
 export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */ send) => {
-  const name = node("span", { class: "name" });
-  const key = node("span", { class: "keys" });
-  const finding = node("h3", { class: "finding" });
-  const text = new TokenText("The text so far");
-  const about = node("p", { class: "about" });
-  const next = iconButton("casino", "", () => requestAction(["next", 1]));
-  const more = iconButton("fast_forward", "", () => requestAction(["next", 10]));
-  const backButton = iconButton("undo", "Back", () => requestAction(["back", 1]));
-  const fromPrompt = iconButton("first_page", "From the prompt", () => requestAction(["back", data.steps.length]));
-  const meter = node("output", { class: "meter" });
-  const controls = node(
-    "div",
-    { class: "controls", role: "group", "aria-label": "Steps" },
-    next,
-    more,
-    backButton,
-    fromPrompt,
-    meter,
-  );
-  const tree = node("div", {
-    class: "columns",
-    role: "group",
-    "aria-label": "The tree of candidates: arrows move, Enter takes, Backspace goes back",
-  });
-  const caption = node("p", { class: "lineage-caption" });
-  place.replaceChildren(
-    node("div", { class: "head" }, node("span", { class: "dot" }), name, key),
-    finding,
-    text.root,
-    about,
-    controls,
-    tree,
-    caption,
-  );
-
   const columns = [];
   /** @type {TokenTreeData} */
-  let data,
-    waiting = [],
+  let data;
+  let waiting = [],
     busy = 0,
     focus = { at: 0, row: 0 },
+    pointed = null, // the step that is described
     previousPath = null,
     writtenState = "";
+  const { node, list, update } = new LiveElements();
+  const text = new TokenText("The text so far"),
+    isAtEnd = () => data.steps.length >= data.most,
+    isAtPrompt = () => !data.steps.length;
+  const makeAction = (symbol, words, action, disabled) =>
+    node(
+      "button.lineage-button",
+      { type: "button", disabled, onclick: () => requestAction(action()) },
+      icon(symbol),
+      node("span", words),
+    );
+  const next = makeAction(
+      "casino",
+      () => `Next ${data.unit}`,
+      () => ["next", 1],
+      isAtEnd,
+    ),
+    backButton = makeAction("undo", "Back", () => ["back", 1], isAtPrompt);
+  const controls = node(
+    "div.controls",
+    { role: "group", "aria-label": "Steps" },
+    next,
+    makeAction(
+      "fast_forward",
+      () => `10 ${data.unit}s`,
+      () => ["next", 10],
+      isAtEnd,
+    ),
+    backButton,
+    makeAction("first_page", "From the prompt", () => ["back", data.steps.length], isAtPrompt),
+    node("output.meter", () => `${data.steps.length} of ${formatUnits(data.most, data.unit)}`),
+  );
+  const treeLabel = "The tree of candidates: arrows move, Enter takes, Backspace goes back",
+    tree = node("div.columns", { role: "group", "aria-label": treeLabel });
+  const caption =
+    "Solid bar: at this temperature, after the cut. Pale bar: at temperature 1. The die marks the sampled token. Press a candidate to choose it; what came after it is dropped.";
+  place.replaceChildren(
+    node(
+      "div.head",
+      node("span.dot"),
+      node("span.name", () => data.title),
+      node(
+        "span.keys",
+        list(
+          () => [[data.unit, data.full]],
+          (legend) => drawLegend(...legend),
+        ),
+      ),
+    ),
+    node("h3.finding", () => formatFinding(data)),
+    text.root,
+    node("p.about", () => describeStep(pointed)),
+    controls,
+    tree,
+    node("p.lineage-caption", caption),
+  );
 
   /* ---- requests to the page, one at a time ---- */
   function requestAction(action) {
@@ -196,10 +214,10 @@ export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */
 
   function takeCandidate(at, row) {
     const step = data.steps[at],
-      { id, root } = columns[at].candidates[row];
+      { id } = columns[at].rows[row];
     const nothing = step?.id === id && at === data.steps.length - 1;
     if (nothing || at >= data.most) return;
-    root.classList.add("asked");
+    columns[at].candidates[row].root.classList.add("asked");
     requestAction(["go", { at, id }]);
   }
 
@@ -222,7 +240,6 @@ export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */
     scrollToColumn(at);
   }
 
-  /** Scroll a column into view, by as little as possible. */
   function scrollToColumn(at) {
     const { offsetLeft, offsetWidth } = columns[at].root,
       scrollLeft = tree.scrollLeft,
@@ -265,9 +282,10 @@ export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */
 
   /* ---- the text: hovering highlights the step of a token, a click scrolls to it ---- */
   const highlightToken = (at) => {
+    pointed = at;
     text.markToken("pointed", at);
     columns.forEach(({ root }, i) => root.classList.toggle("pointed", i === at));
-    describeStep(at);
+    update();
   };
   text.root.addEventListener("pointerover", (event) => highlightToken(TokenText.tokenOfEvent(event)));
   text.root.addEventListener("pointerleave", () => highlightToken(null));
@@ -282,69 +300,41 @@ export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */
   tree.addEventListener("pointerleave", () => text.markToken("pointed", null));
 
   function describeStep(at) {
-    const { steps, unit } = data,
-      step = steps[at];
+    const { steps, unit, temperature } = data,
+      step = steps[at],
+      total = math.totalSurprisal(steps),
+      bits = (surprisal) => `${formatNumber(toBits(surprisal), 1)} bits`;
     if (step) {
-      const { rows: all, taken } = columns[at],
-        learned = `at temperature 1 ${formatOdds(step.surprise)}, ${formatNumber(toBits(step.surprise), 1)} bits`;
-      return setTextIfChanged(
-        about,
-        `Step ${at + 1}, ${quotePiece(step.piece, step.id)}: ${learned}; at this temperature ${math.formatCandidate(all[taken], data.temperature)}.`,
-      );
+      const now = math.formatCandidate(columns[at].rows[columns[at].taken], temperature);
+      return `Step ${at + 1}, ${quotePiece(step.piece, step.id)}: at temperature 1 ${formatOdds(step.surprise)}, ${bits(step.surprise)}; at this temperature ${now}.`;
     }
-    const total = math.totalSurprisal(steps);
-    setTextIfChanged(
-      about,
-      steps.length
-        ? `The whole path, ${formatUnits(steps.length, unit)}: ${formatNumber(toBits(total), 1)} bits at temperature 1, ${formatOdds(total)}.`
-        : "",
-    );
+    if (!steps.length) return "";
+    return `The whole path, ${formatUnits(steps.length, unit)}: ${bits(total)} at temperature 1, ${formatOdds(total)}.`;
   }
 
   /* ---- drawing ---- */
   function drawTree() {
-    const { steps, here, unit, prompt, full } = data,
-      inside = tree.contains(document.activeElement) && document.activeElement !== tree;
+    const { steps, here, unit, prompt } = data,
+      isInside = tree.contains(document.activeElement) && document.activeElement !== tree,
+      focused = controls.contains(document.activeElement)
+        ? /** @type {HTMLButtonElement} */ (document.activeElement)
+        : null;
     tint(place, data.colour);
     place.classList.toggle("letters", unit === "letter");
-    setTextIfChanged(name, data.title);
-    if (key.dataset.of !== `${unit} ${full}`) {
-      key.dataset.of = `${unit} ${full}`;
-      key.replaceChildren(drawLegend(unit, full));
-      setTextIfChanged(next.lastChild, `Next ${unit}`);
-      setTextIfChanged(more.lastChild, `10 ${unit}s`);
-    }
-    setTextIfChanged(finding, formatFinding(data));
     showText();
-    describeStep(null);
-
     const all = steps.length < data.most ? [...steps, here] : steps;
-    while (columns.length > all.length) columns.pop().root.remove();
-    while (columns.length < all.length) {
-      columns.push(new Column());
-      tree.append(columns.at(-1).root);
-    }
+    resizeList(columns, all.length, () => new Column(), tree);
     all.forEach((step, at) => columns[at].show(step, at, at ? columns[at - 1].taken : null, data));
+    pointed = null;
+    update();
 
     const path = JSON.stringify([prompt, steps.map(({ id }) => id)]);
     if (path !== previousPath && columns.length) {
-      focusCandidate({ at: columns.length - 1, row: 0 }, inside);
+      focusCandidate({ at: columns.length - 1, row: 0 }, isInside);
       tree.scrollLeft = tree.scrollWidth; // the newest is in sight
       previousPath = path;
-    } else if (columns.length) focusCandidate(focus, inside);
-
-    const focused = controls.contains(document.activeElement)
-      ? /** @type {HTMLButtonElement} */ (document.activeElement)
-      : null;
-    next.disabled = more.disabled = steps.length >= data.most;
-    backButton.disabled = fromPrompt.disabled = !steps.length;
+    } else if (columns.length) focusCandidate(focus, isInside);
     if (focused?.disabled) (backButton.disabled ? next : backButton).focus({ preventScroll: true }); // keep the keyboard focus
-    setTextIfChanged(meter, `${steps.length} of ${formatUnits(data.most, unit)}`);
-    const bars = "Solid bar: at this temperature, after the cut. Pale bar: at temperature 1.";
-    setTextIfChanged(
-      caption,
-      `${bars} The die marks the sampled token. Press a candidate to choose it; what came after it is dropped.`,
-    );
   }
 
   function showText() {

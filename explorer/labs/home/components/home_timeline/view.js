@@ -21,91 +21,75 @@ import { formatNumber } from "../../../../static/shared/runtime/format.js";
 const SIZE = 14; // px, labels
 const HEIGHT = 128; // px, figures; the same number is in style.css
 
-function svgLabel(text, x, y, anchor = "start", more = {}) {
-  return svgNode("text", { x, y: y + 4.5, "text-anchor": anchor, ...more }, text);
-}
+const svgLabel = (text, x, y, anchor = "start", more = {}) =>
+  svgNode("text", { x, y: y + 4.5, "text-anchor": anchor, ...more }, text);
+const drawRect = (kind, x, y, width, height, more = {}) =>
+  svgNode("rect", { class: kind, x, y, width, height, ...more });
+const drawPath = (kind, d, more = {}) => svgNode("path", { class: kind, d, ...more });
 const widestText = (texts, limit, weight) =>
   Math.min(limit, Math.max(...texts.map((text) => textWidth(text, SIZE, weight))));
 
 /** Draw signed bars; each label is on the free side of the axis. */
 function drawBars({ rows }, width) {
-  const step = HEIGHT / rows.length;
-  const plus = rows.filter(({ value }) => value >= 0),
-    minus = rows.filter(({ value }) => value < 0);
-  const high = Math.max(0, ...plus.map(({ value }) => value)),
-    low = Math.max(0, ...minus.map(({ value }) => -value));
-  const minusWidth = widestText(plus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
-  const plusWidth = widestText(minus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
-  const axis = Math.max(minusWidth, Math.min(width - plusWidth, (width * low) / (high + low || 1)));
-  const scale = Math.min(high ? (width - axis) / high : Infinity, low ? axis / low : Infinity);
-  const thick = Math.min(16, step - 6);
-  return [
-    ...rows.flatMap(({ label: word, value }, i) => {
-      const y = (i + 0.5) * step,
-        length = Math.max(1, Math.abs(value) * scale);
-      return [
-        svgNode("rect", {
-          class: value < 0 ? "minus" : "plus",
-          x: value < 0 ? axis - length : axis,
-          y: y - thick / 2,
-          width: length,
-          height: thick,
-        }),
-        value < 0
-          ? svgLabel(shortenToWidth(word, plusWidth - 8, SIZE), axis + 7, y)
-          : svgLabel(shortenToWidth(word, minusWidth - 8, SIZE), axis - 7, y, "end"),
-      ];
-    }),
-    svgNode("path", { class: "axis", d: `M${axis} 0V${HEIGHT}` }),
-  ];
+  const step = HEIGHT / rows.length,
+    thick = Math.min(16, step - 6),
+    half = width / 2 - 14;
+  const [plus, minus] = [rows.filter(({ value }) => value >= 0), rows.filter(({ value }) => value < 0)],
+    largest = (some) => Math.max(0, ...some.map(({ value }) => Math.abs(value))),
+    [high, low] = [largest(plus), largest(minus)],
+    [left, right] = [plus, minus].map((some) => widestText([...some.map(({ label }) => label), ""], half) + 8);
+  const axis = Math.max(left, Math.min(width - right, (width * low) / (high + low || 1))),
+    scale = Math.min(high ? (width - axis) / high : Infinity, low ? axis / low : Infinity);
+  const drawBar = ({ label, value }, i) => {
+    const y = (i + 0.5) * step,
+      length = Math.max(1, Math.abs(value) * scale),
+      isMinus = value < 0,
+      text = shortenToWidth(label, (isMinus ? right : left) - 8, SIZE);
+    return [
+      drawRect(isMinus ? "minus" : "plus", isMinus ? axis - length : axis, y - thick / 2, length, thick),
+      isMinus ? svgLabel(text, axis + 7, y) : svgLabel(text, axis - 7, y, "end"),
+    ];
+  };
+  return [...rows.flatMap(drawBar), drawPath("axis", `M${axis} 0V${HEIGHT}`)];
 }
 
-/** Amounts from zero, each with its number. */
 function drawAmounts({ rows }, width) {
   const step = Math.min(36, HEIGHT / rows.length),
     thick = Math.min(16, step - 6),
-    room = 38;
-  const axis =
-      widestText(
-        rows.map((row) => row.label),
-        width / 2 - 14,
-      ) + 8,
+    room = 38,
+    names = rows.map(({ label }) => label),
+    axis = widestText(names, width / 2 - 14) + 8,
     longest = (width - axis - room) / Math.max(...rows.map(({ value }) => value), 1e-9);
-  return [
-    ...rows.flatMap(({ label: word, value }, i) => {
-      const y = (i + 0.5) * step,
-        length = Math.max(1, value * longest);
-      return [
-        svgNode("rect", { class: "share", x: axis, y: y - thick / 2, width: length, height: thick }),
-        svgLabel(shortenToWidth(word, axis - 8, SIZE), axis - 7, y, "end"),
-        svgLabel(formatNumber(value), axis + length + 5, y),
-      ];
-    }),
-    svgNode("path", { class: "axis", d: `M${axis} 0V${rows.length * step}` }),
-  ];
+  const drawAmount = ({ label, value }, i) => {
+    const y = (i + 0.5) * step,
+      length = Math.max(1, value * longest);
+    return [
+      drawRect("share", axis, y - thick / 2, length, thick),
+      svgLabel(shortenToWidth(label, axis - 8, SIZE), axis - 7, y, "end"),
+      svgLabel(formatNumber(value), axis + length + 5, y),
+    ];
+  };
+  return [...rows.flatMap(drawAmount), drawPath("axis", `M${axis} 0V${rows.length * step}`)];
 }
 
 /** Lines from now (right) back in time; they fall where less arrives. */
 function drawReach({ lines, low, left, right }, width) {
-  const bottom = HEIGHT - 20,
-    top = 8;
-  const y = (value) => top + ((bottom - top) * value) / low;
+  const [top, bottom] = [8, HEIGHT - 20],
+    y = (value) => top + ((bottom - top) * value) / low;
+  const drawLine = ({ label, colour, values }) => {
+    const x = (i) => (i / (values.length - 1)) * width,
+      middle = Math.floor(values.length / 2),
+      points = values.map((value, i) => `${x(i).toFixed(1)} ${y(value).toFixed(1)}`);
+    return [
+      drawPath("line", `M${points.join("L")}`, { style: `stroke: var(${colour})` }),
+      svgLabel(label, x(middle) + 6, y(values[middle]) + 12),
+    ];
+  };
   return [
-    svgNode("path", { class: "rule", d: `M0 ${top}H${width}M0 ${bottom}H${width}` }),
+    drawPath("rule", `M0 ${top}H${width}M0 ${bottom}H${width}`),
     svgLabel(left, 0, HEIGHT - 7, "start", { class: "end" }),
     svgLabel(right, width, HEIGHT - 7, "end", { class: "end" }),
-    ...lines.flatMap(({ label, colour, values }) => {
-      const x = (i) => (i / (values.length - 1)) * width;
-      const middle = Math.floor(values.length / 2);
-      return [
-        svgNode("path", {
-          class: "line",
-          style: `stroke: var(${colour})`,
-          d: `M${values.map((value, i) => `${x(i).toFixed(1)} ${y(value).toFixed(1)}`).join("L")}`,
-        }),
-        svgLabel(label, x(middle) + 6, y(values[middle]) + 12, "start", {}),
-      ];
-    }),
+    ...lines.flatMap(drawLine),
   ];
 }
 
@@ -115,87 +99,67 @@ function drawMap({ points }, width) {
   );
 }
 
-/** Weights as tiles: the stronger the colour, the larger the weight. */
 function drawGrid({ rows, columns, values }, width) {
-  const cell = Math.min((HEIGHT - 14) / rows.length, (width - 14) / columns.length);
+  const cell = Math.min((HEIGHT - 14) / rows.length, (width - 14) / columns.length),
+    at = (i) => 14 + i * cell,
+    small = { "font-size": 13 };
+  const drawCell = (value, i, j) =>
+    drawRect("share", at(j), at(i), cell - 1, cell - 1, { opacity: (0.06 + 0.94 * value).toFixed(3) });
   return [
-    ...columns.map((text, i) => svgLabel(text, 14 + (i + 0.5) * cell, 6, "middle", { "font-size": 13 })),
-    ...rows.map((text, i) => svgLabel(text, 4, 14 + (i + 0.5) * cell, "middle", { "font-size": 13 })),
-    ...values.flatMap((row, i) =>
-      row.map((value, j) =>
-        svgNode("rect", {
-          class: "share",
-          x: 14 + j * cell,
-          y: 14 + i * cell,
-          width: cell - 1,
-          height: cell - 1,
-          opacity: (0.06 + 0.94 * value).toFixed(3),
-        }),
-      ),
-    ),
+    ...columns.map((text, i) => svgLabel(text, at(i + 0.5), 6, "middle", small)),
+    ...rows.map((text, i) => svgLabel(text, 4, at(i + 0.5), "middle", small)),
+    ...values.flatMap((row, i) => row.map((value, j) => drawCell(value, i, j))),
   ];
 }
 
 function drawAttention({ query, tokens, weights }, width) {
   const step = HEIGHT / tokens.length,
     y = (i) => (i + 0.5) * step,
-    from = HEIGHT / 2;
-  const words = widestText([query, ...tokens], (width - 36) / 2, 600);
-  const start = textWidth(query, SIZE, 600) + 7,
-    end = width - words - 7;
-  const strongest = weights.indexOf(Math.max(...weights));
-  return [
-    ...weights.map((weight, i) =>
-      svgNode("path", {
-        class: "ray",
-        d: `M${start} ${from}L${end} ${y(i)}`,
-        "stroke-width": Math.max(1, 9 * weight),
-        opacity: 0.35 + 0.65 * weight,
-      }),
-    ),
-    svgLabel(query, 0, from, "start", { class: "strong" }),
-    ...tokens.map((word, i) =>
-      svgLabel(shortenToWidth(word, words, SIZE, 600), width - words, y(i), "start", {
-        class: i === strongest ? "strong" : "end",
-      }),
-    ),
-  ];
+    from = HEIGHT / 2,
+    words = widestText([query, ...tokens], (width - 36) / 2, 600),
+    [start, end] = [textWidth(query, SIZE, 600) + 7, width - words - 7],
+    strongest = weights.indexOf(Math.max(...weights));
+  const drawRay = (weight, i) => {
+    const look = { "stroke-width": Math.max(1, 9 * weight), opacity: 0.35 + 0.65 * weight };
+    return drawPath("ray", `M${start} ${from}L${end} ${y(i)}`, look);
+  };
+  const drawWord = (word, i) => {
+    const kind = { class: i === strongest ? "strong" : "end" };
+    return svgLabel(shortenToWidth(word, words, SIZE, 600), width - words, y(i), "start", kind);
+  };
+  return [...weights.map(drawRay), svgLabel(query, 0, from, "start", { class: "strong" }), ...tokens.map(drawWord)];
 }
 
-const DRAW_FIGURE = {
-  bars: drawBars,
-  amounts: drawAmounts,
-  reach: drawReach,
-  map: drawMap,
-  grid: drawGrid,
-  gaze: drawAttention,
+const FIGURES = {
+  ...{ bars: drawBars, amounts: drawAmounts, reach: drawReach },
+  ...{ map: drawMap, grid: drawGrid, gaze: drawAttention },
 };
 
 function makeStation(station, open) {
-  const box = node("div", { class: "figure" });
-  const caption = node("p", { class: "caption" });
+  const box = node("div.figure");
+  const caption = node("p.caption");
   const card = node(
-    "a",
-    { class: "card", href: station.href },
-    node("span", { class: "year" }, station.year),
-    node("span", { class: "name" }, station.name),
-    node("span", { class: "source" }, station.source),
-    node("span", { class: "question" }, station.question),
+    "a.card",
+    { href: station.href },
+    node("span.year", station.year),
+    node("span.name", station.name),
+    node("span.source", station.source),
+    node("span.question", station.question),
     box,
     caption,
-    node("span", { class: "link" }, station.link),
+    node("span.link", station.link),
   );
   card.addEventListener("click", (event) => {
     if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     open(station.page);
   });
-  const element = tint(node("li", {}, card), station.colour);
+  const element = tint(node("li", card), station.colour);
   let figure = null;
 
   function paint() {
     const width = box.clientWidth;
-    const make = DRAW_FIGURE[figure?.kind];
+    const make = FIGURES[figure?.kind];
     if (!make || width < 80) return box.replaceChildren();
     box.replaceChildren(
       svgNode("svg", { width, height: HEIGHT, "font-size": SIZE, "aria-hidden": "true" }, ...make(figure, width)),

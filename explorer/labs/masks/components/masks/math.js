@@ -12,10 +12,8 @@ export function padSentence(words, length, side) {
   return side === "left" ? [...fill, ...words] : [...words, ...fill];
 }
 
-/** No query attends to padding. */
 export const paddingMask = (tokens) => tokens.map(() => tokens.map((key) => key !== PAD));
 
-/** No query attends to later positions. */
 export const causalMask = (tokens) => tokens.map((_, query) => tokens.map((_, key) => key <= query));
 
 /** The mask of a layer: both, one of them or none; where nothing is left, `self` lets a token see itself. */
@@ -39,7 +37,6 @@ export function attentionScores(vectors, query, key) {
   return vectors.map((vector) => keys.map((one) => dot(multiplyRow(vector, query), one) / Math.sqrt(one.length)));
 }
 
-/** Replace the masked scores. */
 export const maskScores = (scores, mask, fill) =>
   scores.map((line, query) =>
     line.map((value, key) => (mask[query][key] ? value : fill === "finite" ? FINITE : -Infinity)),
@@ -53,7 +50,6 @@ export function softmax(line) {
   return powers.map((value) => value / sum);
 }
 
-/** One layer of attention: scores, scores under the mask, weights, and the vectors that come out. */
 export function attentionLayer(vectors, { query, key, value }, mask, fill) {
   const unmasked = attentionScores(vectors, query, key),
     under = maskScores(unmasked, mask, fill),
@@ -65,7 +61,6 @@ export function attentionLayer(vectors, { query, key, value }, mask, fill) {
   return { scores: unmasked, under, weights, out };
 }
 
-/** Count the vectors that contain NaN. */
 export const countNaN = (vectors) => vectors.filter((vector) => vector.some(Number.isNaN)).length;
 
 const formatCount = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;

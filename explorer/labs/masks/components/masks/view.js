@@ -46,9 +46,8 @@ const PRESENTATION = {
 export default defineComponent((place, /** @type {SendEvent<MasksEvents>} */ send) => {
   /** @type {MasksData | null} */
   let data = null,
-    attention = null,
-    at = null,
     isKept = false;
+  let attention, at;
   const view = new ViewState(send, () => {
     [at, isKept] = [null, false];
     draw();
@@ -74,7 +73,7 @@ export default defineComponent((place, /** @type {SendEvent<MasksEvents>} */ sen
   const tables = STEPS.map((step) => {
     const { name, title, scale, digits } = step,
       finite = () => `${name}${name === "under" && view.value.fill === "finite" ? " finite" : ""}`,
-      root = node("section", { class: finite }, node("h4", {}, title), node("p", {}, words[name] ?? step.words)),
+      root = node("section", { class: finite }, node("h4", title), node("p", words[name] ?? step.words)),
       matrix = new Matrix(root, { label: title, scale, digits });
     matrix.onpick = (r, c, keep) => {
       if (r < 0 ? isKept : isKept && !keep) return;
@@ -85,23 +84,18 @@ export default defineComponent((place, /** @type {SendEvent<MasksEvents>} */ sen
     };
     return { name, scale, root, matrix };
   });
-  const steps = node("div", { class: "steps" }, ...tables.map(({ root }) => root));
+  const steps = node("div.steps", ...tables.map(({ root }) => root));
   place.replaceChildren(
     node(
-      "div",
-      { class: "tools" },
+      "div.tools",
       view.toggle("padding", "padding mask"),
       view.toggle("causal", "causal mask"),
       view.select("side", "padding side", { right: "right", left: "left" }),
       view.select("fill", "hidden scores become", FILLS),
     ),
-    node(
-      "div",
-      { class: "rows", role: "group", "aria-label": "The batch: choose a sentence" },
-      list(padBatch, makeRow),
-    ),
+    node("div.rows", { role: "group", "aria-label": "The batch: choose a sentence" }, list(padBatch, makeRow)),
     node("h3", { role: "status" }, () => attention.finding),
-    node("p", { class: "words", role: "status" }, () =>
+    node("p.words", { role: "status" }, () =>
       at
         ? math.describePair(attention.tokens, view.value, attention, ...at)
         : "Rows: query token, columns: key token. Point at a pair; click to keep it. A hidden pair has no tile.",
@@ -128,7 +122,6 @@ export default defineComponent((place, /** @type {SendEvent<MasksEvents>} */ sen
     attention = { ...first, ...masks, tokens, mask, finding };
     drawTables();
   }
-  /** Draw everything that depends on the pointer. */
   function drawTables() {
     const { tokens, mask, pad, past, scores, weights } = attention;
     const toNumbers = (one) => one.map((line) => line.map((may) => (may ? 1 : null))),

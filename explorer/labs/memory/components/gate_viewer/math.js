@@ -10,7 +10,6 @@ export function orderByHalfLife(lives, count) {
   return lives ? units.sort((a, b) => lives[b] - lives[a] || a - b) : units;
 }
 
-/** Describe the half-life of a unit. */
 export function describeHalfLife(life) {
   if (life === undefined || life === null) return "";
   if (life > LONGEST) return `keeps half for more than ${formatCount(LONGEST)} symbols`;

@@ -22,6 +22,7 @@ import { toCsv } from "../../../../static/shared/runtime/csv.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 import { Theme } from "../../../../static/shared/runtime/theme.js";
+import { Selection } from "../../../../static/shared/runtime/selection.js";
 import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { formatNumber } from "../../../../static/shared/runtime/format.js";
 
@@ -37,24 +38,22 @@ export default defineComponent((place) => {
     loaded = null, // the arrays
     order = [],
     figures = [],
-    at = null,
-    isKept = false,
     words = "";
+  const selection = new Selection(show);
   const { node, update } = new LiveElements();
-  const grid = node("div", { class: () => (isKept ? "parts kept" : "parts"), tabindex: 0, role: "group" });
+  const grid = node("div", { class: () => (selection.isKept ? "parts kept" : "parts"), tabindex: 0, role: "group" });
   const legend = node(
-    "div",
-    { class: "legend" },
-    node("span", {}, "gates 0"),
-    node("i", { class: "ramp amount" }),
-    node("span", {}, "1"),
-    node("span", { class: "next" }, "states −"),
-    node("i", { class: "ramp sign" }),
-    node("span", {}, "+"),
+    "div.legend",
+    node("span", "gates 0"),
+    node("i.ramp.amount"),
+    node("span", "1"),
+    node("span.next", "states −"),
+    node("i.ramp.sign"),
+    node("span", "+"),
   );
   place.replaceChildren(
     grid,
-    node("p", { class: "words", role: "status" }, () => words),
+    node("p.words", { role: "status" }, () => words),
     legend,
   );
   const theme = new Theme(place, () => paintFigures());
@@ -74,41 +73,21 @@ export default defineComponent((place) => {
     const map = new HeatMap();
     map.followsTouch = true;
     const path = svgNode("path"),
-      zero = svgNode("path", { class: "zero" }),
-      strip = svgNode("svg", { class: "strip", height: STRIP, "aria-hidden": "true" }, zero, path);
-    const letters = node("div", { class: "letters", "aria-hidden": "true" }),
+      zero = svgNode("path.zero"),
+      strip = svgNode("svg.strip", { height: STRIP, "aria-hidden": "true" }, zero, path);
+    const letters = node("div.letters", { "aria-hidden": "true" }),
       value = document.createTextNode(""),
-      scale = node("span", { class: "scale" }, part.scale),
-      caption = node("figcaption", {}, node("b", {}, part.title), scale, node("span", { class: "value" }, value)),
-      root = node("figure", {}, caption, map.root, letters, strip);
-    map.onpoint = (cell) => isKept || selectCell(part, cell);
-    map.onpick = (cell) => {
-      isKept = !isKept;
-      selectCell(part, cell);
-    };
+      scale = node("span.scale", part.scale),
+      caption = node("figcaption", node("b", part.title), scale, node("span.value", value)),
+      root = node("figure", caption, map.root, letters, strip);
+    const cellOf = (cell) => (part.answer ? { ...cell, row: selection.at?.row ?? 0 } : cell);
+    map.onpoint = (cell) => selection.point(cellOf(cell));
+    map.onpick = (cell) => selection.toggle(cellOf(cell));
     return { ...part, root, map, path, zero, strip, letters, value };
   }
-  function selectCell(part, cell) {
-    at = part.answer ? { ...cell, row: at?.row ?? 0 } : cell;
-    show();
-  }
-  grid.onpointerleave = () => {
-    if (isKept) return;
-    at = null;
-    show();
-  };
-  grid.onkeydown = (event) => {
-    event.stopPropagation(); // Streamlit reruns the page at an "r"
-    if (event.key === "Escape") [at, isKept] = [null, false];
-    else if (event.key === "Enter" || event.key === " ") isKept = !isKept;
-    else {
-      const next = loaded && moveCell(at ?? { row: 0, column: 0 }, event.key, order.length, data.symbols.length);
-      if (!next) return;
-      [at, isKept] = [next, true];
-    }
-    event.preventDefault();
-    show();
-  };
+  const moveUnit = (key, at) => loaded && moveCell(at ?? { row: 0, column: 0 }, key, order.length, data.symbols.length);
+  grid.onpointerleave = selection.leave;
+  grid.onkeydown = selection.onKeyDown(grid, moveUnit, true);
 
   function showArrays() {
     const { values, answers, lives } = loaded,
@@ -129,7 +108,8 @@ export default defineComponent((place) => {
     figures = parts.map(makeFigure);
     grid.replaceChildren(...figures.map(({ root }) => root));
     grid.ariaLabel = `${data.title}: ${parts.map(({ title }) => title).join(", ")}, unit by unit over ${times} symbols. Arrow keys move, Escape lets go.`;
-    if (at) at = { row: Math.min(at.row, units - 1), column: Math.min(at.column, times - 1) };
+    const { at } = selection;
+    if (at) selection.at = { row: Math.min(at.row, units - 1), column: Math.min(at.column, times - 1) };
     paintFigures();
     const svg = () => screenSvg(place, { skip: ".words, .legend" });
     saveMenu(place, { svg, csv: gatesCsv, file: data.file ?? "gates" });
@@ -155,7 +135,8 @@ export default defineComponent((place) => {
   /** Draw everything that depends on the pointer. */
   function show() {
     if (!loaded) return;
-    const first = data.letters.indexOf(data.symbols[0]),
+    const { at, isKept } = selection,
+      first = data.letters.indexOf(data.symbols[0]),
       times = data.symbols.length,
       row = at?.row ?? 0,
       time = at?.column ?? times - 1;

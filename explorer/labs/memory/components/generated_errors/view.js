@@ -15,7 +15,6 @@ import { defineComponent } from "../../../../static/shared/runtime/component.js"
 /** Return the visible text of an error: a space would be an empty frame. */
 export const showSpaces = (text) => text.replaceAll(" ", "␣");
 
-/** The texts as a table: a row a run. */
 export const csvRows = ({ texts }) =>
   texts.flatMap(({ title, first, runs }) => [
     [title, first, ""],
@@ -23,8 +22,8 @@ export const csvRows = ({ texts }) =>
   ]);
 
 export default defineComponent((place) => {
-  const panels = node("div", { class: "panels" });
-  const about = node("p", { class: "lineage-caption", "aria-live": "polite" });
+  const panels = node("div.panels");
+  const about = node("p.lineage-caption", { "aria-live": "polite" });
   place.replaceChildren(panels, about);
   let note = "",
     keptError = null;
@@ -67,25 +66,16 @@ export default defineComponent((place) => {
 
 function makePanel({ title, detail, colour, first, runs, label }) {
   const chunks = runs.map(({ text, why }) =>
-    why
-      ? node("button", { type: "button", class: "slip", "data-why": why, "aria-label": why }, showSpaces(text))
-      : text,
+    why ? node("button.slip", { type: "button", "data-why": why, "aria-label": why }, showSpaces(text)) : text,
   );
   return tint(
     node(
-      "section",
-      { class: "panel" },
+      "section.panel",
+      node("div.head", node("span.dot"), node("span.name", title), node("span.detail", detail)),
       node(
-        "div",
-        { class: "head" },
-        node("span", { class: "dot" }),
-        node("span", { class: "name" }, title),
-        node("span", { class: "detail" }, detail),
-      ),
-      node(
-        "div",
-        { class: "sheet", role: "region", tabindex: 0, dir: "auto", "aria-label": label },
-        node("span", { class: "given" }, first),
+        "div.sheet",
+        { role: "region", tabindex: 0, dir: "auto", "aria-label": label },
+        node("span.given", first),
         ...chunks,
       ),
     ),

@@ -16,7 +16,8 @@
  */
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { icon, node, tint } from "../../../../static/shared/runtime/dom.js";
+import { icon, node } from "../../../../static/shared/runtime/dom.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 import { formatNumber } from "../../../../static/shared/runtime/format.js";
@@ -58,13 +59,9 @@ function spreadDots(values) {
 function colourWords(words) {
   const most = Math.max(LEAST, ...words.map(({ value }) => Math.abs(value)));
   return words.map(({ text, value }) => {
-    const word = node(
-      "span",
-      { class: value < 0 ? "against" : "for", title: `${text}: ${formatNumber(value, 2)}` },
-      text,
-    );
-    word.style.setProperty("--strength", cssPercent((Math.abs(value) / most) * 0.55));
-    return word;
+    const title = `${text}: ${formatNumber(value, 2)}`,
+      strength = cssPercent((Math.abs(value) / most) * 0.55);
+    return node("span", { class: value < 0 ? "against" : "for", title, "--strength": strength }, text);
   });
 }
 
@@ -80,101 +77,49 @@ function describeVerdict(row) {
   );
 }
 
-function makeRow() {
-  const parts = {
-    name: node("span", { class: "name" }),
-    bar: node("span", { class: "bar" }),
-    seeds: node("span", { class: "seeds" }),
-    mark: node("span", { class: "mark" }),
-    answer: node("span", { class: "answer" }),
-    note: node("span", { class: "note" }),
-    words: node("span", { class: "words" }),
+/** Create the row of a model, whose elements stay: its bar glides from value to value. */
+function makeRow(read, { node, list, keyed }, originOf) {
+  const row = read,
+    middle = () => meanOf(row().values),
+    left = () => cssPercent(Math.min(middle(), originOf())),
+    right = () => cssPercent(Math.min(1 - middle(), 1 - originOf())),
+    dots = () =>
+      spreadDots(row().values).map((aside, seed) => ({ aside, seed, value: row().values[seed], of: row().of })),
+    signs = () => (row().right == null ? [] : [row().right ? "check" : "close"]);
+  const makeDot = (read, { node }) => {
+    // The dots of a cluster overlap in order, so that they can be counted.
+    const style = () =>
+        `left: ${cssPercent(read().value)}; transform: translateY(${read().aside.toFixed(1)}px); z-index: ${Math.round(read().aside + REACH)}`,
+      title = () => `seed ${read().seed}: ${read().of} ${formatNumber(read().value, 3)}`;
+    return node("i", { style, title });
   };
-  const track = node(
-    "span",
-    { class: "track" },
-    parts.words,
-    node("span", { class: "scale" }, parts.bar, node("i", { class: "half" }), parts.seeds),
+  const words = () => [row().words],
+    makeWords = (all) => node("span.words", colourWords(all)),
+    attributes = {
+      role: "img",
+      "aria-label": () => describeVerdict(row()),
+      "data-right": () => String(row().right),
+      "--colour": () => `var(${row().colour})`,
+      ".with-words": () => row().words.length > 0,
+    };
+  const scale = node(
+    "span.scale",
+    node("span.bar", { style: () => `left: ${left()}; right: ${right()}` }),
+    node("i.half"),
+    node("span.seeds", keyed(dots, makeDot)),
   );
-  const verdict = node("span", { class: "verdict" }, parts.mark, parts.answer, parts.note);
-  return { ...parts, element: node("div", { class: "row", role: "img" }, parts.name, track, verdict) };
-}
-
-function fillRow(parts, row, origin) {
-  const middle = meanOf(row.values);
-  tint(parts.element, row.colour).setAttribute("aria-label", describeVerdict(row));
-  parts.element.dataset.right = String(row.right);
-  parts.name.replaceChildren(node("i", { class: "dot" }), row.name);
-  parts.words.replaceChildren(...colourWords(row.words));
-  parts.element.classList.toggle("with-words", row.words.length > 0);
-  parts.bar.style.left = cssPercent(Math.min(middle, origin));
-  parts.bar.style.right = cssPercent(Math.min(1 - middle, 1 - origin));
-  while (parts.seeds.childElementCount > row.values.length) parts.seeds.lastChild.remove();
-  while (parts.seeds.childElementCount < row.values.length) parts.seeds.append(node("i"));
-  const aside = spreadDots(row.values);
-  row.values.forEach((value, seed) => {
-    const dot = parts.seeds.children[seed];
-    dot.style.left = cssPercent(value);
-    dot.style.transform = `translateY(${aside[seed].toFixed(1)}px)`;
-    dot.style.zIndex = Math.round(aside[seed] + REACH); // the dots of a cluster overlap in order, so that they can be counted
-    dot.title = `seed ${seed}: ${row.of} ${formatNumber(value, 3)}`;
-  });
-  parts.mark.replaceChildren(...(row.right == null ? [] : [icon(row.right ? "check" : "close")]));
-  parts.answer.textContent = `${row.answer} ${row.probability}`;
-  parts.note.textContent = row.note;
-}
-
-function makeChips(place, signal) {
-  let buttons = [];
-  let selected = null;
-  const highlightToken = (index) => window.dispatchEvent(new CustomEvent("lineage:token", { detail: { index } }));
-  const holdToken = (index) => {
-    selected = index;
-    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === selected)));
-    highlightToken(selected);
-  };
-  window.addEventListener(
-    "lineage:token",
-    (/** @type {CustomEvent} */ { detail }) => {
-      buttons.forEach((button, i) => button.classList.toggle("lit", i === detail?.index));
-    },
-    { signal },
+  return node(
+    "div.row",
+    attributes,
+    node("span.name", node("i.dot"), () => row().name),
+    node("span.track", list(words, makeWords), scale),
+    node(
+      "span.verdict",
+      node("span.mark", list(signs, icon)),
+      node("span.answer", () => `${row().answer} ${row().probability}`),
+      node("span.note", () => row().note),
+    ),
   );
-  window.addEventListener(
-    "keydown",
-    (event) => {
-      if (event.key === "Escape" && selected != null) holdToken(null);
-    },
-    { signal },
-  );
-  signal.addEventListener("abort", () => {
-    if (buttons.some((button) => button.matches(".lit"))) highlightToken(null);
-  });
-
-  return (tokens) => {
-    const same =
-      tokens.length === buttons.length &&
-      tokens.every((token, i) => token.text === buttons[i].textContent && buttons[i].matches(`.${token.kind}`));
-    if (same) return;
-    buttons = tokens.map(({ text, kind }, i) => {
-      const button = node("button", { type: "button", class: `chip ${kind}`, "aria-pressed": "false" }, text);
-      if (kind === "beyond") button.title = "beyond the window of some models";
-      button.onpointerenter = (event) => {
-        if (event.pointerType === "mouse") highlightToken(i);
-      };
-      button.onpointerleave = (event) => {
-        if (event.pointerType === "mouse") highlightToken(selected);
-      };
-      button.onfocus = () => {
-        if (button.matches(":focus-visible")) highlightToken(i);
-      };
-      button.onblur = () => highlightToken(selected);
-      button.onclick = () => holdToken(selected === i ? null : i);
-      return button;
-    });
-    place.replaceChildren(...buttons);
-    holdToken(null); // the selected word no longer exists
-  };
 }
 
 function verdictsCsv({ rows }) {
@@ -182,45 +127,77 @@ function verdictsCsv({ rows }) {
   return toCsv(["model", "seed", "class", "probability"], cells);
 }
 
+const ofMouse = (act) => (event) => event.pointerType === "mouse" && act();
+
 export default defineComponent((place) => {
-  const listening = new AbortController();
-  const words = node("div", { class: "chips", role: "group", "aria-label": "The sentence, token by token" });
-  const note = node("p", { class: "token-note" });
-  const ends = [node("span"), node("span", {}, "undecided"), node("span")];
-  const grammar = node("span", { class: "grammar" });
-  const head = node("div", { class: "head" }, node("span", { class: "ends" }, ...ends), grammar);
-  const rows = node("div", { class: "rows" });
-  const caption = node("p", { class: "caption" });
-  const figure = node("div", { class: "figure" }, words, note, head, rows, caption);
-  place.replaceChildren(figure);
-  const showChips = makeChips(words, listening.signal);
+  const listening = new AbortController(),
+    { signal } = listening;
   /** @type {VerdictsData} */
-  let data,
-    parts = [],
-    names;
+  let data;
+  let selected = null, // the token that is kept
+    lit = null,
+    shownTokens = "";
+  const { node, list, keyed, update } = new LiveElements();
+  const highlightToken = (index) => window.dispatchEvent(new CustomEvent("lineage:token", { detail: { index } }));
+  const holdToken = (index) => {
+    selected = index;
+    highlightToken(selected);
+  };
+  const lightToken = (/** @type {CustomEvent} */ { detail }) => {
+    lit = detail?.index ?? null;
+    update();
+  };
+  window.addEventListener("lineage:token", lightToken, { signal });
+  const releaseToken = ({ key }) => key === "Escape" && selected !== null && holdToken(null);
+  window.addEventListener("keydown", releaseToken, { signal });
+
+  const makeChip = ({ text, kind }, i, inner) =>
+    inner.node(
+      "button",
+      {
+        type: "button",
+        class: () => `chip ${kind}${i === lit ? " lit" : ""}`,
+        title: kind === "beyond" ? "beyond the window of some models" : null,
+        "aria-pressed": () => i === selected,
+        onpointerenter: ofMouse(() => highlightToken(i)),
+        onpointerleave: ofMouse(() => highlightToken(selected)),
+        onfocus: ({ target }) => target.matches(":focus-visible") && highlightToken(i),
+        onblur: () => highlightToken(selected),
+        onclick: () => holdToken(selected === i ? null : i),
+      },
+      text,
+    );
+  const tokens = () => data.tokens,
+    rows = () => data.rows,
+    // Other models get other elements: a bar must not glide from one model's value to another's.
+    keyOf = (_row, i) => `${data.rows.map(({ name }) => name).join()} ${i}`,
+    makeModel = (read, inner) => makeRow(read, inner, () => data.origin),
+    makeEnd = (i) => node("span", { ".true": () => data.truth?.end === i }, () => data.ends[i]),
+    truths = () => (data.truth ? [[data.authority, data.truth.name]] : []),
+    makeTruth = ([authority, name]) => node("span", authority, node("b", name));
+  const figure = node(
+    "div.figure",
+    { ".from-zero": () => data.origin === 0 },
+    node("div.chips", { role: "group", "aria-label": "The sentence, token by token" }, list(tokens, makeChip)),
+    node("p.token-note", () => data.token_note ?? ""),
+    node("div.head", node("span.ends", [0, 1, 2].map(makeEnd)), node("span.grammar", list(truths, makeTruth))),
+    node("div.rows", keyed(rows, makeModel, keyOf)),
+    node("p.caption", () => data.caption),
+  );
+  place.replaceChildren(figure);
 
   return {
-    show(/** @type {VerdictsData} */ next) {
-      data = next;
+    show(/** @type {VerdictsData} */ newData) {
+      data = newData;
+      const text = JSON.stringify(data.tokens);
+      update();
+      if (text !== shownTokens) holdToken(null); // the selected word no longer exists
+      shownTokens = text;
       saveMenu(figure, { svg: () => screenSvg(figure), csv: () => verdictsCsv(data), file: data.file });
-      showChips(data.tokens);
-      note.textContent = data.token_note ?? "";
-      ends.forEach((end, i) => {
-        end.textContent = data.ends[i];
-        end.classList.toggle("true", data.truth?.end === i);
-      });
-      grammar.replaceChildren(...(data.truth ? [data.authority, node("b", {}, data.truth.name)] : []));
-      const newNames = data.rows.map((row) => row.name).join();
-      if (newNames !== names) {
-        // other models: a bar must not glide from one model's value to another's
-        parts = data.rows.map(makeRow);
-        rows.replaceChildren(...parts.map((part) => part.element));
-        names = newNames;
-      }
-      figure.classList.toggle("from-zero", data.origin === 0);
-      data.rows.forEach((row, i) => fillRow(parts[i], row, data.origin));
-      caption.textContent = data.caption;
     },
-    close: () => listening.abort(),
+    close() {
+      listening.abort();
+      if (lit !== null) highlightToken(null);
+    },
   };
 });

@@ -6,7 +6,6 @@ import { formatRange } from "../../../../static/shared/runtime/format.js";
 /** Radians that the pair moves on at each position: base^(-2j / width) (Vaswani et al. 2017, section 3.5). */
 export const angularSpeed = (pair, width, base) => base ** ((-2 * pair) / width);
 
-/** Return the period of a pair in positions. */
 export const pairWavelength = (pair, width, base) => (2 * Math.PI) / angularSpeed(pair, width, base);
 
 /** sin in the even columns, cos of the same angle in the odd ones. */
@@ -83,7 +82,6 @@ export function rotatedCosine({ query, key }, base, at, other) {
   return sum / (vectorLength(query) * vectorLength(key));
 }
 
-/** The score of every two positions, the query's in rows. */
 export function scores(pair, base, count) {
   const cosines = new Float64Array(count * count);
   for (let a = 0; a < count; a++)
@@ -102,7 +100,6 @@ export function cosineRange(square, count, distance, from = 0, to = count) {
   return [low, high];
 }
 
-/** Return the distance that each position's vector has moved. */
 export function shiftLengths(before, after, count) {
   const width = before.length / count;
   return Float64Array.from({ length: count }, (_, place) => {
@@ -112,7 +109,6 @@ export function shiftLengths(before, after, count) {
   });
 }
 
-/** Values of all positions seen from one: a row of the square. */
 export const rowOf = (square, count, place) => square.subarray(place * count, (place + 1) * count);
 
 /** @param {number[]} interval */
@@ -127,7 +123,6 @@ export function formatFinding(sinusoidal, learned, count) {
   return `${first} Learned neighbours have ${own}${learned.after ? " after training" : " before training, at random"}.`;
 }
 
-/** Describe how many learned vectors training has left unchanged. */
 export function describeUnmoved(shifts) {
   const unchanged = shifts.filter((shift) => shift === 0).length;
   return unchanged

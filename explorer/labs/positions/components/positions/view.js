@@ -71,7 +71,7 @@ export default defineComponent((place, /** @type {SendEvent<PositionsEvents>} */
   const makeDial = (name, words, limits, text, ...convert) => {
     const [min, max, step = 1] = limits;
     const range = view.slider(name, { min, max, step, "aria-label": words }, ...convert);
-    return node("label", { class: "dial" }, node("span", {}, words), range, node("output", {}, text));
+    return node("label.dial", node("span", words), range, node("output", text));
   };
   const count = (name) => () => currentState()[name],
     power = (name) => () => formatCount(view.value[name]),
@@ -110,29 +110,29 @@ export default defineComponent((place, /** @type {SendEvent<PositionsEvents>} */
     };
     return map;
   }
-  const makeStrip = (height) => svgNode("svg", { class: "strip", height, "aria-hidden": "true" });
+  const makeStrip = (height) => svgNode("svg.strip", { height, "aria-hidden": "true" });
   function makeColumn(kind, title, words, tools, similarity, last) {
     const one = { title, vectors: makeMap(kind, false), square: makeMap(kind, true), texts: {} };
     const strips = { seen: makeStrip(TALL), last: makeStrip(ROUND) },
       text = (name) => () => one.texts[name] ?? "",
-      makeHead = (words) => node("div", { class: "head" }, words),
+      makeHead = (words) => node("div.head", words),
       ifMeasured = (words) => () => (measures[kind] ? words : "");
     const root = node(
       "section",
       { class: () => (measures[kind] ? kind : `${kind} empty`), "aria-label": title },
-      node("h2", {}, title),
-      node("p", { class: "about" }, words),
-      node("div", { class: "dials" }, ...tools),
+      node("h2", title),
+      node("p.about", words),
+      node("div.dials", ...tools),
       makeHead(text("vectors")),
       one.vectors.root,
       makeHead(similarity),
       one.square.root,
       makeHead(text("seen")),
       strips.seen,
-      node("p", { class: "told" }, text("told")),
+      node("p.told", text("told")),
       makeHead(ifMeasured(last)),
       strips.last,
-      node("p", { class: "told" }, text("rest")),
+      node("p.told", text("rest")),
     );
     return Object.assign(one, { strips, root });
   }
@@ -162,12 +162,12 @@ export default defineComponent((place, /** @type {SendEvent<PositionsEvents>} */
       "one pair of dimensions, rotated",
     ),
   };
-  const hint = node("span", {}, "Rows: positions, from the top. Point at one; click to keep it.");
+  const hint = node("span", "Rows: positions, from the top. Point at one; click to keep it.");
   place.replaceChildren(
     node("h3", { role: "status" }, () => finding),
-    node("div", { class: "dials top" }, dials.place),
-    node("p", { class: "legend" }, "−1", node("i", { class: "ramp" }), "+1", hint),
-    node("div", { class: "columns" }, ...KINDS.map((kind) => columns[kind].root)),
+    node("div.dials.top", dials.place),
+    node("p.legend", "−1", node("i.ramp"), "+1", hint),
+    node("div.columns", ...KINDS.map((kind) => columns[kind].root)),
   );
   const theme = new Theme(place, () => paintAll()); // it puts a probe among the children
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
@@ -291,7 +291,7 @@ export default defineComponent((place, /** @type {SendEvent<PositionsEvents>} */
         return svgNode("rect", { class: i === at ? "bar here" : "bar", ...across, y: ROUND - height, height });
       });
       const edge = [
-        svgNode("path", { class: "other", d: `M${trained * cell} 0V${ROUND}` }),
+        svgNode("path.other", { d: `M${trained * cell} 0V${ROUND}` }),
         svgNode("text", { x: trained * cell + 6, y: 14 }, "never trained"),
       ];
       strip.replaceChildren(...bars, ...(trained < data.count ? edge : []));
@@ -309,12 +309,12 @@ export default defineComponent((place, /** @type {SendEvent<PositionsEvents>} */
           label = { x: x + a + (14 * a) / reach, y: y - b - (14 * b) / reach + 5, "text-anchor": "middle" };
         return [
           svgNode("path", { class: `hand ${kind}`, d: `M${x} ${y}L${x + a} ${y - b}` }),
-          svgNode("circle", { class: "tip", cx: x + a, cy: y - b, r: 4 }),
+          svgNode("circle.tip", { cx: x + a, cy: y - b, r: 4 }),
           svgNode("text", label, name),
         ];
       };
       strip.replaceChildren(
-        svgNode("circle", { class: "zero", cx: x, cy: y, r }),
+        svgNode("circle.zero", { cx: x, cy: y, r }),
         ...drawArrow(query, at, "q", "solid"),
         ...drawArrow(key, other, "k", "dashed"),
       );

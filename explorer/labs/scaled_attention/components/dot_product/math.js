@@ -8,25 +8,13 @@ const TERMS = 6; // of a sum that are written out
 
 /** Four words whose queries ask for what the keys of others offer: noun, verb, article, place. */
 const STORY = {
-  q: [
-    [1.5, 0, 0, 0.5],
-    [0, 0.5, 2, 0],
-    [2, 0, 0.5, 0.5],
-    [0, 2, 0, 0.5],
-  ],
-  k: [
-    [0, 0, 2, 0],
-    [2, 0, 0, 1],
-    [0, 2, 0, 1],
-    [0, 1, 0, -1],
-  ],
-  v: [
-    [0.2, 0, 1, 0],
-    [1, 0.5, 0, 0],
-    [0, 1, 0, 0.5],
-    [-0.5, 0.5, 0, 1],
-  ],
+  q: ["1.5 0 0 0.5", "0 0.5 2 0", "2 0 0.5 0.5", "0 2 0 0.5"].map(parseRow),
+  k: ["0 0 2 0", "2 0 0 1", "0 2 0 1", "0 1 0 -1"].map(parseRow),
+  v: ["0.2 0 1 0", "1 0.5 0 0", "0 1 0 0.5", "-0.5 0.5 0 1"].map(parseRow),
 };
+function parseRow(text) {
+  return text.split(" ").map(Number);
+}
 
 function hashText(...parts) {
   let h = 0x9e3779b9;
@@ -47,12 +35,8 @@ export function randomNumber(seed, table, row, column) {
 /** Return a table of this size: the user's numbers, otherwise random ones, or the example if the seed is 0. */
 export function makeTable(name, numbers, rows, width, seed) {
   const story = seed === 0 ? STORY[name] : [];
-  return Array.from({ length: rows }, (_, r) =>
-    Array.from(
-      { length: width },
-      (_, c) => numbers[r * width + c] ?? story[r]?.[c] ?? randomNumber(seed || 1, name, r, c),
-    ),
-  );
+  const entry = (r, c) => numbers[r * width + c] ?? story[r]?.[c] ?? randomNumber(seed || 1, name, r, c);
+  return Array.from({ length: rows }, (_, r) => Array.from({ length: width }, (_, c) => entry(r, c)));
 }
 
 export const dot = (a, b) => a.reduce((sum, value, c) => sum + value * b[c], 0);
@@ -88,18 +72,13 @@ export const hiddenBy = (mask, count, padding) =>
 
 /** The largest difference between two tables of weights; where both see nothing there is none, where one does, it is 1. */
 export function largestDifference(one, other) {
-  let most = 0;
-  one.forEach((row, i) =>
-    row.forEach((value, j) => {
-      const otherValue = other[i][j] ?? null;
-      if (value !== null || otherValue !== null)
-        most = Math.max(
-          most,
-          value === null || otherValue === null ? Math.max(value ?? 0, otherValue ?? 0) : Math.abs(value - otherValue),
-        );
+  const differences = one.flatMap((row, i) =>
+    row.map((value, j) => {
+      const pair = [value, other[i][j] ?? null];
+      return pair.includes(null) ? Math.max(...pair) : Math.abs(pair[0] - pair[1]); // null counts as 0
     }),
   );
-  return most;
+  return Math.max(0, ...differences);
 }
 
 const joinSigned = (text, first) => (first ? text : text.startsWith("−") ? ` − ${text.slice(1)}` : ` + ${text}`);
@@ -143,31 +122,25 @@ export function explainCell(step, i, j, { tokens, q, k, v, divide, found }) {
       top = Math.max(...visibleScores);
     if (Math.abs(top) > 20)
       return `e^(${formatEntry(masked[i][j])}) over the sum of e to the scores of the row = ${formatEntry(weights[i][j])}`;
-    const total =
-      visibleScores
-        .slice(0, TERMS)
-        .map((score, c) => joinSigned(formatEntry(Math.exp(score)), c === 0))
-        .join("") + (visibleScores.length > TERMS ? ` + … (${visibleScores.length - TERMS} more)` : "");
+    const powers = visibleScores.map((score, c) => joinSigned(formatEntry(Math.exp(score)), c === 0)),
+      more = powers.length > TERMS ? ` + … (${powers.length - TERMS} more)` : "",
+      total = powers.slice(0, TERMS).join("") + more;
     return `e^${formatEntry(masked[i][j])} / sum of the row = ${formatEntry(Math.exp(masked[i][j]))} / (${total}) = ${formatEntry(weights[i][j])}`;
   }
   if (out[i][j] === null) return `${from} has no visible key, so there is no output.`;
-  const visibleWeights = weights[i].map((weight, at) => [weight, at]).filter(([weight]) => weight !== null);
-  return `Output ${j + 1} of ${from}: its weights times number ${j + 1} of each value = ${formatProducts(
-    visibleWeights.map(([weight]) => weight),
-    visibleWeights.map(([, at]) => v[at][j]),
-  )} = ${formatEntry(out[i][j])}`;
+  const visible = weights[i].flatMap((weight, at) => (weight === null ? [] : [at])),
+    factors = [visible.map((at) => weights[i][at]), visible.map((at) => v[at][j])],
+    sum = `${formatProducts(factors[0], factors[1])} = ${formatEntry(out[i][j])}`;
+  return `Output ${j + 1} of ${from}: its weights times number ${j + 1} of each value = ${sum}`;
 }
 
 /** The pair with the largest weight, of the tokens that see more than one; null where nobody does. */
 export function strongestPair(weights) {
-  let best = null;
-  weights.forEach((row, i) => {
-    if (row.filter((weight) => weight !== null).length < 2) return;
-    row.forEach((weight, j) => {
-      if (weight !== null && (!best || weight > weights[best[0]][best[1]])) best = [i, j];
-    });
-  });
-  return best;
+  const isVisible = (weight) => weight !== null,
+    rows = weights.map((row) => (row.filter(isVisible).length < 2 ? [] : row)),
+    most = Math.max(...rows.flat().filter(isVisible)),
+    i = rows.findIndex((row) => row.includes(most));
+  return i < 0 ? null : [i, rows[i].indexOf(most)];
 }
 
 /** The finding: who looks hardest at whom, and what the division has to do with it. `other` is the same without it, or with. */
@@ -185,23 +158,14 @@ export function formatFinding(tokens, width, divide, result, other) {
 
 /** Which cells made this one: [table, row, column] of each, with the cell itself in every step it goes through. */
 export function sourceCells(step, i, j, count, width, tables) {
-  const cells = [];
-  const addRow = (name, r, wide) => {
-    for (let c = 0; c < wide; c++) cells.push([name, r, c]);
-  };
-  if (step === "q") addRow("scores", i, count);
-  else if (step === "k") for (let r = 0; r < count; r++) cells.push(["scores", r, i]);
-  else if (step === "v") for (let r = 0; r < count; r++) cells.push(["out", r, j]);
-  else if (step === "out") {
-    addRow("weights", i, count);
-    for (let r = 0; r < count; r++) cells.push(["v", r, j]);
-  } else {
-    addRow("q", i, width);
-    addRow("k", j, width);
-    if (step === "weights") addRow("masked", i, count);
-    for (const name of tables)
-      if (["scores", "scaled", "masked", "weights"].includes(name) && name !== step && step !== "weights")
-        cells.push([name, i, j]);
-  }
-  return cells;
+  const row = (name, r, wide) => Array.from({ length: wide }, (_, c) => [name, r, c]),
+    column = (name, c) => Array.from({ length: count }, (_, r) => [name, r, c]);
+  if (step === "q") return row("scores", i, count);
+  if (step === "k") return column("scores", i);
+  if (step === "v") return column("out", j);
+  if (step === "out") return [...row("weights", i, count), ...column("v", j)];
+  const factors = [...row("q", i, width), ...row("k", j, width)];
+  if (step === "weights") return [...factors, ...row("masked", i, count)];
+  const others = tables.filter((name) => name !== step && ["scores", "scaled", "masked", "weights"].includes(name));
+  return [...factors, ...others.map((name) => [name, i, j])];
 }

@@ -47,12 +47,11 @@ const PRESENTATION = { slides: [".tables, .words", ".steps > :nth-child(-n+3)", 
 export default defineComponent((place, /** @type {SendEvent<DotProductEvents>} */ send) => {
   /** @type {DotProductData | null} */
   let data = null,
-    numbers = null,
-    attention = null,
     cell = null, // that is described
     at = null, // that was pointed at
     isKept = false,
-    isCopy = false; // numbers of a model were edited
+    isCopy = false;
+  let numbers, attention; // numbers of a model were edited
   const view = new ViewState(send, () => {
     if (!data.model) numbers = ownTables();
     draw();
@@ -69,7 +68,7 @@ export default defineComponent((place, /** @type {SendEvent<DotProductEvents>} *
   };
   const tables = [...TABLES, ...STEPS].map((one) => {
     const { name, title, scale } = one,
-      texts = [node("h4", {}, titles[name] ?? title), node("p", {}, words[name] ?? one.words)],
+      texts = [node("h4", titles[name] ?? title), node("p", words[name] ?? one.words)],
       root = node("section", { class: `${name}-step` }, ...texts),
       matrix = new Matrix(root, { label: title.replace(/^\d\. /, ""), scale, editable: "qkv".includes(name) });
     matrix.onpick = (r, c, keep) => pickCell(name, r, c, keep);
@@ -82,16 +81,12 @@ export default defineComponent((place, /** @type {SendEvent<DotProductEvents>} *
     const less = { "aria-label": `One ${word} less`, disabled: () => count() <= math.LEAST, onclick: () => change(-1) },
       more = { "aria-label": `One ${word} more`, disabled: () => count() >= math.MOST, onclick: () => change(1) };
     const buttons = [button({ symbol: "remove", ...less }), button({ symbol: "add", ...more })];
-    return node("span", { class: "pair", hidden: isModel }, buttons[0], node("span", {}, text), buttons[1]);
+    return node("span.pair", { hidden: isModel }, buttons[0], node("span", text), buttons[1]);
   };
   const resizeText = (steps) => send("size", countTokens() + steps);
   const tokens = makeStepper("token", countTokens, () => `${countTokens()} tokens`, resizeText),
     widths = makeStepper("dimension", width, () => `dₖ = ${width()}`, resizeTables);
-  const mask = node("select", {
-    class: "lineage-select",
-    disabled: isModel,
-    onchange: () => view.set({ mask: mask.value }),
-  });
+  const mask = node("select.lineage-select", { disabled: isModel, onchange: () => view.set({ mask: mask.value }) });
   const noPadding = () => isModel() || view.value.mask !== "padding",
     paddingGroup = { class: "padding", role: "group", "aria-label": "Which tokens are padding", hidden: noPadding };
   const makePadding = (token, i, inner) => {
@@ -103,10 +98,9 @@ export default defineComponent((place, /** @type {SendEvent<DotProductEvents>} *
     isUnchanged = () => !isModel() || !isCopy;
   place.replaceChildren(
     node(
-      "div",
-      { class: "tools" },
+      "div.tools",
       view.toggle("divide", "divide by √dₖ"),
-      node("label", {}, "mask", mask),
+      node("label", "mask", mask),
       node(
         "span",
         paddingGroup,
@@ -118,14 +112,14 @@ export default defineComponent((place, /** @type {SendEvent<DotProductEvents>} *
       button({ symbol: "undo", hidden: isUnchanged, onclick: restoreModel }, "Back to the model’s numbers"),
     ),
     node("h3", { role: "status" }, findingText),
-    node("p", { class: "same", role: "status", hidden: () => !isModel() }, describeDifference),
-    node("div", { class: "tables" }, ...roots.slice(0, 3)),
-    node("div", { class: "steps" }, ...roots.slice(3)),
+    node("p.same", { role: "status", hidden: () => !isModel() }, describeDifference),
+    node("div.tables", ...roots.slice(0, 3)),
+    node("div.steps", ...roots.slice(3)),
     node(
-      "p",
-      { class: "words", role: "status" },
-      node("span", {}, () => (cell ? describeCell(...cell) : "")),
-      node("span", { class: "hint" }, () =>
+      "p.words",
+      { role: "status" },
+      node("span", () => (cell ? describeCell(...cell) : "")),
+      node("span.hint", () =>
         isKept ? "Click it again, or press Enter, to release it." : "Point at any cell; click to keep it.",
       ),
     ),

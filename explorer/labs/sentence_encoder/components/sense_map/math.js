@@ -17,11 +17,9 @@ export function fitPoints(layers, others, width, height) {
   });
 }
 
-/** Interpolate between two lists of points. */
 export const interpolatePoints = (from, to, share) =>
   from.map(([x, y], i) => [x + share * (to[i][0] - x), y + share * (to[i][1] - y)]);
 
-/** Return the mean of some points. */
 export function meanPoint(points) {
   const sum = points.reduce(([a, b], [x, y]) => [a + x, b + y], [0, 0]);
   return sum.map((each) => each / (points.length || 1));

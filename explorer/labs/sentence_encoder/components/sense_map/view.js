@@ -70,9 +70,8 @@ export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ 
       ? `Centred cosine similarity to “${words[place]}” in sentence ${data.chosen + 1}.`
       : "Choose a sentence to look into it.";
   };
-  const slider = node("input", {
+  const slider = node("input.slider", {
     type: "range",
-    class: "slider",
     min: 0,
     max: () => data.names.length - 1,
     step: 1,
@@ -83,17 +82,16 @@ export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ 
     onchange: () => send("layer", layer),
   });
   const picture = svg("svg", { role: "img", height: TALL, "aria-label": describeMap });
-  const words = node("p", { class: "words", role: "status" }, () => pointed || describeLayer()),
-    map = node("div", { class: "map" }, picture, words),
-    head = node("p", { class: "head" }, headText),
+  const words = node("p.words", { role: "status" }, () => pointed || describeLayer()),
+    map = node("div.map", picture, words),
+    head = node("p.head", headText),
     sentences = node(
-      "ol",
-      { class: "list" },
+      "ol.list",
       list(() => data.sentences, makeSentenceRow),
     );
   place.replaceChildren(
-    node("label", { class: "layers" }, node("span", {}, "Layer"), slider, node("output", {}, layerName)),
-    node("div", { class: "both" }, map, node("div", { class: "side" }, head, sentences)),
+    node("label.layers", node("span", "Layer"), slider, node("output", layerName)),
+    node("div.both", map, node("div.side", head, sentences)),
   );
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
 
@@ -143,7 +141,6 @@ export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ 
     picture.replaceChildren(...dots, ...names, ...own);
     placePoints();
   }
-  /** Move all dots and labels to their current positions. */
   function placePoints() {
     const count = data.senses.length,
       parts = [...picture.children],
@@ -180,12 +177,12 @@ export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ 
         "aria-pressed": () => i === data.chosen,
         onclick: () => send("chosen", i),
       },
-      node("b", {}, String(i + 1)),
-      node("span", { class: "text" }, ...text),
-      node("span", { class: "says" }, says),
-      inner.node("span", { class: "similarity" }, similarity),
+      node("b", String(i + 1)),
+      node("span.text", ...text),
+      node("span.says", says),
+      inner.node("span.similarity", similarity),
     );
-    return node("li", {}, button);
+    return node("li", button);
   }
 
   const pointAt = (event, points, ...reach) => {

@@ -31,41 +31,38 @@ export default defineComponent((place) => {
     const option = (text, i) => node("option", { value: i }, text),
       onchange = (event) => choose({ [name]: Number(event.target.value) }),
       attributes = { class: "lineage-select", "aria-label": label, onchange, value: () => at[name] };
-    return node("label", {}, node("span", {}, label), node("select", attributes, list(texts, option)));
+    return node("label", node("span", label), node("select", attributes, list(texts, option)));
   };
   const count = (items) => items.map((_, i) => String(i + 1)),
     vector = () => data.vectors.at(-1)[at.word].map((value) => formatNumber(value));
-  const looks = node("div", { class: "looks" }),
-    tiles = node("div", { class: "tiles" }),
+  const looks = node("div.looks"),
+    tiles = node("div.tiles"),
     whose = () => `“${data.words[at.word]}” (word ${at.word + 1}): its ${vector().length} numbers at every layer.`;
   const halves = [
     node(
-      "div",
-      { class: "half" },
+      "div.half",
       looks,
-      node("p", { class: "words", role: "status" }, () => pair),
+      node("p.words", { role: "status" }, () => pair),
     ),
     node(
-      "div",
-      { class: "half" },
-      node("p", { class: "whose" }, whose),
+      "div.half",
+      node("p.whose", whose),
       tiles,
       node(
-        "p",
-        { class: "numbers", tabindex: 0, role: "group", "aria-label": "The word’s last vector" },
+        "p.numbers",
+        { tabindex: 0, role: "group", "aria-label": "The word’s last vector" },
         () => number || `Last layer: [${vector().join(", ")}]`,
       ),
     ),
   ];
   place.replaceChildren(
     node(
-      "div",
-      { class: "choices" },
+      "div.choices",
       makeSelect("Layer", "layer", () => count(data.weights)),
       makeSelect("Head", "head", () => count(data.weights[0])),
       makeSelect("Word", "word", () => data.words.map((word, i) => `${i + 1} ${word}`)),
     ),
-    node("div", { class: "both" }, ...halves),
+    node("div.both", ...halves),
   );
   const weights = new Matrix(looks, { label: "Attention weights", scale: "amount", digits: 2 });
   const vectors = new Matrix(tiles, { label: "The word’s vector at every layer", scale: "sign", digits: 1 });

@@ -13,7 +13,6 @@ export function formatPercent(p) {
   return p > 0.995 ? "> 99\u00a0%" : p < 0.005 ? "< 1\u00a0%" : `${Math.round(100 * p)}\u00a0%`;
 }
 
-/** Describe one step; steps are counted from 1. */
 export function describeStep(step, number) {
   const from = step.fed_back ? ", its own output of the step before" : "";
   if (!step.top.length) return `Step ${number} reads “${step.input}”${from}. It has no output.`;

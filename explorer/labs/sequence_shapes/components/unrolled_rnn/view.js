@@ -14,9 +14,10 @@ import { arrayGrid, colourRamp, paintPixels } from "../../../../static/shared/ch
 import { scalePosition } from "../../../../static/shared/charts/value_scale.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
+import { svgNode, node as makeNode, tint } from "../../../../static/shared/runtime/dom.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { Theme } from "../../../../static/shared/runtime/theme.js";
 import { gridOf, describeMatrix, moveStep, formatPercent, rowsOf, describeStep } from "./math.js";
 
@@ -26,113 +27,105 @@ const LINK = 26,
   HIGH = 208; // px of the connections between two steps
 
 export default defineComponent((place) => {
-  const weights = node("div", { class: "weights" });
-  const steps = node("div", { class: "steps", role: "group" });
-  const scroll = node("div", { class: "scroll" }, steps);
-  const words = node("p", { class: "words", role: "status" });
-  const bars = node("div", { class: "bars" }),
-    units = node("canvas", { role: "img" });
-  const detail = node(
-    "div",
-    { class: "detail" },
-    node("div", { class: "look" }, node("b", {}, "state, one tile per unit"), units),
-    bars,
-  );
-  const legend = node(
-    "p",
-    { class: "lineage-caption" },
-    "state −1 ",
-    node("i", { class: "ramp" }),
-    " +1. Dashed: an input that is the network’s own last output. Pale: an output that the task does not use.",
-  );
-  const net = node("div", { class: "net" }, weights, scroll);
-  place.replaceChildren(net, words, detail, legend);
-  const theme = new Theme(place, () => paintStates());
   /** @type {UnrolledData | null} */
-  let data = null,
-    columns = [],
-    at = null,
+  let data = null;
+  let columns = [],
+    at = null, // the step that is described
     isKept = false;
+  const { node, list, update } = new LiveElements();
+  const current = () => data.steps[at],
+    units = node("canvas", { role: "img", "aria-label": describeUnits }),
+    steps = node("div.steps", { role: "group", "aria-label": describeSteps }),
+    scroll = node("div.scroll", steps),
+    weights = node("div.weights"),
+    hint = () => (isKept ? "Press Escape or click to release." : "A click keeps it."),
+    barsTitle = () => (current().top.length ? "most likely outputs" : "no output: the encoder only reads"),
+    outputs = () => current().top;
+  const makeBar = ([label, p]) => {
+    const rail = makeNode("span.rail", makeNode("i", { style: `width: ${100 * p}%` }));
+    return makeNode("div.bar", makeNode("span", label), rail, makeNode("span.share", formatPercent(p)));
+  };
+  const legend =
+    " +1. Dashed: an input that is the network’s own last output. Pale: an output that the task does not use.";
+  const net = node("div.net", weights, scroll);
+  place.replaceChildren(
+    net,
+    node("p.words", { role: "status" }, () => `${describeStep(current(), at + 1)} ${hint()}`),
+    node(
+      "div.detail",
+      node("div.look", node("b", "state, one tile per unit"), units),
+      node("div.bars", node("b", barsTitle), node("div", list(outputs, makeBar))),
+    ),
+    node("p.lineage-caption", "state −1 ", node("i.ramp"), legend),
+  );
+  const theme = new Theme(place, () => paintStates());
+
+  function describeSteps() {
+    return `${data.title}, unrolled over ${columns.length} steps. Arrow keys move.`;
+  }
+  function describeUnits() {
+    const { state } = current(),
+      most = state.reduce((best, value, u) => (Math.abs(value) > Math.abs(state[best]) ? u : best), 0),
+      range = `${Math.min(...state)} to ${Math.max(...state)}`;
+    return `${state.length} units from ${range}; unit ${most + 1} is furthest from 0, at ${state[most]}.`;
+  }
 
   /** Return the matrix of an arrow at this step by its letter; all steps of one half share it. */
   function sharedWeight(step, level) {
-    const mine = data.weights.find(
-      (each) => each.level === level && (!each.half || each.half === (step.top.length ? "writes" : "reads")),
-    );
+    const half = step.top.length ? "writes" : "reads",
+      mine = data.weights.find((each) => each.level === level && (!each.half || each.half === half));
     return mine ? describeMatrix(mine) : { letter: "", index: "" };
   }
   function weightLetter(step, level) {
     const { letter, index } = sharedWeight(step, level);
-    return node("span", { class: "by", "aria-hidden": "true" }, letter, node("sub", {}, index));
+    return makeNode("span.by", { "aria-hidden": "true" }, letter, makeNode("sub", index));
   }
 
   function makeColumn(step, i) {
-    const canvas = node("canvas"),
-      [best] = step.top;
+    const canvas = makeNode("canvas"),
+      [best] = step.top,
+      point = () => isKept || selectStep(i);
     const out = best
-      ? node(
-          "span",
-          { class: step.used ? "out" : "out unused" },
-          node("span", {}, best[0]),
-          node("small", {}, formatPercent(best[1])),
-        )
-      : node("span", { class: "out none" });
-    const button = node(
-      "button",
+      ? makeNode("span.out", makeNode("span", best[0]), makeNode("small", formatPercent(best[1])))
+      : makeNode("span.out.none");
+    out.classList.toggle("unused", Boolean(best && !step.used));
+    const button = makeNode(
+      "button.step",
       {
-        class: "step",
-        type: "button",
-        "aria-description": describeStep(step, i + 1),
-        "aria-pressed": "false",
-        tabindex: i ? -1 : 0,
+        ...{ type: "button", "aria-description": describeStep(step, i + 1), onpointerenter: point, onfocus: point },
+        onclick() {
+          isKept = !(isKept && at === i);
+          selectStep(i);
+        },
       },
       out,
-      node("i", { class: best ? "up" : "up none" }, best && weightLetter(step, "out")),
+      makeNode(best ? "i.up" : "i.up.none", best && weightLetter(step, "out")),
       canvas,
-      node("i", { class: "up" }, weightLetter(step, "in")),
-      node("span", { class: step.fed_back ? "in fed" : "in" }, step.input),
+      makeNode("i.up", weightLetter(step, "in")),
+      makeNode(step.fed_back ? "span.in.fed" : "span.in", step.input),
     );
-    button.onpointerenter = () => {
-      if (!isKept) selectStep(i);
-    };
-    button.onfocus = () => {
-      if (!isKept) selectStep(i);
-    };
-    button.onclick = () => {
-      isKept = !(isKept && at === i);
-      selectStep(i);
-    };
     return { step, button, canvas };
   }
 
   /** Draw the connections between two steps: the state, and the answer if it is the next input. */
   function makeLink(next) {
-    const lines = [svgNode("path", { d: `M0 100H${LINK - 4}m-5 -4l5 4l-5 4` })];
-    if (next.fed_back) lines.push(svgNode("path", { class: "back", d: `M0 24H${LINK / 2 - 3}V188H${LINK - 2}` }));
     const { letter, index } = sharedWeight(next, "state"),
-      name = svgNode("text", { class: "by", x: LINK / 2, y: 90 }),
-      subscript = svgNode("tspan", { dy: 3, class: "subscript" });
-    name.textContent = letter;
-    subscript.textContent = index;
-    name.append(subscript);
-    return svgNode("svg", { class: "link", width: LINK, height: HIGH, "aria-hidden": "true" }, ...lines, name);
+      state = svgNode("path", { d: `M0 100H${LINK - 4}m-5 -4l5 4l-5 4` }),
+      back = next.fed_back ? svgNode("path.back", { d: `M0 24H${LINK / 2 - 3}V188H${LINK - 2}` }) : null,
+      name = svgNode("text.by", { x: LINK / 2, y: 90 }, letter, svgNode("tspan.subscript", { dy: 3 }, index));
+    return svgNode("svg.link", { width: LINK, height: HIGH, "aria-hidden": "true" }, state, back, name);
   }
 
   function makeWeightRow(name, title) {
     const entries = data.weights
-      .filter((each) => each.level === name)
-      .map((each) => {
-        const { letter, index, half, words: size, count } = describeMatrix(each);
-        return node(
-          "div",
-          { class: "matrix" },
-          node("i", {}, letter, index && node("sub", {}, index)),
-          half && node("span", {}, ` ${half}`),
-          ` ${size} `,
-          node("small", {}, count),
-        );
+      .filter(({ level }) => level === name)
+      .map((weight) => {
+        const { letter, index, half, words: size, count } = describeMatrix(weight),
+          symbol = makeNode("i", letter, index && makeNode("sub", index)),
+          part = half && makeNode("span", ` ${half}`);
+        return makeNode("div.matrix", symbol, part, ` ${size} `, makeNode("small", count));
       });
-    return node("div", { class: "level" }, node("small", { class: "title" }, title), ...entries);
+    return makeNode("div.level", makeNode("small.title", title), entries);
   }
 
   steps.onkeydown = (event) => {
@@ -150,11 +143,10 @@ export default defineComponent((place) => {
   };
 
   function paintState(canvas, state, { rows, columns }) {
-    const padded = Float32Array.from({ length: rows * columns }, (_, i) => state[i] ?? NaN);
-    const position = (value) => (Number.isNaN(value) ? NaN : scalePosition(value, 1));
+    const padded = Float32Array.from({ length: rows * columns }, (_, i) => state[i] ?? NaN),
+      position = (value) => (Number.isNaN(value) ? NaN : scalePosition(value, 1));
     paintPixels(canvas, arrayGrid(padded, rows, position), colourRamp(theme.colour, "sign"));
   }
-
   function paintStates() {
     for (const { step, canvas } of columns) paintState(canvas, step.state, gridOf(step.state.length, WIDE, TALL));
     if (at !== null && columns[at]) selectStep(at);
@@ -162,47 +154,20 @@ export default defineComponent((place) => {
 
   function selectStep(i) {
     at = i;
-    const { step } = columns[i],
-      high = step.state.reduce((most, value, u) => (Math.abs(value) > Math.abs(step.state[most]) ? u : most), 0);
     columns.forEach(({ button }, c) => {
       button.classList.toggle("looked", c === i);
       button.ariaPressed = String(isKept && c === i);
       button.tabIndex = c === i ? 0 : -1;
     });
-    words.textContent = `${describeStep(step, i + 1)} ${isKept ? "Press Escape or click to release." : "A click keeps it."}`;
-    paintState(units, step.state, gridOf(step.state.length, 3, 1));
-    units.ariaLabel = `${step.state.length} units from ${Math.min(...step.state)} to ${Math.max(...step.state)}; unit ${high + 1} is furthest from 0, at ${step.state[high]}.`;
-    bars.replaceChildren(
-      node("b", {}, step.top.length ? "most likely outputs" : "no output: the encoder only reads"),
-      ...step.top.map(([label, p]) => {
-        const fill = node("i");
-        fill.style.width = `${100 * p}%`;
-        return node(
-          "div",
-          { class: "bar" },
-          node("span", {}, label),
-          node("span", { class: "rail" }, fill),
-          node("span", { class: "share" }, formatPercent(p)),
-        );
-      }),
-    );
+    const { state } = current();
+    paintState(units, state, gridOf(state.length, 3, 1));
+    update();
   }
 
-  /* ---- saving ---- */
-
-  const stepsCsv = () =>
-    toCsv(
-      [
-        "step",
-        "reads",
-        "fed back",
-        "used",
-        "answer",
-        "probability",
-        ...data.steps[0].state.map((_, u) => `unit ${u + 1}`),
-      ],
-      rowsOf(data.steps),
-    );
+  function stepsCsv() {
+    const names = data.steps[0].state.map((_, u) => `unit ${u + 1}`);
+    return toCsv(["step", "reads", "fed back", "used", "answer", "probability", ...names], rowsOf(data.steps));
+  }
 
   return {
     show(/** @type {UnrolledData} */ newData) {
@@ -210,20 +175,15 @@ export default defineComponent((place) => {
       tint(place, data.colour);
       columns = data.steps.map(makeColumn);
       at = isKept && at !== null ? Math.min(at, columns.length - 1) : columns.findIndex(({ step }) => step.used);
-      steps.replaceChildren(
-        ...columns.map(({ step, button }, i) => (i ? node("span", { class: "next" }, makeLink(step), button) : button)),
-      );
-      steps.ariaLabel = `${data.title}, unrolled over ${columns.length} steps. Arrow keys move.`;
+      const makePlace = ({ step, button }, i) => (i ? makeNode("span.next", makeLink(step), button) : button),
+        halves = data.weights.some(({ half }) => half) ? " of a half" : "";
+      steps.replaceChildren(...columns.map(makePlace));
       weights.replaceChildren(
-        node("b", {}, data.title),
+        makeNode("b", data.title),
         makeWeightRow("out", "state → output"),
         makeWeightRow("state", "state → next state"),
         makeWeightRow("in", "input → state"),
-        node(
-          "small",
-          { class: "title" },
-          data.weights.some(({ half }) => half) ? "the same at every step of a half" : "the same at every step",
-        ),
+        makeNode("small.title", `the same at every step${halves}`),
       );
       paintStates();
       const { offsetLeft, offsetWidth } = columns[at].button; // scroll the box, not the page, until the described step is visible

@@ -11,7 +11,7 @@
  */
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
-import { node, setTextIfChanged, tint } from "../../../../static/shared/runtime/dom.js";
+import { tint } from "../../../../static/shared/runtime/dom.js";
 import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 import { formatCount, formatNumber } from "../../../../static/shared/runtime/format.js";
@@ -58,7 +58,6 @@ export const samplesCsv = (models) =>
     models.flatMap(({ title, steps, losses, texts }) => texts.map((text, i) => [title, steps[i], losses[i], text])),
   );
 
-/** Return the shown texts as plain text. */
 export const allTexts = (models, step) =>
   models
     .map((model) => {
@@ -70,44 +69,21 @@ export const allTexts = (models, step) =>
 /** Milliseconds that each evaluation is shown while it plays: about eight seconds for all. */
 const stepDelay = (moments) => Math.min(900, Math.max(200, 8000 / moments.length));
 
-/** One model. Its nodes are reused, so that scroll position and selection survive updates. */
-class Row {
-  name = node("b", { class: "name" });
-  when = node("span", { class: "when" });
-  head = node("div", { class: "head" }, node("span", { class: "dot" }), this.name, this.when);
-  text = node("div", { class: "text", role: "region", tabindex: 0, dir: "auto" });
-  root = node("div", { class: "row" }, this.head, this.text);
-
-  show(model, step) {
-    const at = shownEvaluation(model, step),
-      description = describeEvaluation(model, at);
-    tint(this.root, model.colour);
-    setTextIfChanged(this.name, model.title);
-    setTextIfChanged(this.when, description);
-    setTextIfChanged(this.text, describeStep(model, step));
-    this.text.classList.toggle("empty", at < 0);
-    const label = `What ${model.title} wrote${description && `, ${description}`}`;
-    if (this.text.ariaLabel !== label) this.text.ariaLabel = label;
-  }
-}
-
 export default defineComponent((place) => {
-  const rows = new Map();
   /** @type {TextSamplesData} */
   let data,
     all = [],
     state = { step: null, following: true },
     timer = 0;
-  const { node, button, playButton, update } = new LiveElements();
+  const { node, button, playButton, list, keyed, update } = new LiveElements();
   const describeShown = () => (all.length ? `step ${formatCount(state.step)}` : ""),
     widest = () => `step ${formatCount(all.at(-1) ?? 0)}`.length, // wide enough for the last one: nothing moves
     isSingle = () => all.length < 2;
   const togglePlaying = () => (timer ? pausePlaying() : startPlaying());
   const makeStep = (symbol, words, steps, disabled) =>
-    button({ symbol, disabled, onclick: () => moveBySteps(steps) }, node("span", {}, words));
-  const slider = node("input", {
+    button({ symbol, disabled, onclick: () => moveBySteps(steps) }, node("span", words));
+  const slider = node("input.slider", {
     type: "range",
-    class: "slider",
     min: 0,
     step: 1,
     "aria-label": "Evaluation",
@@ -122,28 +98,47 @@ export default defineComponent((place) => {
     },
   });
   const controls = node(
-    "div",
-    { class: "controls", role: "group", "aria-label": "Evaluations" },
+    "div.controls",
+    { role: "group", "aria-label": "Evaluations" },
     playButton(() => timer, { disabled: isSingle, onclick: togglePlaying }),
     makeStep("skip_previous", "Back", -1, () => stepIndex() <= 0),
     makeStep("skip_next", "Next", 1, () => stepIndex() >= all.length - 1),
     slider,
-    node("output", { class: "where", style: () => `min-width: ${widest()}ch` }, describeShown),
+    node("output.where", { style: () => `min-width: ${widest()}ch` }, describeShown),
   );
-  const list = node("div", { class: "rows" });
-  const nothing = node("p", { class: "nothing" }, NOTHING);
-  place.replaceChildren(
-    controls,
-    list,
-    node("p", { class: "lineage-caption" }, () => data.caption ?? ""),
-  );
+  /** One model. Its nodes are kept, so that scroll position and selection survive updates. */
+  const makeRow = (read, { node, follow }) => {
+    const at = () => shownEvaluation(read(), state.step),
+      when = () => describeEvaluation(read(), at()),
+      label = () => ["What", read().title, `wrote${when() && ","}`, when()].filter(Boolean).join(" ");
+    const attributes = { role: "region", tabindex: 0, dir: "auto", "aria-label": label, ".empty": () => at() < 0 },
+      head = node(
+        "div.head",
+        node("span.dot"),
+        node("b.name", () => read().title),
+        node("span.when", when),
+      ),
+      root = node(
+        "div.row",
+        head,
+        node("div.text", attributes, () => describeStep(read(), state.step)),
+      );
+    follow(() => tint(root, read().colour));
+    return root;
+  };
+  const models = () => data.models,
+    rows = keyed(models, makeRow, ({ name }) => name),
+    nothings = () => (data.models.length ? [] : [NOTHING]),
+    makeNothing = (text) => node("p.nothing", text),
+    caption = node("p.lineage-caption", () => data.caption ?? "");
+  place.replaceChildren(controls, node("div.rows", rows), node("div", list(nothings, makeNothing)), caption);
 
   const stepIndex = () => Math.max(0, all.indexOf(state.step));
   const moveToIndex = (i) => {
     if (!all.length) return;
     const at = Math.min(all.length - 1, Math.max(0, i));
     state = { step: all[at], following: at === all.length - 1 };
-    drawStep();
+    update();
   };
   const moveBySteps = (steps) => {
     pausePlaying();
@@ -158,38 +153,16 @@ export default defineComponent((place) => {
       else pausePlaying();
     };
     timer = setTimeout(playNext, stepDelay(all));
-    drawStep();
+    update();
   }
 
   function pausePlaying() {
     clearTimeout(timer);
     timer = 0;
-    drawStep();
+    update();
   }
 
   controls.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
-
-  function drawStep() {
-    update();
-    for (const model of data.models) rows.get(model.name).show(model, state.step);
-  }
-
-  /* Rows that stay are not even moved, because a moved node loses the focus. */
-  function arrangeRows() {
-    const names = new Set(data.models.map(({ name }) => name));
-    for (const [name, row] of rows) {
-      if (names.has(name)) continue;
-      row.root.remove();
-      rows.delete(name);
-    }
-    data.models.forEach(({ name }, i) => {
-      if (!rows.has(name)) rows.set(name, new Row());
-      const { root } = rows.get(name);
-      if (list.children[i] !== root) list.insertBefore(root, list.children[i] ?? null);
-    });
-    if (data.models.length) nothing.remove();
-    else list.replaceChildren(nothing);
-  }
 
   function showData(/** @type {TextSamplesData} */ newData) {
     const began = newData.live && !data?.live;
@@ -200,8 +173,7 @@ export default defineComponent((place) => {
       timer = 0;
     }
     state = updateStep(timer ? { ...state, following: false } : state, all, began);
-    arrangeRows();
-    drawStep();
+    update();
     saveMenu(place, {
       csv: () => samplesCsv(data.models),
       txt: () => allTexts(data.models, state.step),

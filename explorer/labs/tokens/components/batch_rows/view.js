@@ -30,9 +30,9 @@ const rowsCsv = ({ rows }) =>
   );
 
 export default defineComponent((place) => {
-  const scroller = node("div", { class: "scroller", role: "region", tabindex: 0 });
-  const caption = node("p", { class: "lineage-caption" });
-  const foot = node("div", { class: "foot" }, caption);
+  const scroller = node("div.scroller", { role: "region", tabindex: 0 });
+  const caption = node("p.lineage-caption");
+  const foot = node("div.foot", caption);
   place.replaceChildren(scroller, foot);
   return {
     show(/** @type {BatchRowsData} */ data) {
@@ -43,22 +43,19 @@ export default defineComponent((place) => {
           node("th", { scope: "row" }, title === "reads" ? "input" : "target"),
           ...cells.map((cell) => {
             const { text, kind } = make(cell);
-            return node("td", {}, node("span", { class: `cell ${kind}`, dir: "auto" }, text));
+            return node("td", node("span", { class: `cell ${kind}`, dir: "auto" }, text));
           }),
         );
       scroller.ariaLabel = data.label;
       scroller.replaceChildren(
         node(
           "table",
-          {},
           ...data.rows.map(({ name, from, cells }) =>
             node(
               "tbody",
-              {},
               node(
-                "tr",
-                { class: "name" },
-                node("th", { colspan: cells.length + 1, scope: "rowgroup" }, node("b", {}, name), ` ${from}`),
+                "tr.name",
+                node("th", { colspan: cells.length + 1, scope: "rowgroup" }, node("b", name), ` ${from}`),
               ),
               makeRow(cells, inputCell, "reads"),
               makeRow(cells, targetCell, "asked"),

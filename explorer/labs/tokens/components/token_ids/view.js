@@ -25,23 +25,22 @@ function makeRow({ title, colour, note, tokens, omitted }) {
     node(
       "li",
       { class: unknown ? "token unknown" : "token" },
-      node("span", { class: "text", dir: "auto" }, showSpaces(text)),
-      node("span", { class: "id" }, String(id)),
+      node("span.text", { dir: "auto" }, showSpaces(text)),
+      node("span.id", String(id)),
     ),
   );
-  if (omitted) chips.push(node("li", { class: "omitted" }, `… ${omitted.toLocaleString("en")} more`));
+  if (omitted) chips.push(node("li.omitted", `… ${omitted.toLocaleString("en")} more`));
   return node(
     "section",
-    {},
-    node("h5", {}, tint(node("span", { class: "dot" }), colour), node("b", {}, title), node("span", {}, note)),
+    node("h5", tint(node("span.dot"), colour), node("b", title), node("span", note)),
     node("ol", { "aria-label": `Tokens of ${title}` }, ...chips),
   );
 }
 
 export default defineComponent((place) => {
-  const rows = node("div", { class: "rows" });
-  const caption = node("p", { class: "lineage-caption" });
-  const foot = node("div", { class: "foot" }, caption);
+  const rows = node("div.rows");
+  const caption = node("p.lineage-caption");
+  const foot = node("div.foot", caption);
   place.replaceChildren(rows, foot);
   return {
     show(/** @type {TokenIdsData} */ data) {

@@ -16,7 +16,6 @@ export function rankPairs(flat) {
   return ranks;
 }
 
-/** Return the number of merges in a vocabulary of this size. */
 export function countLearned(flat, vocabulary) {
   for (let rank = 0; 3 * rank < flat.length; rank++) {
     if (flat[3 * rank + 2] === vocabulary - 1) return rank + 1;
@@ -56,7 +55,6 @@ export function segmentText({ kind, words, merges, unknown }, rankOf, vocabulary
   return words.flatMap((word) => mergeWord(word, merges, rankOf, limit));
 }
 
-/** Describe the segmentation in one sentence. */
 export function formatFinding({ kind, unknown, least }, tokens, characters, vocabulary) {
   if (!characters) return "Type a text above: there is no character yet.";
   const lost = tokens.filter(([id]) => id === unknown).length;

@@ -44,7 +44,7 @@ function softenSpaces(text) {
   return text
     .split(/([ \n\t]+)/)
     .filter(Boolean)
-    .map((part) => (/^[ \n\t]/.test(part) ? node("i", {}, showSpaces(part)) : part));
+    .map((part) => (/^[ \n\t]/.test(part) ? node("i", showSpaces(part)) : part));
 }
 
 /**
@@ -67,27 +67,25 @@ function splitIntoPieces(tokens, letters, names) {
 
 const PRESENTATION = { slides: [".finding, .controls, .picture", ".numbers, .side"] };
 
-const codeNode = (text) => node("b", { class: "code", dir: "auto" }, ...softenSpaces(text));
+const codeNode = (text) => node("b.code", { dir: "auto" }, ...softenSpaces(text));
 
 export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */ send) => {
   const listening = new AbortController(),
     vocabulary = new SyncedValue();
   /** @type {TokenizerData} */
   let data,
-    letters,
-    rankOf,
     tokens = [],
     timer = null, // of the playback
     paint = 0,
     tallest = 0,
     drawnState = "";
+  let letters, rankOf;
   const { node, button, playButton, list, update } = new LiveElements();
   const hasMerges = () => data.merges.length > 0,
     isWord = () => data.kind === "word";
-  const heading = node("h3", { class: "finding" }, () => formatFinding(data, tokens, letters.length, currentSize()));
-  const slider = node("input", {
+  const heading = node("h3.finding", () => formatFinding(data, tokens, letters.length, currentSize()));
+  const slider = node("input.slider", {
     type: "range",
-    class: "slider",
     step: 1,
     min: () => data.least,
     max: () => data.most,
@@ -101,6 +99,7 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
     },
     onchange: () => setSize(Number(slider.value), true),
   });
+  const marks = () => data.marks;
   const makeMark = ([at, words]) => {
     const share = (at - data.least) / Math.max(1, data.most - data.least),
       end = share > 0.85 ? "at-end" : share < 0.1 ? "at-start" : "";
@@ -109,36 +108,28 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
   const isFixed = () => data.least === data.most,
     togglePlaying = () => (timer ? pausePlaying() : startPlaying());
   const makeStep = (symbol, words, steps, isEnd) =>
-    button({ symbol, disabled: isEnd, onclick: () => moveSizeBy(steps) }, node("span", {}, words));
-  const merge = node("p", { class: "merge", "aria-live": "off" });
+    button({ symbol, disabled: isEnd, onclick: () => moveSizeBy(steps) }, node("span", words));
+  const merge = node("p.merge", { "aria-live": "off" });
   const controls = node(
-    "div",
-    { class: "controls" },
-    node("label", { class: "label" }, node("span", {}, "Size of the vocabulary"), slider),
-    node("output", { class: "size" }, () => formatCount(currentSize())),
+    "div.controls",
+    node("label.label", node("span", "Size of the vocabulary"), slider),
+    node("output.size", () => formatCount(currentSize())),
+    node("div.marks", list(marks, makeMark)),
     node(
-      "div",
-      { class: "marks" },
-      list(() => data.marks, makeMark),
-    ),
-    node(
-      "div",
-      { class: "buttons" },
+      "div.buttons",
       playButton(() => timer, { disabled: isFixed, onclick: togglePlaying }),
       makeStep("skip_previous", "Back", -1, () => currentSize() <= data.least),
       makeStep("skip_next", "Next", 1, () => currentSize() >= data.most),
       merge,
     ),
   );
-  const chips = node("ol", { class: "chips", dir: "auto", "aria-label": "The text in tokens", tabindex: 0 });
-  const picture = node("div", { class: "picture" }, chips, node("p", { class: "note" }, noteText));
-  const makeNumber = (value, words) =>
-    node("div", { class: "number" }, node("span", { class: "value" }, value), node("span", { class: "words" }, words));
+  const chips = node("ol.chips", { dir: "auto", "aria-label": "The text in tokens", tabindex: 0 });
+  const picture = node("div.picture", chips, node("p.note", noteText));
+  const makeNumber = (value, words) => node("div.number", node("span.value", value), node("span.words", words));
   const isUnknown = () => data.measure === "unknown",
     course = () => data.course[currentSize() - data.least];
   const numbers = node(
-    "div",
-    { class: "numbers" },
+    "div.numbers",
     makeNumber(
       () => formatNumber(tokens.length ? letters.length / tokens.length : NaN),
       "characters per token, this text",
@@ -149,45 +140,46 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
       () => `${isUnknown() ? "unknown" : "characters per token"}, ${data.corpus}`,
     ),
   );
-  const listNames = () =>
-    hasMerges() ? ["merge", "pair", "new token", "id", "times"] : ["", "", isWord() ? "word" : "token", "id", "times"];
-  const listLabel = () =>
-    hasMerges()
-      ? "The merges, in the order they were learned"
-      : isWord()
-        ? "The words, the most frequent first"
-        : "The characters";
-  const hint = () =>
-    hasMerges()
-      ? "Press a merge to go there. Times: how often it joins a pair of the corpus."
-      : isWord()
-        ? "The most frequent word first. Press one to end the vocabulary there."
-        : "Times: how often it stands in the corpus.";
-  const space = node("div", { class: "list-space", role: "rowgroup" });
+  /** The list of a kind of tokenizer: its label, the names of its columns, and what can be done with it. */
+  const LISTS = {
+    merges: {
+      label: "The merges, in the order they were learned",
+      names: ["merge", "pair", "new token", "id", "times"],
+      hint: "Press a merge to go there. Times: how often it joins a pair of the corpus.",
+    },
+    words: {
+      label: "The words, the most frequent first",
+      names: ["", "", "word", "id", "times"],
+      hint: "The most frequent word first. Press one to end the vocabulary there.",
+    },
+    characters: {
+      label: "The characters",
+      names: ["", "", "token", "id", "times"],
+      hint: "Times: how often it stands in the corpus.",
+    },
+  };
+  const about = () => LISTS[hasMerges() ? "merges" : isWord() ? "words" : "characters"],
+    columnNames = () => about().names,
+    makeName = (word) => node("span", word);
+  const space = node("div.list-space", { role: "rowgroup" });
   const table = node(
-    "div",
-    { class: "list", role: "table", tabindex: 0, "aria-label": listLabel, "aria-rowcount": () => countLines() },
+    "div.list",
+    { role: "table", tabindex: 0, "aria-label": () => about().label, "aria-rowcount": () => countLines() },
     space,
   );
-  const foot = node("div", { class: "foot" }, node("p", { class: "note" }, hint));
+  const foot = node(
+    "div.foot",
+    node("p.note", () => about().hint),
+  );
   const side = node(
     "div",
     { class: () => (hasMerges() ? "side" : "side plain") },
-    node(
-      "div",
-      { class: "list-head" },
-      list(listNames, (word) => node("span", {}, word)),
-    ),
+    node("div.list-head", list(columnNames, makeName)),
     table,
     foot,
   );
-  place.replaceChildren(
-    heading,
-    controls,
-    node("div", { class: "both" }, node("div", { class: "main" }, picture, numbers), side),
-  );
+  place.replaceChildren(heading, controls, node("div.both", node("div.main", picture, numbers), side));
 
-  /** Return the shown vocabulary size, within the range of the slider. */
   const currentSize = () => Math.min(data.most, Math.max(data.least, vocabulary.value ?? data.least));
   const lastMerge = () => (data.merges.length ? countLearned(data.merges, currentSize()) - 1 : -1);
 
@@ -237,7 +229,6 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
     showList(true);
   }
 
-  /** Return what is said of the last merge or word. */
   function mergeParts() {
     const at = lastMerge(),
       last = currentSize() - 1,
@@ -260,17 +251,16 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
     drawnState = state;
     const rows = [];
     for (const piece of splitIntoPieces(tokens, letters, data.tokens)) {
-      if (piece.lost)
-        rows.push(node("li", { class: "lost", title: "lost: no token stands for it" }, showSpaces(piece.text)));
+      if (piece.lost) rows.push(node("li.lost", { title: "lost: no token stands for it" }, showSpaces(piece.text)));
       else {
         const unknown = piece.id === data.unknown;
         const kind = unknown ? "chip unknown" : piece.part ? "chip part" : piece.id === newest ? "chip new" : "chip";
         const title = `${unknown ? "<unk>" : showSpaces(data.tokens[piece.id])}, id ${piece.id}`,
           style = `--amount: ${unknown || piece.part ? 0 : colourPercent(piece.end - piece.start)}%`,
-          text = node("span", { class: "piece", dir: piece.part ? "ltr" : null }, ...softenSpaces(piece.text));
-        rows.push(node("li", { class: kind, title, style }, text, node("span", { class: "id" }, String(piece.id))));
+          text = node("span.piece", { dir: piece.part ? "ltr" : null }, ...softenSpaces(piece.text));
+        rows.push(node("li", { class: kind, title, style }, text, node("span.id", String(piece.id))));
       }
-      if (piece.text.includes("\n")) rows.push(node("li", { class: "break", "aria-hidden": "true" }));
+      if (piece.text.includes("\n")) rows.push(node("li.break", { "aria-hidden": "true" }));
     }
     chips.replaceChildren(...rows);
     tallest = Math.max(tallest, chips.scrollHeight);

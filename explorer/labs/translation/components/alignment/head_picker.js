@@ -5,7 +5,7 @@ import { node } from "../../../../static/shared/runtime/dom.js";
 
 /** `open(layer, head)` is called when a head is selected. */
 export function headPicker(open) {
-  const root = node("div", { class: "heads", role: "group", "aria-label": "All heads" });
+  const root = node("div.heads", { role: "group", "aria-label": "All heads" });
   let tiles = [],
     drawnShape = "",
     heads = 0;
@@ -27,7 +27,7 @@ export function headPicker(open) {
       node("span"),
       ...names,
       ...Array.from({ length: layers }, (_, layer) => [
-        node("span", { class: "layer", "aria-hidden": "true" }, `layer ${layer + 1}`),
+        node("span.layer", { "aria-hidden": "true" }, `layer ${layer + 1}`),
         ...tiles.filter((tile) => tile.layer === layer).map(({ button }) => button),
       ]).flat(),
     );

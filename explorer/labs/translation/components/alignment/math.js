@@ -6,7 +6,6 @@ export const LABELLED_WEIGHT = 0.15; // weights from here on carry their value
 export const VISIBLE_WEIGHT = 0.02; // the weakest line that is drawn
 const ATTENTION_KINDS = { transformer: ["source", "encoder", "decoder"], additive: ["source"], vector: [] };
 
-/** Return the names of the attention matrices that this kind of model has. */
 export const attentionKinds = (kind) => ATTENTION_KINDS[kind];
 
 /** Return the attention matrix of one head: query rows, key columns. `at` = { look, layer, head }. */
@@ -124,7 +123,6 @@ export function strongestColumns(view, row, most, least = 0.005) {
     .slice(0, most);
 }
 
-/** The likeliest tokens at a step. */
 export function likeliestTokens({ shape: [, size], data }, vocabulary, step, most = 5) {
   return Array.from({ length: size }, (_, id) => ({ token: vocabulary[id], p: data[step * size + id] }))
     .sort((a, b) => b.p - a.p)
@@ -137,7 +135,6 @@ export const markTokens = (target, right) =>
 
 /* ---- in words ---- */
 
-/** Describe a row: its token, whether that is correct, and what it attends to. */
 export function rowWords(view, look, place, tokens) {
   const { row } = place,
     keysRead = strongestColumns(view, row, 4).map(
@@ -150,7 +147,6 @@ export function rowWords(view, look, place, tokens) {
   return `${subject} attends to ${keysRead.join(", ")}.`;
 }
 
-/** Describe a generated token as part of a sentence. */
 export function stepWords(tokens, step) {
   const { token, right, wanted } = tokens[step];
   const truth =
@@ -162,7 +158,6 @@ export function stepWords(tokens, step) {
   return `${quoteToken(token)}, token ${step + 1} of ${tokens.length}${truth}`;
 }
 
-/** Describe one cell: its weight and its score. */
 export function cellWords(view, { row, column }, score) {
   if (column === null) return "";
   if (column >= view.reach(row))
@@ -171,7 +166,6 @@ export function cellWords(view, { row, column }, score) {
   return ` Here: ${quoteToken(view.answers[column])} at position ${column + 1}, ${score} ${formatNumber(view.scores[at])}, weight ${formatWeight(view.weights[at])}.`;
 }
 
-/** Summarize a vector of numbers. */
 export function stripWords(name, values) {
   const low = Math.min(...values),
     high = Math.max(...values),

@@ -25,17 +25,17 @@
  * @property {number} at the selected row or -1
  */
 import * as math from "./math.js";
-import { drawBars, drawHeatMap, heatMark, lineMark, drawLines, drawStrip } from "./export.js";
+import { drawBars, drawHeatMap, heatMark, lineMark, drawLines, drawStrip } from "./pictures.js";
 import { headPicker } from "./head_picker.js";
-import { moveCell as shifted } from "../../../../static/shared/charts/value_scale.js";
-import { icon, svgNode, tint } from "../../../../static/shared/runtime/dom.js";
+import { moveCell } from "../../../../static/shared/charts/value_scale.js";
+import { icon, node as makeNode, svgNode, tint } from "../../../../static/shared/runtime/dom.js";
 import { arrayLoader } from "../../../../static/shared/runtime/array_store.js";
 import { tokenLabel } from "../../../../static/shared/runtime/visible_text.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
 import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
 import { pointerPosition } from "../../../../static/shared/runtime/pointer.js";
-import { svgFile } from "../../../../static/shared/runtime/svg_file.js";
+import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 import { Theme } from "../../../../static/shared/runtime/theme.js";
 import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
@@ -49,16 +49,16 @@ const TITLES = {
   encoder: "Encoder self-attention",
   decoder: "Decoder self-attention",
 };
-const SCORES_TITLES = { additive: "energies", transformer: "scores" };
-const SCORES = { additive: "energy", transformer: "score" };
+const SCORES = { additive: ["energy", "energies"], transformer: ["score", "scores"] };
 
 const PRESENTATION = { slides: [".bar, .written, .both", ".strips, .below"] };
 
 export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */ send) => {
   const synced = { look: new SyncedValue(), open: new SyncedValue(), at: new SyncedValue() };
   /** @type {AlignmentData | null} */
-  let data = null,
-    arrays = null,
+  let data = null;
+  /** @type {any} */
+  let arrays = null,
     outputTokens = [],
     raw = false, // whether the scores are shown
     timer = 0,
@@ -66,10 +66,9 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
     hover = null, // the cell under the pointer
     column = null, // that is kept
     view = null,
-    boxes = null,
-    look = null,
     texts = { words: "", strip: "", group: "" };
-  const { node, buttonChoice, update } = new LiveElements();
+  let boxes, look;
+  const { node, buttonChoice, list, update } = new LiveElements();
   const load = arrayLoader(
     (arrived) => {
       arrays = arrived;
@@ -80,10 +79,35 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
       update();
     },
   );
+
+  const hasAttention = () => data.kind !== "vector";
+  const currentView = () => {
+    const kinds = math.attentionKinds(data.kind),
+      kind = kinds.includes(synced.look.value) ? synced.look.value : (kinds[0] ?? null),
+      [layers, count] = kind ? arrays[kind].shape : [1, 1],
+      [layer, head] = synced.open.value ?? [0, 0];
+    return { look: kind, layer: Math.min(layer, layers - 1), head: Math.min(head, count - 1) };
+  };
+  const rowCount = () => (view ? view.rows : data.target.length),
+    columnCount = () => (view ? view.columns : data.source.length),
+    keptRow = () => (synced.at.value >= 0 && synced.at.value < rowCount() ? synced.at.value : null);
+  /** The row that is shown: under the pointer, else the kept one, else the first. */
+  const currentCell = () =>
+    hover ?? { row: keptRow() ?? 0, column: keptRow() === null && hasAttention() ? null : column };
+  /** The generation step of the row; the encoder generates nothing. */
+  const decodingStep = () => (currentView().look === "encoder" ? null : currentCell().row);
+  /** What is shown, in words: the kind of attention, and the head of a model that has several. */
+  function describeView() {
+    const { look: kind, layer, head } = currentView();
+    return `${TITLES[kind].toLowerCase()}${data.kind === "transformer" ? `, layer ${layer + 1}, head ${head + 1}` : ""}`;
+  }
+
+  /* ---- elements ---- */
+
   const heads = headPicker((layer, head) => sendEvent("open", [layer, head]));
   const kindTitles = () => Object.fromEntries(math.attentionKinds(data.kind).map((name) => [name, TITLES[name]])),
     contents = () =>
-      hasAttention() ? { weights: "weights", scores: `${SCORES_TITLES[data.kind]} before the softmax` } : {};
+      hasAttention() ? { weights: "weights", scores: `${SCORES[data.kind][1]} before the softmax` } : {};
   const showKind = (kind) => {
     sendEvent("look", kind);
     keepRow(-1);
@@ -92,67 +116,59 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
     raw = value === "scores";
     paintAll();
   };
-  const bar = node(
-    "div",
-    { class: "bar" },
-    buttonChoice("Kind of attention", kindTitles, () => arrays && currentView().look, showKind),
-    buttonChoice("What the cells show", contents, () => (raw ? "scores" : "weights"), showContents),
-  );
-  const outputRow = node("div", { class: "written", "aria-hidden": "true" });
   const makeFigure = () => {
     const base = svgNode("g"),
-      mark = svgNode("g");
-    return { base, mark, root: svgNode("svg", { "aria-hidden": "true" }, base, mark) };
+      mark = svgNode("g"),
+      root = svgNode("svg", { "aria-hidden": "true" }, base, mark);
+    const setSize = (width, height) => {
+      const size = { width, height, viewBox: `0 0 ${width} ${height}` };
+      for (const [name, value] of Object.entries(size)) root.setAttribute(name, value);
+    };
+    return { base, mark, root, setSize };
   };
-  const map = makeFigure(),
-    web = makeFigure(),
-    own = makeFigure(),
-    change = makeFigure();
-  const both = node("div", { class: "both" }, map.root, web.root);
-  const likely = node("div", { class: "likely" });
-  const changeTitle = node("h4", {}, "How far the vector changes if this token is replaced");
-  const strips = node(
-    "div",
-    { class: "strips" },
-    node("h4", {}, () => texts.strip),
-    own.root,
-    changeTitle,
-    change.root,
-  );
-  const legend = node("div", { class: "legend" });
-  const groupName = () => texts.group,
-    group = node(
-      "div",
-      { class: "parts", tabindex: 0, role: "group", "aria-label": groupName },
-      outputRow,
-      both,
-      strips,
-    );
-  const words = node("p", { class: "words", role: "status" }, () => texts.words);
+  const [map, web, own, change] = [makeFigure(), makeFigure(), makeFigure(), makeFigure()];
+  const makeChip = ({ token, right, wanted }, row, inner) => {
+    const isWrong = right === false,
+      correct = isWrong ? node("small", wanted === null ? "nothing" : tokenLabel(wanted)) : null,
+      verdict = right === null ? null : icon(right ? "check" : "close"),
+      name = () => `chip${isWrong ? " wrong" : ""}${row === decodingStep() ? " here" : ""}`;
+    return inner.node("span", { class: name }, makeNode("b", tokenLabel(token)), verdict, correct);
+  };
+  const both = makeNode("div.both", map.root, web.root),
+    outputRow = node(
+      "div.written",
+      { "aria-hidden": "true" },
+      list(() => outputTokens, makeChip),
+    ),
+    strips = node(
+      "div.strips",
+      node("h4", () => texts.strip),
+      own.root,
+      node("h4", { hidden: () => hasAttention() }, "How far the vector changes if this token is replaced"),
+      change.root,
+    ),
+    group = node("div.parts", { tabindex: 0, role: "group", "aria-label": () => texts.group }, outputRow, both, strips),
+    legend = makeNode("div.legend"),
+    likely = makeNode("div.likely");
   place.replaceChildren(
-    bar,
+    node(
+      "div.bar",
+      buttonChoice("Kind of attention", kindTitles, () => arrays && currentView().look, showKind),
+      buttonChoice("What the cells show", contents, () => (raw ? "scores" : "weights"), showContents),
+    ),
     heads.root,
     group,
-    node("div", { class: "below" }, node("div", {}, words, legend), likely),
+    node(
+      "div.below",
+      node(
+        "div",
+        node("p.words", { role: "status" }, () => texts.words),
+        legend,
+      ),
+      likely,
+    ),
   );
   const theme = new Theme(place, () => paintAll());
-
-  const hasAttention = () => data.kind !== "vector";
-  const currentView = () => {
-    const looks = math.attentionKinds(data.kind),
-      kind = looks.includes(synced.look.value) ? synced.look.value : (looks[0] ?? null);
-    const [layers, count] = kind ? arrays[kind].shape : [1, 1],
-      [layer, head] = synced.open.value ?? [0, 0];
-    return { look: kind, layer: Math.min(layer, layers - 1), head: Math.min(head, count - 1) };
-  };
-  const rowCount = () => (view ? view.rows : data.target.length);
-  const columnCount = () => (view ? view.columns : data.source.length);
-  const keptRow = () => (synced.at.value >= 0 && synced.at.value < rowCount() ? synced.at.value : null);
-  /** The row that is shown: under the pointer, else the kept one, else the first. */
-  const currentCell = () =>
-    hover ?? { row: keptRow() ?? 0, column: keptRow() === null && hasAttention() ? null : column };
-  /** Return the generation step of the row; the encoder generates nothing. */
-  const decodingStep = () => (currentView().look === "encoder" ? null : currentCell().row);
 
   /**
    * @template {keyof AlignmentEvents} Name
@@ -176,20 +192,21 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
 
   /* ---- gestures ---- */
 
-  const onHover = (figure, find) => {
+  function hoverCell(cell) {
+    hover = cell;
+    show();
+  }
+  const onHover = ({ root }, find) => {
     const cellOfEvent = (event) => {
-      const { x, y } = pointerPosition(event, figure.root);
+      const { x, y } = pointerPosition(event, root);
       return find(x, y);
     };
-    figure.root.onpointermove = (event) => {
-      hover = cellOfEvent(event);
-      show();
-    };
-    figure.root.onclick = (event) => {
+    root.onpointermove = (event) => hoverCell(cellOfEvent(event));
+    root.onclick = (event) => {
       const at = cellOfEvent(event),
-        same = at.row === keptRow() && (at.column === column || !hasAttention());
+        isSame = at.row === keptRow() && (at.column === column || !hasAttention());
       hover = null;
-      if (same) keepRow(-1);
+      if (isSame) keepRow(-1);
       else keepRow(at.row, at.column);
     };
   };
@@ -200,10 +217,8 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
     const { left, width } = root.getBoundingClientRect();
     return Math.max(0, Math.min(count - 1, Math.floor(((clientX - left) / width) * count)));
   };
-  change.root.onpointermove = (event) => {
-    hover = { row: keptRow() ?? 0, column: columnOf(change, data.source.length, event) };
-    show();
-  };
+  change.root.onpointermove = (event) =>
+    hoverCell({ row: keptRow() ?? 0, column: columnOf(change, data.source.length, event) });
   change.root.onclick = () => {
     column = column === hover?.column ? null : (hover?.column ?? null);
     show();
@@ -214,18 +229,15 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
     texts.words = `Number ${i + 1} of ${values.length}: ${formatNumber(values[i])}.`;
     update();
   };
-  own.root.onpointerleave = () => show();
-  group.onpointerleave = () => {
-    hover = null;
-    show();
-  };
+  own.root.onpointerleave = show;
+  group.onpointerleave = () => hoverCell(null);
   outputRow.onpointerover = outputRow.onclick = (event) => {
-    const chip = event.target.closest(".chip"),
-      row = chip ? [...outputRow.children].indexOf(chip) : -1;
+    const row = [...outputRow.children].indexOf(event.target.closest(".chip")),
+      at = hasAttention() ? null : column;
     if (row < 0 || currentView().look === "encoder") return;
-    hover = event.type === "click" ? null : { row, column: hasAttention() ? null : column };
-    if (event.type === "click") keepRow(row === keptRow() ? -1 : row, hasAttention() ? null : column);
-    else show();
+    if (event.type !== "click") return hoverCell({ row, column: at });
+    hover = null;
+    keepRow(row === keptRow() ? -1 : row, at);
   };
   group.onkeydown = (event) => {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
@@ -234,11 +246,10 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
     if (event.key === "Escape") keepRow(-1);
     else if (event.key === "Enter" || event.key === " ") keepRow(keptRow() === null ? at.row : -1, at.column);
     else {
-      const next = arrays && shifted({ row: at.row, column: at.column ?? 0 }, event.key, rowCount(), columnCount());
+      const next = arrays && moveCell({ row: at.row, column: at.column ?? 0 }, event.key, rowCount(), columnCount());
       if (!next) return;
-      const across =
-        next.column !== (at.column ?? 0) || at.column !== null || ["ArrowLeft", "ArrowRight"].includes(event.key);
-      keepRow(next.row, across ? next.column : null);
+      const isAcross = at.column !== null || next.column !== 0 || ["ArrowLeft", "ArrowRight"].includes(event.key);
+      keepRow(next.row, isAcross ? next.column : null);
     }
     event.preventDefault();
   };
@@ -248,63 +259,38 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
   const activeNumbers = () => {
     if (!hasAttention()) return arrays.vector.data;
     const width = arrays.contexts.shape[1],
-      row = currentCell().row;
+      { row } = currentCell();
     return arrays.contexts.data.subarray(row * width, (row + 1) * width);
-  };
-  const setSize = ({ root }, width, height) => {
-    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
-      root.setAttribute(name, value);
   };
 
   /** Draw everything that does not depend on the pointer. */
   function paintAll() {
     if (!arrays || !place.clientWidth) return;
     paintedWidth = place.clientWidth;
-    const at = currentView();
+    const at = currentView(),
+      isWritten = at.look !== "encoder";
     view = at.look ? math.headMatrix(data, arrays, at) : null;
-    look = {
-      colour: theme.colour,
-      tint: data.colour,
-      signed: raw && hasAttention(),
-      span: view ? math.scoreLimit(view) : 1,
-      given: outputTokens,
-      written: at.look !== "encoder",
-    };
+    look = { isSigned: raw && hasAttention(), span: view ? math.scoreLimit(view) : 1, given: outputTokens, isWritten };
     heads.show(at.look ? arrays[at.look] : null, at, theme.colour, at.look === "decoder");
     both.hidden = !view;
     strips.hidden = !(arrays.contexts || arrays.vector);
-    changeTitle.hidden = hasAttention();
     change.root.toggleAttribute("hidden", hasAttention());
-    outputRow.replaceChildren(
-      ...outputTokens.map(({ token, right, wanted }) =>
-        node(
-          "span",
-          { class: `chip${right === false ? " wrong" : ""}` },
-          node("b", {}, tokenLabel(token)),
-          right === null ? null : icon(right ? "check" : "close"),
-          right === false ? node("small", {}, wanted === null ? "nothing" : tokenLabel(wanted)) : null,
-        ),
-      ),
-    );
     if (view) {
-      const twice = place.clientWidth >= 760,
-        room = twice ? (place.clientWidth - 32) / 2 : place.clientWidth - 8;
-      const box = math.heatMapSizes(room, view, look.written && outputTokens.some(({ right }) => right === false));
+      const room = paintedWidth >= 760 ? (paintedWidth - 32) / 2 : paintedWidth - 8,
+        box = math.heatMapSizes(room, view, isWritten && outputTokens.some(({ right }) => right === false));
       boxes = { map: box, web: math.gapBetween(Math.min(room, 620), view, box) };
-      setSize(map, box.left + box.cell * view.columns + 2, box.bottom + 4);
-      setSize(web, boxes.web.width, boxes.web.bottom + 4);
+      map.setSize(box.left + box.cell * view.columns + 2, box.bottom + 4);
+      web.setSize(boxes.web.width, boxes.web.bottom + 4);
       map.base.replaceChildren(...drawHeatMap(view, box, look));
-      web.base.replaceChildren(...drawLines(view, boxes.web, look));
+      web.base.replaceChildren(...drawLines(view, boxes.web));
+      web.base.setAttribute("opacity", 0.75);
     }
-    const makeRamp = (name, low, high) => node("span", {}, low, node("i", { class: `ramp ${name}` }), high);
-    legend.replaceChildren(
-      view
-        ? look.signed
-          ? makeRamp("sign", `${SCORES[data.kind]} −${look.span}`, look.span)
-          : makeRamp("amount", "weight 0", "1")
-        : "",
-      strips.hidden ? "" : makeRamp("sign", "numbers −1", "1"),
-    );
+    const makeRamp = (name, low, high) => makeNode("span", low, makeNode(`i.ramp.${name}`), high),
+      ramps = [];
+    if (look.isSigned) ramps.push(makeRamp("sign", `${SCORES[data.kind][0]} −${look.span}`, look.span));
+    else if (view) ramps.push(makeRamp("amount", "weight 0", "1"));
+    if (!strips.hidden) ramps.push(makeRamp("sign", "numbers −1", "1"));
+    legend.replaceChildren(...ramps);
     show();
   }
 
@@ -312,42 +298,30 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
   function show() {
     if (!arrays || !look) return;
     const at = currentCell(),
-      { look: kind, layer, head } = currentView(),
-      i = decodingStep(),
+      { row } = at,
       isSelected = keptRow() !== null && !hover;
     if (view) {
-      map.mark.replaceChildren(...heatMark(view, boxes.map, look, at, isSelected));
-      web.mark.replaceChildren(...lineMark(view, boxes.web, look, at));
-      web.base.setAttribute("opacity", 0.75);
+      map.mark.replaceChildren(...heatMark(view, boxes.map, at, isSelected));
+      web.mark.replaceChildren(...lineMark(view, boxes.web, at));
     }
-    [...outputRow.children].forEach((chip, row) => chip.classList.toggle("here", row === i));
     if (!strips.hidden) {
       const wide = group.clientWidth - 8;
-      setSize(own, wide, STRIP);
-      own.base.replaceChildren(...drawStrip(activeNumbers(), wide, STRIP, look));
-      texts.strip = math.stripWords(view ? `Context c at step ${at.row + 1}` : "The vector c", activeNumbers());
+      own.setSize(wide, STRIP);
+      own.base.replaceChildren(...drawStrip(activeNumbers(), wide, STRIP));
+      texts.strip = math.stripWords(view ? `Context c at step ${row + 1}` : "The vector c", activeNumbers());
       if (!view) {
-        setSize(change, wide, BARS);
-        change.base.replaceChildren(...drawBars(data.source, arrays.moved.data, wide, BARS, look, at.column));
+        change.setSize(wide, BARS);
+        change.base.replaceChildren(...drawBars(data.source, arrays.moved.data, wide, BARS, at.column));
       }
     }
-    if (i === null)
-      likely.replaceChildren(node("p", { class: "right" }, "The encoder writes nothing: there are no candidates."));
-    else candidatesOf(i);
-    const rest =
-      keptRow() === null && !hover
-        ? " Point at it, or use the arrow keys; a click keeps it."
-        : isSelected
-          ? " Esc or a second click lets go."
-          : "";
+    likely.replaceChildren(...candidatesOf(decodingStep()));
+    const hint = isSelected ? " Esc or a second click lets go." : "",
+      rest = keptRow() === null && !hover ? " Point at it, or use the arrow keys; a click keeps it." : hint;
     const text = view
-      ? math.rowWords(view, kind, at, outputTokens) + math.cellWords(view, at, SCORES[data.kind])
-      : `${math.stepWords(outputTokens, at.row)}.${movedWords(at.column)}`;
+      ? math.rowWords(view, currentView().look, at, outputTokens) + math.cellWords(view, at, SCORES[data.kind][0])
+      : `${math.stepWords(outputTokens, row)}.${movedWords(at.column)}`;
     texts.words = text + rest;
-    const name =
-      kind && data.kind === "transformer"
-        ? `, ${TITLES[kind].toLowerCase()}, layer ${layer + 1}, head ${head + 1}`
-        : "";
+    const name = data.kind === "transformer" ? `, ${describeView()}` : "";
     texts.group = `${data.title}${name}: ${text} Arrow keys move, Escape lets go.`;
     update();
   }
@@ -356,78 +330,37 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
       ? ""
       : ` Another symbol instead of “${tokenLabel(data.source[at])}” at position ${at + 1} changes the vector by ${formatNumber(arrays.moved.data[at])} on average.`;
 
-  function candidatesOf(i) {
-    const title = node("h4", {}, `Candidates at step ${i + 1}`),
-      best = math.likeliestTokens(arrays.probabilities, data.vocabulary, i),
-      { wanted } = outputTokens[i];
-    likely.replaceChildren(
-      title,
-      ...best.map(({ token, p }) => {
-        const fill = node("i");
-        fill.style.width = `${100 * p}%`;
-        return node(
-          "div",
-          { class: "candidate" },
-          node("b", {}, tokenLabel(token)),
-          node("span", { class: "track" }, fill),
-          node("span", { class: "value" }, formatProbability(p, 3)),
-          node("span", { class: "right" }, token === wanted ? "right" : ""),
-        );
-      }),
-    );
+  function candidatesOf(step) {
+    if (step === null) return [makeNode("p.right", "The encoder writes nothing: there are no candidates.")];
+    const best = math
+      .likeliestTokens(arrays.probabilities, data.vocabulary, step)
+      .map(({ token, p }) =>
+        makeNode(
+          "div.candidate",
+          makeNode("b", tokenLabel(token)),
+          makeNode("span.track", makeNode("i", { style: `width: ${100 * p}%` })),
+          makeNode("span.value", formatProbability(p, 3)),
+          makeNode("span.right", token === outputTokens[step].wanted ? "right" : ""),
+        ),
+      );
+    return [makeNode("h4", `Candidates at step ${step + 1}`), ...best];
   }
 
   /* ---- saving ---- */
 
   function drawPicture() {
-    const edge = 16,
-      { look: kind, layer, head } = currentView(),
-      groups = [];
-    const heading = { x: 0, "font-size": 15, "font-weight": 600, fill: theme.colour("--ink") },
-      svgHeading = (words, y) => svgNode("text", { ...heading, y }, words);
-    const copyFigure = (figure, x, y) =>
-      svgNode("g", { transform: `translate(${x} ${y})` }, figure.base.cloneNode(true), figure.mark.cloneNode(true));
-    let y = 16,
-      wide = 320;
-    const headOfModel = data.kind === "transformer" ? `, layer ${layer + 1}, head ${head + 1}` : "",
-      scale = raw ? `${SCORES[data.kind]} from −${look.span} to ${look.span}` : "weights from 0 to 1";
-    const shown = view ? `${TITLES[kind].toLowerCase()}${headOfModel}; ${scale}` : "the vector, numbers from −1 to 1";
-    groups.push(svgHeading(`${data.title}: ${shown}`, y));
-    y += 16;
-    if (view) {
-      groups.push(copyFigure(map, 0, y), copyFigure(web, Number(map.root.getAttribute("width")) + 24, y));
-      wide = Number(map.root.getAttribute("width")) + 24 + boxes.web.width;
-      y += Math.max(boxes.map.bottom, boxes.web.bottom) + 12;
-    }
-    const addStrip = (title, one) => {
-      groups.push(svgHeading(title, y + 14), copyFigure(one, 0, y + 24));
-      wide = Math.max(wide, Number(one.root.getAttribute("width")));
-      y += 24 + Number(one.root.getAttribute("height")) + 12;
-    };
-    if (!strips.hidden) addStrip(texts.strip, own);
-    if (!view) addStrip(changeTitle.textContent, change);
-    return svgFile(
-      wide + 2 * edge,
-      y + edge,
-      theme.colour("--page"),
-      svgNode("g", { transform: `translate(${edge} ${edge})` }, ...groups),
-    );
+    const { span } = look,
+      scale = raw ? `${SCORES[data.kind]?.[0]} from −${span} to ${span}` : "weights from 0 to 1",
+      shown = view ? `${describeView()}; ${scale}` : "the vector, numbers from −1 to 1";
+    return screenSvg(group, { title: `${data.title}: ${shown}`, skip: ".written" });
   }
   function alignmentCsv() {
-    const roundNumber = (value) => Number(value.toPrecision(6)),
-      { look: kind, layer, head } = currentView(),
+    const { look: kind, layer, head } = currentView(),
       { vocabulary } = data,
-      out = [];
+      rows = [];
+    const round = (value) => (value === null ? null : Number(value.toPrecision(6)));
     const addRow = (part, row, rowToken, column, columnToken, value, score = null) =>
-      out.push([
-        part,
-        row,
-        rowToken,
-        column,
-        columnToken,
-        roundNumber(value),
-        score === null ? null : roundNumber(score),
-      ]);
+      rows.push([part, row, rowToken, column, columnToken, round(value), round(score)]);
     view?.asks.forEach((query, r) =>
       view.answers.slice(0, view.reach(r)).forEach((key, c) => {
         const at = r * view.columns + c,
@@ -447,7 +380,7 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
     });
     arrays.vector?.data.forEach((value, k) => addRow("vector", null, "", k + 1, "", value));
     arrays.moved?.data.forEach((value, i) => addRow("moved", null, "", i + 1, data.source[i], value));
-    return toCsv(["part", "row", "row token", "column", "column token", "value", "before softmax"], out);
+    return toCsv(["part", "row", "row token", "column", "column token", "value", "before softmax"], rows);
   }
 
   return {

@@ -5,7 +5,6 @@ import { formatNumber, formatProbability } from "../../../../static/shared/runti
 
 const WHOLE = 14; // tokens up to which a sequence is written out in a sentence
 
-/** The nodes of one width from the arrays of all. */
 export function readNodes({ nodes, logs }, [from, to]) {
   return Array.from({ length: to - from }, (_, i) => {
     const [step, parent, token, kept, ended] = nodes.data.subarray(5 * (from + i), 5 * (from + i) + 5);
@@ -21,7 +20,6 @@ export function nodesByStep(nodes) {
   return steps.map((places) => [...places].sort((a, b) => nodes[b].score - nodes[a].score || a - b));
 }
 
-/** Return the nodes on the path from the first token to this one. */
 export function pathToNode(nodes, at) {
   const path = [];
   for (let place = at; place >= 0; place = nodes[place].parent) path.unshift(place);
@@ -88,7 +86,6 @@ export function headingText(width, best, greedy, right) {
   return `With width ${width} beam search finds a ${less ? "less likely" : "more likely"} sequence than greedy decoding${sequence && `,${sequence}`}: log-probability ${at} against ${formatLog(greedy.score)}.${both}`;
 }
 
-/** Describe one node. */
 export function describeNode(nodes, at, tokens, column) {
   const { step, parent, token, kept, ended, log, score } = nodes[at],
     prefix = parent < 0 ? "" : sequenceText(nodes, parent, tokens);

@@ -22,10 +22,12 @@
  */
 import * as math from "./math.js";
 import { branchWidth } from "../../../../static/shared/charts/value_scale.js";
-import { moveSlider, setTextIfChanged, svgNode, node, tint } from "../../../../static/shared/runtime/dom.js";
+import { svgNode, tint } from "../../../../static/shared/runtime/dom.js";
 import { arrayLoader } from "../../../../static/shared/runtime/array_store.js";
 import { saveMenu, svgOf } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
+import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
+import { Selection } from "../../../../static/shared/runtime/selection.js";
 import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 import { formatProbability } from "../../../../static/shared/runtime/format.js";
@@ -39,94 +41,85 @@ const branchPath = (x, from, to) => `M${x} ${from}C${x + GAP / 2} ${from} ${x + 
 const PRESENTATION = { slides: [".control, h3, .scroller", ".lists, .words, .lineage-caption"] };
 
 export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} */ send) => {
-  const title = node("span", { class: "name" }),
-    source = node("span", { class: "source" });
-  const slider = node("input", { type: "range", class: "slider", min: 1, max: 8, step: 1, "aria-label": "Beam width" });
-  const meter = node("output", { class: "meter" });
-  const control = node("label", { class: "control" }, node("span", {}, "Beam width"), slider, meter);
-  const heading = node("h3", { class: "finding", "aria-live": "polite" });
-  const tree = svgNode("svg", { class: "tree" });
-  const scroller = node("div", { class: "scroller", role: "application", tabindex: 0 }, tree);
-  const words = node("p", { class: "words", role: "status" });
-  const ends = node("div", { class: "ends" });
-  const widths = node("div", { class: "widths" });
-  const head = node("div", { class: "head" }, node("span", { class: "dot" }), title, source);
-  const caption = node(
-    "p",
-    { class: "lineage-caption" },
-    "Columns: steps; the most likely sequences are at the top. Box: a token and the log-probability of the sequence up to it (at width 1 the token’s probability); bar: the token’s probability. Dashed: dropped (only the best are drawn). Round: ended. Bold: the path to the best sequence.",
-  );
-  place.replaceChildren(
-    head,
-    control,
-    heading,
-    scroller,
-    words,
-    node("div", { class: "lists" }, ends, widths),
-    caption,
-  );
-
   const width = new SyncedValue();
   /** @type {BeamSearchData | null} */
-  let data = null,
-    all = null,
+  let data = null;
+  /** @type {any} */
+  let all = null,
     nodes = [],
     steps = [],
     best = [],
-    at = null,
-    isKept = false;
-
+    trouble = "";
+  const selection = new Selection(showPath);
   const load = arrayLoader(
     (arrived) => {
       all = arrived;
       showWidth();
       scroller.scrollLeft = 0;
     },
-    () => setTextIfChanged(words, "The tree did not arrive. Reload the page to try again."),
+    () => {
+      trouble = "The tree did not arrive. Reload the page to try again.";
+      update();
+    },
   );
-  slider.oninput = () => {
-    width.set(Number(slider.value));
+  const { node, update } = new LiveElements();
+  const setWidth = (event) => {
+    width.set(Number(event.target.value));
     showWidth();
   };
-  slider.onchange = () => send("width", Number(slider.value));
+  const meterText = () => (width.value === 1 ? "1, greedy" : String(width.value)),
+    sendWidth = (event) => send("width", Number(event.target.value)),
+    value = () => width.value ?? 1,
+    range = { type: "range", min: 1, max: 8, step: 1, value, oninput: setWidth, onchange: sendWidth },
+    headingOf = () => (all ? math.headingText(width.value, bestOf(width.value), bestOf(1), data.right) : "");
+  const tree = svgNode("svg.tree", { "aria-hidden": "true" }),
+    scroller = node("div.scroller", { role: "application", tabindex: 0 }, tree),
+    ends = node("div.ends"),
+    widths = node("div.widths"),
+    caption =
+      "Columns: steps; the most likely sequences are at the top. Box: a token and the log-probability of the sequence up to it (at width 1 the token’s probability); bar: the token’s probability. Dashed: dropped (only the best are drawn). Round: ended. Bold: the path to the best sequence.";
+  place.replaceChildren(
+    node(
+      "div.head",
+      node("span.dot"),
+      node("span.name", () => data.title),
+      node("span.source", () => `reads ${data.source}`),
+    ),
+    node(
+      "label.control",
+      node("span", "Beam width"),
+      node("input.slider", { "aria-label": "Beam width", ...range }),
+      node("output.meter", meterText),
+    ),
+    node("h3.finding", { "aria-live": "polite" }, headingOf),
+    scroller,
+    node("p.words", { role: "status" }, () => trouble || describePath()),
+    node("div.lists", ends, widths),
+    node("p.lineage-caption", caption),
+  );
+
   const nodeAt = (event) => {
     const target = event.target.closest?.("[data-at]");
     return target ? Number(target.dataset.at) : null;
   };
   for (const area of [scroller, ends]) {
-    area.addEventListener("pointerover", (event) => {
-      if (!isKept) highlightNode(nodeAt(event));
-    });
-    area.addEventListener("pointerleave", () => {
-      if (!isKept) highlightNode(null);
-    });
-    area.addEventListener("click", (event) => {
+    area.onpointerover = (event) => selection.point(nodeAt(event));
+    area.onpointerleave = selection.leave;
+    area.onclick = (event) => {
       const pointed = nodeAt(event);
-      isKept = pointed !== null && !(isKept && pointed === at);
-      highlightNode(isKept || area === scroller ? pointed : null);
-      if (isKept && area === ends) scrollTo(pointed);
-    });
+      selection.press(pointed);
+      if (area === scroller) return;
+      if (selection.isKept) scrollTo(pointed);
+      else selection.release();
+    };
   }
-  place.addEventListener("keydown", (event) => {
-    event.stopPropagation(); // Streamlit reruns the page at an "r"
-    if (event.key === "Escape") {
-      isKept = false;
-      return highlightNode(null);
-    }
-    if (event.target !== scroller || !nodes.length || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Enter" || event.key === " ") isKept = at !== null && !isKept;
-    else {
-      const next = math.moveNode(at, event.key, nodes, steps);
-      if (next === null) return;
-      isKept = true;
-      highlightNode(next);
-      scrollTo(next);
-    }
-    event.preventDefault();
-    highlightNode(at);
-  });
+  const move = (key, at) => {
+    const next = nodes.length ? math.moveNode(at, key, nodes, steps) : null;
+    if (next !== null) scrollTo(next);
+    return next;
+  };
+  place.onkeydown = selection.onKeyDown(scroller, move, true);
 
-  /** Scroll a node into view, by as little as possible. */
   function scrollTo(one) {
     const x = nodeLeft(nodes[one]),
       { scrollLeft, clientWidth } = scroller;
@@ -134,7 +127,6 @@ export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} *
     else if (x + BOX + GAP > scrollLeft + clientWidth) scroller.scrollLeft = x + BOX + GAP - clientWidth;
   }
 
-  /** Return the best sequence of a width as {at, text, score}. */
   function bestOf(one) {
     const own = math.readNodes(all, [data.starts[one - 1], data.starts[one]]),
       first = data.best[one - 1][0];
@@ -142,19 +134,14 @@ export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} *
   }
 
   function showWidth() {
-    const beamWidth = width.value,
-      greedy = bestOf(1);
-    moveSlider(slider, beamWidth);
-    setTextIfChanged(meter, beamWidth === 1 ? "1, greedy" : String(beamWidth));
-    nodes = math.readNodes(all, [data.starts[beamWidth - 1], data.starts[beamWidth]]);
+    nodes = math.readNodes(all, [data.starts[width.value - 1], data.starts[width.value]]);
     steps = math.nodesByStep(nodes);
-    best = data.best[beamWidth - 1];
-    setTextIfChanged(heading, math.headingText(beamWidth, bestOf(beamWidth), greedy, data.right));
+    best = data.best[width.value - 1];
+    trouble = "";
     drawTree();
     listSequences();
-    [at, isKept] = [null, false];
-    highlightNode(null);
-    saveMenu(place, { svg: () => svgOf(tree), csv: searchCsv, file: `${data.file}-width-${beamWidth}` });
+    selection.release();
+    saveMenu(place, { svg: () => svgOf(tree), csv: searchCsv, file: `${data.file}-width-${width.value}` });
   }
 
   function drawTree() {
@@ -184,7 +171,6 @@ export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} *
         ),
       ...order.map((one) => drawNode(one, y.get(one), nodeState(one))),
     );
-    tree.setAttribute("aria-hidden", "true");
     scroller.ariaLabel = `${data.title}, ${data.source}: the tree of beam search with width ${width.value}. Arrow keys move, Escape clears.`;
   }
 
@@ -206,8 +192,8 @@ export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} *
     return svgNode(
       "g",
       { class: `node ${state}`, "data-at": one },
-      svgNode("rect", { class: "box", x, y: top, width: BOX, height: HIGH, rx: ended ? HIGH / 2 : 5 }),
-      svgNode("rect", { class: "bar", x: x + 9, y: top + HIGH - 5, width: (BOX - 18) * p, height: 3, rx: 1 }),
+      svgNode("rect.box", { x, y: top, width: BOX, height: HIGH, rx: ended ? HIGH / 2 : 5 }),
+      svgNode("rect.bar", { x: x + 9, y: top + HIGH - 5, width: (BOX - 18) * p, height: 3, rx: 1 }),
       svgText(
         { x: x + 9, y: middle + 3, class: data.tokens[token].length > 1 ? "token long" : "token" },
         data.tokens[token],
@@ -220,23 +206,21 @@ export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} *
   }
 
   /** Draw everything that depends on the pointer. */
-  function highlightNode(one) {
-    at = one;
-    const way = new Set(one === null ? [] : math.pathToNode(nodes, one));
-    tree.classList.toggle("pointing", one !== null);
-    for (const element of tree.querySelectorAll(".node"))
-      element.classList.toggle("lit", way.has(Number(element.dataset.at)));
-    for (const element of tree.querySelectorAll(".branch"))
-      element.classList.toggle("lit", way.has(Number(element.dataset.to)));
+  function showPath() {
+    const { at } = selection,
+      way = at === null ? [] : math.pathToNode(nodes, at);
+    tree.classList.toggle("pointing", at !== null);
+    for (const element of tree.querySelectorAll("[data-at], [data-to]"))
+      element.classList.toggle("lit", way.includes(Number(element.dataset.at ?? element.dataset.to)));
     for (const element of ends.querySelectorAll("[data-at]"))
-      element.classList.toggle("lit", Number(element.dataset.at) === one);
-    const hint = isKept ? " Esc or a click lets go." : " A click keeps it.";
-    setTextIfChanged(
-      words,
-      one === null
-        ? "Point at a token, or use the arrow keys."
-        : math.describeNode(nodes, one, data.tokens, steps[nodes[one].step - 1]) + hint,
-    );
+      element.classList.toggle("lit", Number(element.dataset.at) === at);
+    update();
+  }
+  function describePath() {
+    const { at, isKept } = selection,
+      hint = isKept ? " Esc or a click lets go." : " A click keeps it.";
+    if (at === null) return "Point at a token, or use the arrow keys.";
+    return math.describeNode(nodes, at, data.tokens, steps[nodes[at].step - 1]) + hint;
   }
 
   const verdictText = (text) => (data.right === null ? "" : text === data.right ? "✓ right" : "✗ wrong");
@@ -245,7 +229,7 @@ export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} *
     const classes = ["rank", "written", "number", "verdict"],
       makeRow = (cells, attributes) =>
         node("tr", attributes, ...cells.map((cell, i) => node("td", { class: classes[i] }, cell))),
-      makeTable = (caption, rows) => node("table", {}, node("caption", {}, caption), node("tbody", {}, ...rows));
+      makeTable = (caption, rows) => node("table", node("caption", caption), node("tbody", ...rows));
     const finals = math.finalNodes(nodes, best).map(({ at: one, pushed }, i) => {
       const text = math.sequenceText(nodes, one, data.tokens),
         written = `${text || "nothing"}${nodes[one].ended ? "" : " …"}`,
@@ -284,10 +268,9 @@ export default defineComponent((place, /** @type {SendEvent<BeamSearchEvents>} *
       width.receive(newData.width);
       data = newData;
       tint(place, data.colour);
-      setTextIfChanged(title, data.title);
-      setTextIfChanged(source, `reads ${data.source}`);
       if (load(data.address)) all = null;
       else if (all && (isOther || width.value !== previousWidth)) showWidth();
+      update();
     },
   };
 }, PRESENTATION);

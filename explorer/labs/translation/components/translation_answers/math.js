@@ -2,8 +2,6 @@
 
 import { formatProbability } from "../../../../static/shared/runtime/format.js";
 
-/** Format a probability with two digits; a value between 0 and 1 never becomes 0 or 1. */
-
 /** Return the token that an arrow key leads to; null for another key. */
 export function moveToken(at, key, lengths) {
   const rows = lengths.map((_, row) => row).filter((row) => lengths[row]);
@@ -15,7 +13,6 @@ export function moveToken(at, key, lengths) {
   return { row, at: Math.max(0, Math.min(lengths[row] - 1, at.at + step)) };
 }
 
-/** A token in words; empty where none is pointed at. */
 export function describeToken(rows, at) {
   const row = at && rows[at.row],
     token = row?.tokens[at.at];
@@ -26,6 +23,5 @@ export function describeToken(rows, at) {
   return `${row.title}, position ${at.at + 1} of ${row.tokens.length}: ${word} with probability ${formatProbability(token.p)}${expected}.`;
 }
 
-/** A row for each token. */
 export const answersTable = (rows) =>
   rows.flatMap(({ title, tokens }) => tokens.map(({ text, p, wanted }, i) => [title, i + 1, text, p, wanted]));

@@ -11,7 +11,8 @@
  * @property {string} file
  * @property {string} label accessible name
  */
-import { moveToken as placed, describeToken, answersTable } from "./math.js";
+import { moveToken, describeToken, answersTable } from "./math.js";
+import { Selection } from "../../../../static/shared/runtime/selection.js";
 import { setTextIfChanged, icon, node, tint } from "../../../../static/shared/runtime/dom.js";
 import { saveMenu } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
@@ -19,117 +20,68 @@ import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 
 export default defineComponent((place) => {
-  const rows = node("div", { class: "rows", role: "application", tabindex: 0 });
-  const words = node("p", { class: "words", role: "status" });
-  const caption = node("p", { class: "lineage-caption" });
+  const rows = node("div.rows", { role: "application", tabindex: 0 });
+  const words = node("p.words", { role: "status" });
+  const caption = node("p.lineage-caption");
   place.replaceChildren(rows, words, caption);
   /** @type {TranslationAnswersData | null} */
   let data = null,
-    drawnState = "",
-    at = null,
-    isKept = false;
+    drawnState = "";
+  const selection = new Selection(() => highlightToken(selection.at));
 
   const tokenAt = (event) => {
     const target = event.target.closest?.("[data-row]");
     return target ? { row: Number(target.dataset.row), at: Number(target.dataset.at) } : null;
   };
-  rows.addEventListener("pointerover", (event) => {
-    if (!isKept) highlightToken(tokenAt(event));
-  });
-  rows.addEventListener("pointerleave", () => {
-    if (!isKept) highlightToken(null);
-  });
-  rows.onclick = (event) => {
-    const pointed = tokenAt(event);
-    isKept = pointed !== null && !(isKept && pointed.row === at?.row && pointed.at === at?.at);
-    highlightToken(pointed);
-  };
-  place.onkeydown = (event) => {
-    event.stopPropagation(); // Streamlit reruns the page at an "r"
-    if (event.key === "Escape") {
-      isKept = false;
-      return highlightToken(null);
-    }
-    const next =
-      event.target === rows &&
-      placed(
-        at,
-        event.key,
-        data.rows.map(({ tokens }) => tokens.length),
-      );
-    if (!next) return;
-    isKept = true;
-    highlightToken(next);
-    event.preventDefault();
-  };
+  rows.onpointerover = (event) => selection.point(tokenAt(event));
+  rows.onpointerleave = selection.leave;
+  rows.onclick = (event) => selection.press(tokenAt(event));
+  const lengths = () => data.rows.map(({ tokens }) => tokens.length);
+  place.onkeydown = selection.onKeyDown(rows, (key, at) => moveToken(at, key, lengths()));
 
-  function highlightToken(position) {
-    at = position;
+  function highlightToken(at) {
     for (const token of rows.querySelectorAll("[data-row]"))
       token.classList.toggle("lit", Number(token.dataset.row) === at?.row && Number(token.dataset.at) === at?.at);
     setTextIfChanged(words, describeToken(data.rows, at) || "Point at a token, or use the arrow keys.");
   }
 
+  const makeTokens = (tokens, noTokens) => node("div.written", ...(tokens.length ? tokens : [noTokens])),
+    makeToken = (text, kind, more, shown = text) =>
+      node("span", { class: `token${text.length > 1 ? " long" : ""}${kind}`, ...more }, shown);
   function makeRow({ title, colour, detail, tokens, sure, right, note }, row) {
-    const mark = node(
-      "span",
-      { class: `mark ${right === false ? "wrong" : ""}` },
-      ...(right === null ? [] : [icon(right ? "check" : "close")]),
-    );
     const words = tokens.map(({ text, p, wanted }, i) => {
-      const token = node(
-        "span",
-        {
-          class: `token${text.length > 1 ? " long" : ""}${wanted === null ? "" : " slip"}`,
-          "data-row": row,
-          "data-at": i,
-        },
-        text,
-      );
-      token.style.setProperty("--p", `${Math.round(100 * p)}%`);
-      return token;
+      const place = { "data-row": row, "data-at": i, style: `--p: ${Math.round(100 * p)}%` };
+      return makeToken(text, wanted === null ? "" : " slip", place);
     });
-    return tint(
+    const mark = right === null ? null : icon(right ? "check" : "close"),
+      verdict = right === null ? sure : `${right ? "right" : "wrong"} ${sure}`;
+    const element = node(
+      "div.row",
+      node("div.title", node("span.dot"), node("span.name", title)),
+      makeTokens(words, node("span.none", detail)),
       node(
-        "div",
-        { class: "row" },
-        node("div", { class: "title" }, node("span", { class: "dot" }), node("span", { class: "name" }, title)),
-        node("div", { class: "written" }, ...(words.length ? words : [node("span", { class: "none" }, detail)])),
-        node(
-          "div",
-          { class: "verdict" },
-          mark,
-          node("span", { class: "sure" }, right === null ? sure : `${right ? "right" : "wrong"} ${sure}`),
-          node("span", { class: "note" }, note),
-        ),
+        "div.verdict",
+        node("span", { class: `mark ${right === false ? "wrong" : ""}` }, mark),
+        node("span.sure", verdict),
+        node("span.note", note),
       ),
-      colour,
     );
+    return tint(element, colour);
   }
-  const makeHead = ({ title, tokens }) =>
-    node(
-      "div",
-      { class: "row lead" },
-      node("div", { class: "title" }, title),
-      node(
-        "div",
-        { class: "written" },
-        ...tokens.map((text) =>
-          node("span", { class: `token${text.length > 1 ? " long" : ""}` }, text === " " ? "␣" : text),
-        ),
-      ),
-    );
+  const makeHead = ({ title, tokens }) => {
+    const words = tokens.map((text) => makeToken(text, "", {}, text === " " ? "␣" : text));
+    return node("div.row.lead", node("div.title", title), makeTokens(words, null));
+  };
 
   return {
     show(/** @type {TranslationAnswersData} */ newData) {
       data = newData;
       if (JSON.stringify(newData) === drawnState) return;
       drawnState = JSON.stringify(newData);
-      isKept = false;
       rows.replaceChildren(...data.head.map(makeHead), ...data.rows.map(makeRow));
       rows.ariaLabel = data.label;
       setTextIfChanged(caption, data.caption);
-      highlightToken(null);
+      selection.release();
       saveMenu(place, {
         svg: () => screenSvg(rows),
         csv: () => toCsv(["model", "position", "token", "probability", "correct token"], answersTable(data.rows)),

@@ -58,3 +58,13 @@ export function textColours(at, scale) {
 
 /** Whether all numbers can be read in cells of this width, in px. */
 export const numbersFit = (texts, cell) => Math.max(1, ...texts.map((text) => text.length)) * 7.3 + 6 <= cell;
+
+/** Return the colours of a tile and of the number on it as CSS, with variables of shared/base.css that follow the theme. */
+export function tileColours(at, scale) {
+  const [low, high, part] = neighbouringStops(at),
+    [light, dark] = textColours(at, scale);
+  return {
+    fill: `color-mix(in srgb, var(--${scale}-${low}) ${100 - part}%, var(--${scale}-${high}))`,
+    ink: `light-dark(${light}, ${dark})`,
+  };
+}

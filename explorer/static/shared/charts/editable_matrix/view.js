@@ -16,21 +16,23 @@ style.css imports editable_matrix/style.css.
 */
 import * as math from "./math.js";
 import { toCsv } from "../../runtime/csv.js";
-import { node } from "../../runtime/dom.js";
+import { node, setTextIfChanged } from "../../runtime/dom.js";
 import { screenSvg } from "../../runtime/screen_svg.js";
 import { moveCell } from "../value_scale.js";
 
+/** @typedef {(...args: any[]) => void} Handler */
+
+const formatPrecise = (value) => (value === null ? "" : String(Number(value.toFixed(4))).replace("-", "−"));
+
 export class Matrix {
-  /** @type {(...args: any[]) => void} */
-  onedit = () => {};
-  /** @type {(...args: any[]) => void} */
-  ondraft = () => {};
-  /** @type {(...args: any[]) => void} */
-  onpick = () => {};
+  onedit = /** @type {Handler} */ (() => {});
+  ondraft = /** @type {Handler} */ (() => {});
+  onpick = /** @type {Handler} */ (() => {});
   #data = null;
   #shape = "";
-  #cells = []; // rows of { box, field, text }
-  #tabStop = [0, 0]; // the tab stop
+  #cells = []; // rows of { box, field, text, draft: whether the field has an unfinished number, painted }
+  /** @type {any} */
+  #tabStop = [0, 0];
 
   constructor(place, { label, scale = "amount", digits = 2, editable = false, low = -100, high = 100 }) {
     this.label = label;
@@ -39,26 +41,21 @@ export class Matrix {
     this.editable = editable;
     this.low = low;
     this.high = high;
-    this.table = node("table", { class: `matrix ${scale}${editable ? " editable" : ""}`, role: "grid" });
-    this.table.ariaLabel = label;
-    this.trouble = node("p", { class: "matrix-trouble", role: "status" });
-    this.root = node(
-      "div",
-      { class: "matrix-root" },
-      node("div", { class: "matrix-scroller" }, this.table),
-      this.trouble,
-    );
-    place.append(this.root);
-    this.table.addEventListener(
-      "pointermove",
-      (event) => event.pointerType !== "touch" && this.#pickCell(event, false),
-    );
-    this.table.addEventListener("pointerleave", () => this.onpick(-1, -1, false));
-    this.table.addEventListener("click", (event) => this.#pickCell(event, !editable));
-    this.table.addEventListener("keydown", (event) => this.#onKeyDown(event));
-    this.table.addEventListener("focusin", (event) => this.#onFocusIn(event));
+    this.table = node("table", {
+      class: `matrix ${scale}${editable ? " editable" : ""}`,
+      role: "grid",
+      "aria-label": label,
+      onpointermove: (event) => event.pointerType !== "touch" && this.#pickCell(event, false),
+      onpointerleave: () => this.onpick(-1, -1, false),
+      onclick: (event) => this.#pickCell(event, !editable),
+      onkeydown: (event) => this.#onKeyDown(event),
+      oninput: (event) => this.#onInput(this.#cellOfEvent(event)),
+    });
+    this.table.addEventListener("focusin", (event) => this.#onFocusIn(this.#cellOfEvent(event)));
     this.table.addEventListener("focusout", (event) => this.#onFocusOut(event));
-    this.table.addEventListener("input", (event) => this.#onInput(event));
+    this.trouble = node("p.matrix-trouble", { role: "status" });
+    this.root = node("div.matrix-root", node("div.matrix-scroller", this.table), this.trouble);
+    place.append(this.root);
     this.watch = new ResizeObserver(() => this.#updateNumberVisibility());
     this.watch.observe(this.root);
   }
@@ -79,60 +76,57 @@ export class Matrix {
   /* ---- drawing ---- */
 
   #buildTable(rows, columns) {
-    const mine = this.table.contains(document.activeElement);
+    const hasFocus = this.table.contains(document.activeElement);
     this.#tabStop = [Math.min(this.#tabStop[0], rows - 1), Math.min(this.#tabStop[1], columns - 1)];
-    this.#cells = Array.from({ length: rows }, (_, r) =>
-      Array.from({ length: columns }, (_, c) => this.#makeCell(r, c)),
-    );
-    this.heads = Array.from({ length: columns }, () => node("th", { scope: "col" }));
-    this.names = Array.from({ length: rows }, () => node("th", { scope: "row" }));
+    const make = (length, makeOne) => Array.from({ length }, (_, i) => makeOne(i));
+    this.#cells = make(rows, (r) => make(columns, (c) => this.#makeCell(r, c)));
+    this.heads = make(columns, () => node("th", { scope: "col" }));
+    this.names = make(rows, () => node("th", { scope: "row" }));
+    const makeRow = (cells, r) =>
+      node(
+        "tr",
+        this.names[r],
+        cells.map(({ box }) => box),
+      );
     this.table.replaceChildren(
-      node("thead", {}, node("tr", {}, node("td", { class: "corner" }), ...this.heads)),
-      node("tbody", {}, ...this.#cells.map((row, r) => node("tr", {}, this.names[r], ...row.map(({ box }) => box)))),
+      node("thead", node("tr", node("td.corner"), this.heads)),
+      node("tbody", this.#cells.map(makeRow)),
     );
-    if (mine) this.#focusCell(this.#tabStop, false);
+    if (hasFocus) this.#focusCell(this.#tabStop, false);
   }
   #makeCell(r, c) {
-    if (!this.editable) return { box: node("td", { "data-r": r, "data-c": c }) };
-    const field = node("input", { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false" });
+    const about = { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false" },
+      field = this.editable ? node("input", about) : null;
     return { box: node("td", { "data-r": r, "data-c": c }, field), field };
   }
 
   #fillCells() {
-    const { rows, columns, values, held, marked } = this.#data;
-    const most = this.#data.most ?? math.colourLimit(values, this.scale),
-      ringed = new Set(marked.map(String)),
-      chosen = held ? String(held) : "";
+    const { rows, columns, values, held, marked } = this.#data,
+      most = this.#data.most ?? math.colourLimit(values, this.scale),
+      ringed = new Set(marked.map(String));
     this.heads.forEach((head, c) => setTextIfChanged(head, columns[c]));
     this.names.forEach((head, r) => setTextIfChanged(head, rows[r]));
     this.#cells.forEach((row, r) =>
       row.forEach((cell, c) => {
         const value = values[r][c],
-          at = math.colourStop(value, this.scale, most),
-          text = value === null ? "" : math.formatEntry(value, this.digits);
-        const position = `${r},${c}`,
+          { box, field } = cell,
+          isFocused = field && document.activeElement === field,
+          text = value === null ? "" : math.formatEntry(value, this.digits),
           name = `${rows[r]}, ${columns[c]}`;
-        cell.box.className = [
-          value === null && "masked",
-          position === chosen && "held",
-          ringed.has(position) && "marked",
-        ]
-          .filter(Boolean)
-          .join(" ");
-        paintTile(cell, at, this.scale);
-        if (cell.text !== text) {
-          cell.text = text;
-          if (!cell.field) setTextIfChanged(cell.box, text);
+        box.classList.toggle("masked", value === null);
+        box.classList.toggle("held", String([r, c]) === String(held));
+        box.classList.toggle("marked", ringed.has(String([r, c])));
+        paintTile(cell, math.colourStop(value, this.scale, most), this.scale);
+        cell.text = text;
+        if (field) {
+          field.ariaLabel = `${this.label}: ${name}`;
+          field.hidden = value === null;
+          if (!isFocused || !cell.draft) field.value = isFocused ? formatPrecise(value) : text;
+        } else {
+          setTextIfChanged(box, text);
+          box.ariaLabel = `${name}: ${value === null ? "masked" : text}`;
         }
-        if (cell.field) {
-          cell.field.ariaLabel = `${this.label}: ${name}`;
-          if (document.activeElement !== cell.field || !cell.draft)
-            cell.field.value = document.activeElement === cell.field ? formatPrecise(value) : text;
-        } else cell.box.ariaLabel = `${name}: ${value === null ? "masked" : text}`;
-        if (cell.field) cell.field.hidden = value === null;
-        const tabIndex = r === this.#tabStop[0] && c === this.#tabStop[1] ? "0" : "-1",
-          place = cell.field ?? cell.box;
-        if (place.getAttribute("tabindex") !== tabIndex) place.setAttribute("tabindex", tabIndex);
+        (field ?? box).tabIndex = String([r, c]) === String(this.#tabStop) ? 0 : -1;
       }),
     );
     this.#updateNumberVisibility();
@@ -140,22 +134,24 @@ export class Matrix {
 
   /** Show the numbers in the tiles where they fit; elsewhere pointing at a tile shows its number. */
   #updateNumberVisibility() {
-    const cell = this.#cells[0]?.[0]?.box;
-    if (!cell || this.editable || !cell.offsetWidth) return;
-    this.table.classList.toggle(
-      "bare",
-      !math.numbersFit(
-        this.#cells.flat().map(({ text }) => text),
-        cell.clientWidth,
-      ),
-    );
+    const width = this.#cells[0]?.[0]?.box.clientWidth;
+    if (!width || this.editable) return;
+    const texts = this.#cells.flat().map(({ text }) => text);
+    this.table.classList.toggle("bare", !math.numbersFit(texts, width));
   }
 
   /* ---- pointing, moving, typing ---- */
 
+  /** @returns {any} */
   #cellOfEvent(event) {
     const box = event.target.closest?.("td[data-r]");
     return box ? [Number(box.dataset.r), Number(box.dataset.c)] : null;
+  }
+  #cellAt(/** @type {any} */ [r, c]) {
+    return this.#cells[r][c];
+  }
+  #valueAt(/** @type {any} */ [r, c]) {
+    return this.#data.values[r][c];
   }
   #pickCell(event, keep) {
     const at = this.#cellOfEvent(event);
@@ -163,25 +159,23 @@ export class Matrix {
     if (keep) this.#focusCell(at);
     this.onpick(...at, keep);
   }
-  /** @param {number[]} at
-   * @param {boolean} pick */
-  #focusCell([r, c], pick = true) {
-    const { field, box } = this.#cells[r][c];
+  #focusCell(at, pick = true) {
+    const { field, box } = this.#cellAt(at);
     this.quiet = !pick;
     (field ?? box).focus({ preventScroll: false });
     this.quiet = false;
   }
-  #onFocusIn(event) {
-    const at = this.#cellOfEvent(event);
+  #onFocusIn(at) {
     if (!at) return;
-    const [oldCell, newCell] = [this.#tabStop, at].map(([r, c]) => this.#cells[r][c]);
-    (oldCell.field ?? oldCell.box).tabIndex = -1;
-    (newCell.field ?? newCell.box).tabIndex = 0;
-    this.#tabStop = at;
-    if (newCell.field) {
-      newCell.field.value = formatPrecise(this.#data.values[at[0]][at[1]]);
-      newCell.field.select();
+    for (const [place, tabIndex] of [
+      [this.#tabStop, -1],
+      [at, 0],
+    ]) {
+      const { field, box } = this.#cellAt(place);
+      (field ?? box).tabIndex = tabIndex;
     }
+    this.#tabStop = at;
+    this.#selectText();
     if (!this.quiet) this.onpick(...at, false);
   }
   #onFocusOut(event) {
@@ -189,85 +183,79 @@ export class Matrix {
     if (!at) return;
     if (this.editable) {
       this.#commitEdit(at);
-      const [r, c] = at,
-        cell = this.#cells[r][c];
+      const cell = this.#cellAt(at);
       cell.field.value = cell.text;
     }
     if (!this.table.contains(event.relatedTarget)) this.onpick(-1, -1, false);
   }
   #onKeyDown(event) {
-    const at = this.#cellOfEvent(event);
+    const at = this.#cellOfEvent(event),
+      { key, shiftKey } = event;
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     if (!at || event.altKey || event.metaKey) return;
+    const next = this.#cellAfter(key, at);
     if (!this.editable) {
-      if (event.key === "Enter" || event.key === " ") this.onpick(...at, true);
-      else {
-        const to = this.#cellAfter(event.key, at);
-        if (!to) return;
-        this.#focusCell(to);
-      }
-    } else if (event.key === "Enter") {
+      if (key === "Enter" || key === " ") this.onpick(...at, true);
+      else if (next) this.#focusCell(next);
+      else return;
+    } else if (key === "Enter") {
       this.#commitEdit(at);
-      this.#focusCell(this.#cellAfter(event.shiftKey ? "ArrowUp" : "ArrowDown", at));
-      this.#selectFieldText();
-    } else if (event.key === "Escape") {
-      this.#cells[at[0]][at[1]].draft = false;
-      this.ondraft(...at, this.#data.values[at[0]][at[1]]);
-      this.#selectFieldText();
-    } else if (event.ctrlKey && this.#cellAfter(event.key, at)) this.#focusCell(this.#cellAfter(event.key, at));
-    else if (event.key === "ArrowUp" || event.key === "ArrowDown")
-      this.#stepCell(at, (event.key === "ArrowUp" ? 1 : -1) * (event.shiftKey ? 1 : 0.1));
+      this.#focusCell(this.#cellAfter(shiftKey ? "ArrowUp" : "ArrowDown", at));
+      this.#selectText();
+    } else if (key === "Escape") {
+      this.#cellAt(at).draft = false;
+      this.ondraft(...at, this.#valueAt(at));
+      this.#selectText();
+    } else if (event.ctrlKey && next) this.#focusCell(next);
+    else if (key === "ArrowUp" || key === "ArrowDown")
+      this.#stepCell(at, (key === "ArrowUp" ? 1 : -1) * (shiftKey ? 1 : 0.1));
     else return;
     event.preventDefault();
   }
-  /** @param {string} key
-   * @param {number[]} cell */
+  /** @returns {any} */
   #cellAfter(key, [row, column]) {
     const to = moveCell({ row, column }, key, this.#data.rows.length, this.#data.columns.length);
     return to && [to.row, to.column];
   }
-  #selectFieldText() {
-    const [r, c] = this.#tabStop,
-      { field } = this.#cells[r][c];
-    field.value = formatPrecise(this.#data.values[r][c]);
+  /** Select the number of the cell that has the focus, to be typed over. */
+  #selectText() {
+    const { field } = this.#cellAt(this.#tabStop);
+    if (!field) return;
+    field.value = formatPrecise(this.#valueAt(this.#tabStop));
     field.select();
   }
-  /** @param {number[]} at
-   * @param {number} change */
-  #stepCell([r, c], change) {
-    const cell = this.#cells[r][c],
-      current = (cell.draft ? math.parseNumber(cell.field.value) : null) ?? this.#data.values[r][c];
-    const value = math.stepValue(current, change);
-    if (value < this.low || value > this.high) return;
+  #isAllowed(value) {
+    return value !== null && value >= this.low && value <= this.high;
+  }
+  #stepCell(at, change) {
+    const cell = this.#cellAt(at),
+      current = (cell.draft ? math.parseNumber(cell.field.value) : null) ?? this.#valueAt(at),
+      value = math.stepValue(current, change);
+    if (!this.#isAllowed(value)) return;
     cell.draft = false;
-    this.onedit(r, c, value);
-    this.#selectFieldText();
+    this.onedit(...at, value);
+    this.#selectText();
   }
-  #onInput(event) {
-    const at = this.#cellOfEvent(event);
+  #onInput(at) {
     if (!at) return;
-    const [r, c] = at,
-      value = math.parseNumber(this.#cells[r][c].field.value);
-    this.#cells[r][c].draft = true;
+    const cell = this.#cellAt(at),
+      value = math.parseNumber(cell.field.value);
+    cell.draft = true;
     setTextIfChanged(this.trouble, "");
-    if (value !== null && value >= this.low && value <= this.high) this.ondraft(r, c, value);
+    if (this.#isAllowed(value)) this.ondraft(...at, value);
   }
-  /** @param {number[]} at */
-  #commitEdit([r, c]) {
-    const cell = this.#cells[r][c],
+  #commitEdit(at) {
+    const cell = this.#cellAt(at),
       text = cell.field.value,
       value = math.parseNumber(text),
-      old = this.#data.values[r][c];
+      old = this.#valueAt(at);
     if (!cell.draft) return;
     cell.draft = false;
-    if (value === null || value < this.low || value > this.high) {
-      this.ondraft(r, c, old);
-      const span = `${math.formatEntry(this.low, 0)} to ${math.formatEntry(this.high, 0)}`;
-      setTextIfChanged(
-        this.trouble,
-        `“${text.slice(0, 20)}” is no number from ${span}; ${math.formatEntry(old, this.digits)} stays.`,
-      );
-    } else this.onedit(r, c, value);
+    if (this.#isAllowed(value)) return this.onedit(...at, value);
+    this.ondraft(...at, old);
+    const span = `${math.formatEntry(this.low, 0)} to ${math.formatEntry(this.high, 0)}`,
+      stays = `${math.formatEntry(old, this.digits)} stays`;
+    setTextIfChanged(this.trouble, `“${text.slice(0, 20)}” is no number from ${span}; ${stays}.`);
   }
 
   /* ---- saving ---- */
@@ -284,25 +272,10 @@ export class Matrix {
   }
 }
 
-const formatPrecise = (value) => (value === null ? "" : String(Number(value.toFixed(4))).replace("-", "−"));
-
-function setTextIfChanged(place, words) {
-  if (place.textContent !== words) place.textContent = words;
-}
-
-/** Colour a tile with variables of shared/base.css, so that it follows the theme without being redrawn. */
 function paintTile(cell, at, scale) {
   const key = at === null ? "" : `${scale} ${at.toFixed(2)}`;
   if (cell.painted === key) return;
   cell.painted = key;
-  const { style } = cell.box;
-  if (at === null) {
-    style.removeProperty("background-color");
-    style.removeProperty("color");
-    return;
-  }
-  const [low, high, part] = math.neighbouringStops(at),
-    [light, dark] = math.textColours(at, scale);
-  style.backgroundColor = `color-mix(in srgb, var(--${scale}-${low}) ${100 - part}%, var(--${scale}-${high}))`;
-  style.color = `light-dark(${light}, ${dark})`;
+  const { fill, ink } = at === null ? { fill: "", ink: "" } : math.tileColours(at, scale);
+  Object.assign(cell.box.style, { backgroundColor: fill, color: ink });
 }
