@@ -28,7 +28,7 @@ from explorer.database import engine, home_lock
 from explorer.environment import environment, vanished_settings
 from explorer.errors import LineageError, StoreError
 from explorer.jobs.service import service
-from explorer.labs.depth import stack_measurements
+from explorer.labs.depth import stacks
 from explorer.lessons.parse import read_lessons
 from explorer.program_files import LAB_FILES, STATIC_FILES
 from explorer.run_store import storage
@@ -134,7 +134,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     except LineageError:
         sys.tracebacklimit = 0  # its sentence says what to change
         raise
-    warmup.start(prefetch=[stack_measurements.prefetch_default_stacks, earlier_runs.move_runs_of_home])
+    warmup.start(prefetch=[stacks.prefetch_default_stacks, earlier_runs.move_runs_of_home])
     announce_start()
     sweep_driver.start()
     yield {}

@@ -25,7 +25,6 @@ from explorer.inspection.transformer import cost_formulas, depth, softmax_scalin
 from explorer.inspection.transformer.cost_formulas import LayerSize
 from explorer.inspection.words import negation_sentences
 from explorer.labs.cost import growth_findings
-from explorer.labs.cost.measurements import read_reference
 from explorer.lessons.measures import accuracy_at_length, order_distance, softmax_statistics
 from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
@@ -181,7 +180,9 @@ def stack_gradient(settings: Settings) -> list[float]:
 
 def _cost(part: str, length: int) -> tuple[float, float]:
     """Return the seconds forward and back, and the bytes kept, of one layer of width 64."""
-    _, seconds, kept = read_reference().costs[part, _size(part, length)]
+    from explorer.labs.cost.sweeps import read_reference
+
+    _, seconds, kept = read_reference()[1][part, _size(part, length)]
     return seconds, kept
 
 

@@ -37,7 +37,6 @@ from explorer.generation.sampling import Sampling
 from explorer.inspection.language.context_use import measure_context_use
 from explorer.inspection.load_model import load_model
 from explorer.labs.context import context_use as stored_context_use
-from explorer.labs.context import same_context
 from explorer.models.configs import NgramTextConfig
 from explorer.models.kneser_ney import Ngram
 from explorer.run_store import store
@@ -225,7 +224,7 @@ def contexts() -> None:
                 losses = mean_loss(model.stack, rows, replicas, carries=True)
             measured[label] = [round(loss, 5) for loss in losses.tolist()]
             print(name, label, measured[label], flush=True)
-    same_context.FILE.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
+    stored_context_use.SAME_CONTEXT_FILE.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 @app.command()

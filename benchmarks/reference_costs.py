@@ -18,8 +18,8 @@ import numpy as np
 import torch
 
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize
-from explorer.labs.cost.measurements import REFERENCE_FILE, measure
 from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState
+from explorer.labs.cost.sweeps import REFERENCE_FILE, measure
 
 
 def measure_reference() -> dict[str, object]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from explorer.labs.block.formulas import formulas_section
 from explorer.labs.block.inspector import HEIGHT, block_section, controls, select_model
-from explorer.labs.block.real_model import real_model_blocks
+from explorer.labs.block.stack_diagram import real_model_blocks
 from explorer.labs.block.state import KINDS, BlockState
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
 from explorer.ui.sections import folded_section
 from explorer.ui.state.session import PageSession, page_session, write_url
-from explorer.ui.training.real_model_section import real_model_section
+from explorer.ui.training.real_models import real_model_section
 
 FILES = {
     KINDS["encoder"]: "models/transformer_encoder.py",

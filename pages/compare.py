@@ -15,7 +15,7 @@ from explorer.labs.compare.results import differences_section, step_cost_section
 from explorer.labs.compare.state import MOST, Comparison
 from explorer.labs.compare.sweep_section import sweep_section
 from explorer.labs.compare.tuned import tuned_section
-from explorer.labs.runs.options import find_run_options
+from explorer.labs.runs.descriptions import find_run_options
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.page_sections import empty_panel, lead, page_head, perplexity_link, show_problems
 from explorer.ui.sections import folded_section

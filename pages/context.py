@@ -7,10 +7,9 @@ from functools import partial
 import streamlit as st
 
 from explorer.labs.context.context_cost import context_cost_section
-from explorer.labs.context.context_use import context_section, formula_section
+from explorer.labs.context.context_use import context_section, formula_section, is_measured_text, same_context_section
 from explorer.labs.context.dynamic_evaluation import PAPERS as ADAPTATION_PAPERS
 from explorer.labs.context.dynamic_evaluation import dynamic_evaluation_section
-from explorer.labs.context.same_context import is_measured_text, same_context_section
 from explorer.labs.context.state import ContextState
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig

@@ -7,15 +7,14 @@ from functools import partial
 import streamlit as st
 
 from explorer.labs.cost.growth import growth_section
-from explorer.labs.cost.parameter_count import parameters_section
-from explorer.labs.cost.real_model import real_model_costs
+from explorer.labs.cost.parameter_count import parameters_section, real_model_costs
 from explorer.labs.cost.state import CostState
 from explorer.labs.cost.sweeps import controls, sweep_section
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
-from explorer.ui.training.real_model_section import real_model_section
+from explorer.ui.training.real_models import real_model_section
 
 FILES = {
     "Formulas and fits": "inspection/transformer/cost_formulas.py",

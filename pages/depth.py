@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from explorer.labs.depth.answer_depth import answer_depth_section
 from explorer.labs.depth.multi_head import head_measures_section, heads_section
-from explorer.labs.depth.stacks import formulas_section, stacks_section
+from explorer.labs.depth.stacks import formulas_section, stacks_section, training_section
 from explorer.labs.depth.state import DepthState
-from explorer.labs.depth.training import training_section
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section

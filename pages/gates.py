@@ -7,10 +7,9 @@ from functools import partial
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.labs.gates import component
-from explorer.labs.gates.formulas import formulas_section
+from explorer.labs.gates import cells
+from explorer.labs.gates.cells import formulas_section, trained_nets_section
 from explorer.labs.gates.state import GatesState
-from explorer.labs.gates.trained_nets import trained_nets_section
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
@@ -74,7 +73,7 @@ def page(session: PageSession[GatesState]) -> None:
         "see what the cell keeps for 50 steps and how much gradient flows back."
     )
     show_problems(session.problems)
-    component.draw_component(session.state)
+    cells.draw_component(session.state)
     st.caption(
         "A slider changes all neighbouring steps with the same value; in a row of steps, drag or use the arrow keys. "
         "Both cells start at 0. The plain RNN receives the input that the cell writes. Nothing is trained or "
@@ -90,6 +89,6 @@ def page(session: PageSession[GatesState]) -> None:
 
 
 session = page_session("cell", GatesState)
-session.state = component.apply_pending_event(session.state)
+session.state = cells.apply_pending_event(session.state)
 page(session)
 write_url(session)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from explorer.labs.generation import controls, formulas, streaming, temperature_slider, text_statistics, token_tree
+from explorer.labs.generation import streaming, temperature_slider, text_statistics, token_tree
+from explorer.labs.generation.models import prompt_row, sampling_row, selected_models
 from explorer.labs.generation.state import GenerationState
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
@@ -56,11 +57,11 @@ def page(session: PageSession[GenerationState]) -> None:
         "The models continue your prompt. Drag the temperature: the random numbers stay the same; temperature changes "
         "how much they matter."
     )
-    controls.prompt_row(session)
+    prompt_row(session)
     show_problems(session.problems)
-    models = controls.selected_models(session)
+    models = selected_models(session)
     if models:
-        controls.sampling_row(session)
+        sampling_row(session)
         with page_section("studio-texts", "Texts by temperature", heading=False):
             temperature_slider.section(session, models)
         folded_section(
@@ -75,7 +76,7 @@ def page(session: PageSession[GenerationState]) -> None:
         folded_section(
             "studio-formulas",
             "Why do the same random numbers give another text?",
-            partial(formulas.section, session.state, models),
+            partial(temperature_slider.formulas_section, session.state, models),
         )
     else:
         empty_panel("Choose a model above.", 560)

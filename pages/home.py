@@ -7,8 +7,7 @@ import streamlit as st
 from explorer import ui
 from explorer.catalogue import PAGES
 from explorer.experiments.default_runs import ENGLISH_MODELS, sentiment_runs
-from explorer.labs.home.state import HomeState
-from explorer.labs.home.timeline import figure_calls, timeline_view
+from explorer.labs.home.timeline import HomeState, figure_calls, timeline_view
 from explorer.labs.negation.answers import answers_section
 from explorer.labs.negation.english_page import english_vocabulary
 from explorer.labs.negation.sentence_input import draw_sentence_input

@@ -5,18 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.labs.induction import findings
-from explorer.labs.induction.ablation import ablation_section
+from explorer.labs.induction.ablation import ablation_section, real_model_section
 from explorer.labs.induction.heads import heads_section
-from explorer.labs.induction.real_model import real_model_section
 from explorer.labs.induction.row_input import controls, row_section
 from explorer.labs.induction.state import InductionState
 from explorer.labs.induction.training import final_losses, moments_view, training_section
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import explanation, headline, lead, page_head, paragraph, show_problems
+from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs
-from explorer.ui.views import draw_now
 from explorer.ui.wording import join_words
 
 FILES = {

@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.lessons.plans import PERIODS, format_plan
 from explorer.ui.classroom import share_form
-from explorer.ui.classroom.lesson_list import draw_lesson_list
+from explorer.ui.classroom.lesson_card import draw_lesson_list
 from explorer.ui.page_sections import explanation, lead, page_head
 from explorer.ui.state.session import page_session, write_url
 from explorer.web import lesson_results

@@ -5,13 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.labs.masks import component
-from explorer.labs.masks.mask_removed import mask_removed_section, training_section
+from explorer.labs.masks.mask_removed import KEY, draw_component, mask_removed_section, training_section
 from explorer.labs.masks.state import SENTENCES, MasksState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
-from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.state.session import PageSession, comparison_session, take_component_message, write_url
 from explorer.ui.state.widgets import bind_widget, reset_button
 
 FILES = {
@@ -28,7 +27,7 @@ def batch_row(session: PageSession[MasksState]) -> None:
         with st.popover("Edit the three sentences", icon=":material/edit:"):
             for name in SENTENCES:
                 bind_widget(session, name, st.text_input, width=280)
-        reset_button(session, "fresh", MasksState.with_defaults)
+        reset_button(session, "fresh", lambda state: state.with_defaults(*SENTENCES, *state.COMPONENT_FIELDS))
 
 
 def formulas_section() -> None:
@@ -62,7 +61,7 @@ def page(session: PageSession[MasksState]) -> None:
     batch_row(session)
     show_problems((*session.problems, *session.state.input_problems))
     if any(session.state.batch):
-        component.draw_component(session.state)
+        draw_component(session.state)
         st.caption("The scores come from a small attention layer with random weights, 8 numbers per token.")
     with page_section("mask-removed", "What happens without the causal mask?"):
         mask_removed_section(session)
@@ -72,6 +71,6 @@ def page(session: PageSession[MasksState]) -> None:
 
 
 session = comparison_session("masks", MasksState)
-session.state = component.apply_pending_event(session.state)
+take_component_message(session, KEY)
 page(session)
 write_url(session)

@@ -20,11 +20,11 @@ from explorer.labs.memory import (
 from explorer.labs.memory.state import MemoryState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import empty_panel, lead, page_head, paragraph, show_problems
+from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
-from explorer.ui.views import draw_now
 
 PAPERS = (
     (

@@ -6,9 +6,8 @@ from functools import partial
 
 import streamlit as st
 
+from explorer.labs.perplexity.losses import tokenizer_controls, tokenizer_section, window_section
 from explorer.labs.perplexity.state import PerplexityState
-from explorer.labs.perplexity.tokenizers import tokenizer_controls, tokenizer_section
-from explorer.labs.perplexity.windows import window_section
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems

@@ -9,10 +9,9 @@ import streamlit as st
 from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.labs.compare.state import MOST, Comparison
-from explorer.labs.runs.actions import actions_row
+from explorer.labs.runs.actions import actions_row, open_run
 from explorer.labs.runs.findings import filtered_finding, overview_finding
 from explorer.labs.runs.real_models import real_models_section
-from explorer.labs.runs.run_dialog import open_run
 from explorer.labs.runs.state import RunsState, search_runs
 from explorer.labs.runs.table import overview, runs_section, search_row
 from explorer.number_format import format_bytes

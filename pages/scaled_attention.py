@@ -7,12 +7,11 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.labs.scaled_attention import component
+from explorer.labs.scaled_attention import tables
+from explorer.labs.scaled_attention.division import training_section, width_section
 from explorer.labs.scaled_attention.first_token import first_token_section
-from explorer.labs.scaled_attention.softmax_by_width import width_section
 from explorer.labs.scaled_attention.state import MAX_WORDS_CHARACTERS, ScaledAttentionState
-from explorer.labs.scaled_attention.trained_head import select_model, trained_head_section
-from explorer.labs.scaled_attention.training import training_section
+from explorer.labs.scaled_attention.tables import select_model, trained_head_section
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
@@ -40,7 +39,7 @@ def source_controls(session: PageSession[ScaledAttentionState]) -> None:
         bind_widget(session, "source", st.segmented_control, update=lambda s, source: replace(s, source=source, at=""))
         if state.source == "tables":
             bind_widget(session, "words", st.text_input, max_chars=MAX_WORDS_CHARACTERS, width=280)
-        reset_button(session, "fresh", ScaledAttentionState.with_defaults)
+        reset_button(session, "fresh", lambda state: state.with_defaults(*state.TABLE_FIELDS))
 
 
 def formulas_section() -> None:
@@ -77,12 +76,13 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
         "says how much weight the value gets. Change any number of Q, K or V: all steps are recomputed."
     )
     source_controls(session)
-    selected = select_model(session) if session.state.source == "model" else None
-    show_problems((*session.problems, *(session.state.input_problems if session.state.source == "tables" else ())))
-    if selected:
-        trained_head_section(session, selected)
+    is_model = session.state.source == "model"
+    stored = select_model(session) if is_model else None
+    show_problems((*session.problems, *(() if is_model else session.state.input_problems)))
+    if is_model:
+        trained_head_section(session, stored)
     else:
-        component.draw_component(session.state)
+        tables.draw_component(session.state)
     with page_section("softmax", "Why are the scores divided by √dₖ?"):
         width_section(session)
     folded_section("training", "Does the division matter in training?", lambda: training_section(session))
@@ -92,6 +92,6 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
 
 
 session = comparison_session("scaled", ScaledAttentionState)
-session.state = component.apply_pending_event(session.state)
+tables.apply_pending_event(session)
 page(session)
 write_url(session)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from explorer.labs.sentence_encoder.formulas import formulas_section
-from explorer.labs.sentence_encoder.layer_curves import accuracy_section, curves_section, training_section
-from explorer.labs.sentence_encoder.real_senses import real_senses_section
+from explorer.labs.sentence_encoder.encoder import (
+    accuracy_section,
+    controls,
+    curves_section,
+    formulas_section,
+    training_section,
+)
+from explorer.labs.sentence_encoder.real_encoder import real_senses_section
 from explorer.labs.sentence_encoder.sense_map import map_section
 from explorer.labs.sentence_encoder.state import SentenceEncoderState, parse_sentences
-from explorer.labs.sentence_encoder.training_settings import controls
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section

@@ -20,7 +20,7 @@ from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.text_picker import draw_corpus_row, selected_text
-from explorer.ui.training.real_model_section import real_model_section
+from explorer.ui.training.real_models import real_model_section
 
 FILES = {
     "BPE": "tokenization/subwords.py",

@@ -8,11 +8,9 @@ import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.labs.word_vectors.limits import failures_section, frequency_section
-from explorer.labs.word_vectors.models import controls
-from explorer.labs.word_vectors.questions import analogy_section, neighbours_section
+from explorer.labs.word_vectors.models import controls, training_section
+from explorer.labs.word_vectors.questions import analogy_section, map_section, neighbours_section
 from explorer.labs.word_vectors.state import WordVectorsState
-from explorer.labs.word_vectors.training import training_section
-from explorer.labs.word_vectors.word_map import map_section
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, page_head, show_problems

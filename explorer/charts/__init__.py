@@ -11,7 +11,11 @@ from __future__ import annotations
 from explorer.charts.axis import ACCURACY as ACCURACY
 from explorer.charts.axis import PLAIN as PLAIN
 from explorer.charts.axis import Axis as Axis
+from explorer.charts.axis import Rule as Rule
 from explorer.charts.axis import doubling_ticks as doubling_ticks
+from explorer.charts.axis import level as level
+from explorer.charts.axis import limit as limit
+from explorer.charts.axis import selection as selection
 from explorer.charts.axis import span_of as span_of
 from explorer.charts.bars import BarChart as BarChart
 from explorer.charts.bars import Bars as Bars
@@ -25,10 +29,6 @@ from explorer.charts.lines import Line as Line
 from explorer.charts.lines import LineChart as LineChart
 from explorer.charts.notebook import notebook_figure as notebook_figure
 from explorer.charts.points import PointChart as PointChart
-from explorer.charts.rules import Rule as Rule
-from explorer.charts.rules import level as level
-from explorer.charts.rules import limit as limit
-from explorer.charts.rules import selection as selection
 from explorer.charts.style import show_whitespace as show_whitespace
 from explorer.charts.table import Cell as Cell
 from explorer.charts.table import Column as Column

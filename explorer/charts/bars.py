@@ -9,9 +9,8 @@ from typing import Any, SupportsFloat
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.charts.axis import PLAIN, Axis, span_of
-from explorer.charts.chart import Readout, Trace
-from explorer.charts.rules import Rule
+from explorer.charts.axis import PLAIN, Axis, Rule, span_of
+from explorer.charts.chart import Chart, Trace
 from explorer.charts.style import (
     INK,
     SOFT,
@@ -45,7 +44,7 @@ class Bars:
 
 
 @dataclass(frozen=True, eq=False)
-class BarChart:
+class BarChart(Chart):
     """Bars beside their names, from top to bottom, or above them.
 
     subject: what is shown, the beginning of the text alternative
@@ -82,10 +81,6 @@ class BarChart:
 
     def _format(self, value: SupportsFloat) -> str:
         return f"{value:.3g}" if self.digits is None else f"{value:,.{self.digits}f}"
-
-    @property
-    def readouts(self) -> list[Readout]:
-        return []  # each bar has its number, or says it at the pointer
 
     def traces(self) -> list[Trace]:
         places = list(range(len(self.names)))

@@ -15,7 +15,7 @@ Readout: TypeAlias = dict[str, object]  # trace, title, colour, digits and, with
 
 @runtime_checkable
 class Chart(Protocol):
-    """A chart of any kind."""
+    """A chart of any kind; a class of this base has no values at the pointer, unless it says which."""
 
     @property
     def text(self) -> str:
@@ -24,6 +24,7 @@ class Chart(Protocol):
     @property
     def readouts(self) -> Sequence[Readout]:
         """The lines whose values the page shows at the pointer, by the indices of their traces."""
+        return ()
 
     def traces(self) -> list[Trace]:
         """Return the traces; their names are the columns of a saved table."""

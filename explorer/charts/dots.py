@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.charts.axis import PLAIN, Axis, span_of
-from explorer.charts.chart import Readout, Trace
-from explorer.charts.rules import Rule
+from explorer.charts.axis import PLAIN, Axis, Rule, span_of
+from explorer.charts.chart import Chart, Trace
 from explorer.charts.style import PAGE, css_colour, escape_markup, figure, labelled_ticks, round_significant
 from explorer.lazy_libraries import go
 
@@ -35,7 +34,7 @@ class DotRow:
 
 
 @dataclass(frozen=True, eq=False)
-class DotChart:
+class DotChart(Chart):
     """Rows of dots, the first on top.
 
     subject: what is shown, the beginning of the text alternative
@@ -50,10 +49,6 @@ class DotChart:
     @property
     def text(self) -> str:
         return f"{self.subject}: {'; '.join(map(_describe_row, self.rows))}."
-
-    @property
-    def readouts(self) -> list[Readout]:
-        return []  # each dot says its value
 
     @property
     def _places(self) -> list[float]:

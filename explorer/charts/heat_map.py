@@ -10,9 +10,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.charts.axis import Number
-from explorer.charts.chart import Readout, Trace
-from explorer.charts.rules import Rule
+from explorer.charts.axis import Number, Rule
+from explorer.charts.chart import Chart, Trace
 from explorer.charts.style import INK, SOFT, escape_markup, figure, labelled_ticks
 from explorer.lazy_libraries import go
 
@@ -21,7 +20,7 @@ _MOST_SPOKEN = 60  # tiles whose texts are in the text alternative
 
 
 @dataclass(frozen=True, eq=False)
-class HeatMap:
+class HeatMap(Chart):
     """Tiles of shares from 0 to 1, or from -1 to 1 around a neutral 0; NaN has no tile.
 
     subject: what is shown, the beginning of the text alternative
@@ -70,13 +69,8 @@ class HeatMap:
         return f"{self.subject}: {len(self.rows)} rows and {len(self.columns)} columns; the highest value is {highest}."
 
     def _spoken(self, texts: Sequence[str]) -> str:
-        """Return the tiles of a row in words."""
         tiles = zip(self.columns, texts, strict=True)
         return ", ".join(f"{column} {text}" for column, text in tiles if text) or "no tile"
-
-    @property
-    def readouts(self) -> list[Readout]:
-        return []  # each tile has its text
 
     def traces(self) -> list[Trace]:
         gap = 2 if max(self.values.shape) <= _CROWDED else 1
@@ -162,6 +156,5 @@ def _legend(labels: Sequence[str], lowest: Number) -> dict[str, Any]:
 
 
 def _frame(row: int, column: int) -> dict[str, object]:
-    """Return a layout shape: a frame around one tile."""
     corners = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     return {"type": "rect", **corners, "line": {"color": INK, "width": 3}, "fillcolor": "rgba(0,0,0,0)"}

@@ -10,9 +10,8 @@ from typing import Any, Literal
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.charts.axis import Axis, span_of
+from explorer.charts.axis import Axis, Rule, span_of
 from explorer.charts.chart import Readout, Trace
-from explorer.charts.rules import Rule
 from explorer.charts.style import (
     PAGE,
     VEIL,
@@ -204,7 +203,6 @@ def _line_traces(line: Line, x_axis: Axis) -> list[Trace]:
 
 
 def _describe_course(line: Line) -> str:
-    """Return the first and the last value of a line in words."""
     values = [f"{v:,.0f}" if abs(v) >= 1_000 else f"{v:.3g}" for v in line.middle if math.isfinite(v)]
     if len(values) < 2:
         return " " + (values[0] if values else "no value yet")

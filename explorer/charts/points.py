@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.charts.axis import PLAIN, Axis, span_of
-from explorer.charts.chart import Readout, Trace
+from explorer.charts.chart import Chart, Trace
 from explorer.charts.style import INK, css_colour, escape_markup, figure, round_values
 from explorer.lazy_libraries import go
 
@@ -19,7 +19,7 @@ _LARGE, _USUAL, _SMALL = 13, 8, 4  # px
 
 
 @dataclass(frozen=True, eq=False)
-class PointChart:
+class PointChart(Chart):
     """Points, with their names beside them where they overlap least.
 
     subject: what is shown, the beginning of the text alternative
@@ -45,10 +45,6 @@ class PointChart:
     def text(self) -> str:
         named = f": {', '.join(self.names[:20])}{' and others' if len(self.names) > 20 else ''}" if self.names else ""
         return self.words or f"{self.subject}{named}."
-
-    @property
-    def readouts(self) -> list[Readout]:
-        return []
 
     def traces(self) -> list[Trace]:
         x, y = (round_values(column) for column in self.points.T)

@@ -89,7 +89,6 @@ def strip(text: str, values: Iterable[SupportsFloat], mark: float | None = None)
 
 
 def _filled_fields(part: Column | Cell) -> dict[str, object]:
-    """Return the fields that are not empty."""
     values = {each.name: getattr(part, each.name) for each in fields(part)}
     return {
         name: value

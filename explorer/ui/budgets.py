@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
 from explorer.ui.wording import join_words
+
+Value = TypeVar("Value")
 
 
 def examples_read(config: RunConfig) -> int:
@@ -24,30 +27,33 @@ def budget_sentence(configs: Mapping[str, RunConfig]) -> str:
 
     configs: the runs by the names that they have in the sentence. A model that is fitted by counting has no steps.
     """
-    trained = {name: config for name, config in configs.items() if not isinstance(config.model, NgramTextConfig)}
-    names_by_budget: dict[tuple[int, int, int], list[str]] = {}
-    for name, config in trained.items():
-        budget = examples_read(config), config.steps, config.batch_size
-        names_by_budget.setdefault(budget, []).append(name)
-    if len({examples for examples, _, _ in names_by_budget}) < 2:
+    budgets = _names_by(configs, lambda config: (examples_read(config), config.steps, config.batch_size))
+    if len({examples for examples, _, _ in budgets}) < 2:
         return ""
-    unit = "tokens" if all(isinstance(config.task, TextConfig) for config in trained.values()) else "examples"
+    is_text = all(isinstance(c.task, TextConfig) or isinstance(c.model, NgramTextConfig) for c in configs.values())
+    unit, rows = ("tokens", " rows") if is_text else ("examples", "")
     parts = [
-        f"{examples:,} {unit} ({steps:,} steps of {batch:,}{' rows' * (unit == 'tokens')}) for {join_words(names)}"
-        for (examples, steps, batch), names in sorted(names_by_budget.items())
+        f"{examples:,} {unit} ({steps:,} steps of {batch:,}{rows}) for {join_words(names)}"
+        for (examples, steps, batch), names in budgets.items()
     ]
     return f"The training budgets differ: {'; '.join(parts)}."
 
 
+def _names_by(configs: Mapping[str, RunConfig], value_of: Callable[[RunConfig], Value]) -> dict[Value, list[str]]:
+    """Return the names of the trained runs by a value, in its order."""
+    names: dict[Value, list[str]] = {}
+    for name, config in configs.items():
+        if not isinstance(config.model, NgramTextConfig):
+            names.setdefault(value_of(config), []).append(name)
+    return dict(sorted(names.items()))
+
+
 def learning_rates_sentence(configs: Mapping[str, RunConfig]) -> str:
     """Return which learning rate each of several compared runs uses, for comparisons without a search for the best."""
-    trained = {name: config for name, config in configs.items() if not isinstance(config.model, NgramTextConfig)}
-    names_by_rate: dict[float, list[str]] = {}
-    for name, config in trained.items():
-        names_by_rate.setdefault(config.optimiser.learning_rate, []).append(name)
-    if not names_by_rate:
+    rates = _names_by(configs, lambda config: config.optimiser.learning_rate)
+    if not rates:
         return ""
-    if len(names_by_rate) == 1:
-        return f"Learning rate of all: {next(iter(names_by_rate)):g}, set by hand and not searched for each model."
-    parts = [f"{rate:g} for {join_words(names)}" for rate, names in sorted(names_by_rate.items())]
+    if len(rates) == 1:
+        return f"Learning rate of all: {next(iter(rates)):g}, set by hand and not searched for each model."
+    parts = [f"{rate:g} for {join_words(names)}" for rate, names in rates.items()]
     return f"Learning rates: {'; '.join(parts)}. They were set by hand, not by the same search for each model."

@@ -37,22 +37,20 @@ def code_and_papers(
     sources: the files of the package by title; or configurations, of which each can also be downloaded as a program.
     default: title of the file that is shown first; by default the first one.
     """
-    folded_section("code", "Code and papers", lambda: _draw_section(key, sources, papers, default))
 
+    def draw_section() -> None:
+        draw_fragment(key, partial(_draw_code, key, sources, default))
+        st.markdown("**Papers**")
+        for topic, paper, link in papers:
+            st.markdown(f"{topic}: [{paper}]({link})")
 
-def _draw_section(
-    key: str, sources: Mapping[str, str] | Iterable[RunConfig], papers: Iterable[Paper], default: str
-) -> None:
-    draw_fragment(key, partial(_draw_code, key, sources, default))
-    st.markdown("**Papers**")
-    for topic, paper, link in papers:
-        st.markdown(f"{topic}: [{paper}]({link})")
+    folded_section("code", "Code and papers", draw_section)
 
 
 def _draw_code(key: str, sources: Mapping[str, str] | Iterable[RunConfig], default: str) -> None:
-    """Draw the choice of a file, its downloads, and its text."""
     configs = {} if isinstance(sources, Mapping) else {config.title: config for config in sources}
-    files = sources if isinstance(sources, Mapping) else {title: _model_file(each) for title, each in configs.items()}
+    models = {title: model_for_task(each.model).source_file for title, each in configs.items()}
+    files = sources if isinstance(sources, Mapping) else models
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         default = default or next(iter(files))
         titles = {title: title for title in files}
@@ -68,13 +66,8 @@ def paper_of(row: ModelRow) -> Paper:
     return row.title, row.paper, row.link
 
 
-def _model_file(config: RunConfig) -> str:
-    return model_for_task(config.model).source_file
-
-
 @cached()
 def _source_code(file: str) -> str:
-    """Return the text of a source file of the package."""
     return (PACKAGE / file).read_text("utf-8")
 
 

@@ -8,7 +8,7 @@ from explorer.charts import Column, Table
 from explorer.experiments.learning_rates import SEEDS, RateSearch, rates_of, read_searches
 from explorer.number_format import format_number
 from explorer.ui.document import Document
-from explorer.ui.views import draw_now
+from explorer.ui.result_section import draw_now
 from explorer.ui.wording import count_seeds, join_words, number_word
 
 _NEGLIGIBLE = 0.02  # of the accuracy, which varies by chance
@@ -48,21 +48,23 @@ def search_finding(searches: Mapping[str, RateSearch]) -> str:
 
 
 def _mean(search: RateSearch, rate: float) -> str:
-    """Return the mean accuracy at a rate, or the mean loss for a task without an accuracy."""
     result = search.results[rate]
     return format_number(result.mean_accuracy if result.accuracy else result.mean_loss, 3)
 
 
+def _searches_of(comparison: str, titles: Mapping[str, str]) -> dict[str, RateSearch]:
+    return {titles[name]: search for name, search in read_searches(comparison).items() if name in titles}
+
+
 def draw_learning_rates(comparison: str, titles: Mapping[str, str]) -> None:
     """Draw the search, for the models with these titles by their names; nothing for models that were not searched."""
-    searches = {titles[name]: search for name, search in read_searches(comparison).items() if name in titles}
-    if searches:
+    if searches := _searches_of(comparison, titles):
         draw_now(_search_view, comparison, searches)
 
 
 def changed_result_finding(comparison: str, titles: Mapping[str, str]) -> str:
     """Return which results another learning rate would change by much; "" if it changes none."""
-    searches = {titles[name]: search for name, search in read_searches(comparison).items() if name in titles}
+    searches = _searches_of(comparison, titles)
     changed = {title: search for title, search in searches.items() if search.accuracy_lost >= _LARGE}
     parts = [f"{title} ({search.best:g} instead of {search.used:g})" for title, search in changed.items()]
     return f"Another learning rate makes these models much more accurate: {join_words(parts)}." if parts else ""
@@ -92,7 +94,9 @@ def _search_view(document: Document, comparison: str, searches: Mapping[str, Rat
     columns = {"name": Column("model"), **defaults, "best": Column("best", "number")}
     columns |= {f"{rate:g}": Column(f"at {rate:g}", "number", minor=True) for rate in rates}
     rows = [
-        {name: text for name, text in _row(title, search).items() if name in columns}
+        {"name": title}
+        | ({"used": f"{search.used:g}"} if defaults else {})
+        | {"best": f"{search.best:g}", **{f"{rate:g}": _mean(search, rate) for rate in search.results}}
         for title, search in searches.items()
     ]
     label = f"{_SHOWN[comparison].capitalize()} by learning rate, a row a model"
@@ -101,9 +105,3 @@ def _search_view(document: Document, comparison: str, searches: Mapping[str, Rat
         f"{_SHOWN[comparison]} of {count_seeds(len(SEEDS))} at each rate."
     )
     document.table(f"{comparison}-learning-rates", Table(columns, rows, label, caption))
-
-
-def _row(title: str, search: RateSearch) -> dict[str, str]:
-    """Return the texts of a row of the table by column."""
-    values = {f"{rate:g}": _mean(search, rate) for rate in search.results}
-    return {"name": title, "used": f"{search.used:g}", "best": f"{search.best:g}", **values}

@@ -1,8 +1,9 @@
-"""Sections of a page that show results: the browser fetches them by an address, and the page never waits.
+"""How a section of a page shows its results: the browser fetches them by an address, and the page never waits.
 
-A section submits its work to the threads of `explorer.web.background` and registers an answer in
-`explorer.web.results`. The browser shows what is being computed, keeps the previous picture marked as old, and offers
-to cancel.
+A view is a function that writes a result into a `Document`: its finding, charts, captions and texts. It needs no
+streamlit, so it can run on any thread and in a test. `show` submits the work to the threads of
+`explorer.web.background` and registers an answer in `explorer.web.results`. The browser shows what is being computed,
+keeps the previous picture marked as old, and offers to cancel. `draw_now` draws a result that the page has already.
 """
 
 from __future__ import annotations
@@ -10,58 +11,90 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
-from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar, TypeVarTuple
 
 import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.ui.components.charts import mount_frame, mount_table
 from explorer.ui.document import Document
+from explorer.ui.page_sections import escape_markdown, headline, paragraph, show_problems
 from explorer.ui.state.fragments import PAGE_RUNS, draw_fragment
 from explorer.web.background import Pool, submit
+from explorer.web.call import Call
 from explorer.web.results import Content, Section, is_ready
 from explorer.web.results import register as register_answer
 
 Result = TypeVar("Result")
-Request: TypeAlias = tuple[tuple[Hashable, ...], Callable[[], Result]]  # key and function, as in `background.submit`
+Context = TypeVarTuple("Context")
+Name = TypeVar("Name", bound=str)
 _section = register("section")
 
 
-def result_section(
+def show(
     name: str,
-    requests: Mapping[str, Request[Result]] | Callable[[], Mapping[str, Request[Result]]],
-    draw: Callable[[Document, Mapping[str, Result]], object],
-    placeholder: str,
+    call: Call[Result],
+    view: Callable[[Document, Result, *Context], object],
+    *context: *Context,
+    waiting: str,
     height: int,
-    *,
+    pool: Pool = "usual",
+    events: Mapping[str, tuple[str, ...]] | None = None,
+    on_event: Callable[[], object] = lambda: None,
+) -> None:
+    """Show the result of a call as soon as it is computed.
+
+    name: key of the section and of its fragment
+    view: writes the result into a document; `context` is what else it needs. The browser asks again only when the call
+        or the context has changed.
+    waiting, height: what is being computed, in words, and the pixels that are reserved for it
+    pool: the threads for the work, as in `background.submit`
+    events: names of the events of the components in the section, by their keys. An event reruns the fragment only.
+    on_event: called whenever the fragment runs, to apply the events
+    """
+    calls, each = {"": call}, _ViewOfOne(view)
+    show_each(name, calls, each, *context, waiting=waiting, height=height, pool=pool, events=events, on_event=on_event)
+
+
+@dataclass(frozen=True)
+class _ViewOfOne:
+    """A view of a single result as one of several; two of the same view are equal."""
+
+    view: Callable[..., object]
+
+    def __call__(self, document: Document, results: Mapping[str, Any], *context: object) -> None:
+        self.view(document, results[""], *context)
+
+
+def show_each(
+    name: str,
+    calls: Mapping[Name, Call[Result]] | Callable[[], Mapping[Name, Call[Result]]],
+    view: Callable[[Document, Mapping[Name, Result], *Context], object],
+    *context: *Context,
+    waiting: str,
+    height: int,
     pool: Pool = "usual",
     partly: bool = False,
     events: Mapping[str, tuple[str, ...]] | None = None,
+    on_event: Callable[[], object] = lambda: None,
 ) -> None:
-    """Show results in a section of the page as soon as they are computed.
+    """Show the results of several calls by their names: all of them, or `partly` as soon as there is one.
 
-    name: key of the section and of its fragment.
-    requests: key and function of each result, by name; or a function that returns them, called whenever the fragment
-        runs: it may first apply events of the components in the section.
-    draw: writes the content for the results into a document. It runs on another thread and must not use streamlit;
-        results that raised a LineageError are left out, and their messages are shown. If it is a `functools.partial` of
-        values that can be compared, the browser asks again only when one of them has changed.
-    placeholder, height: what is being computed, in words, and the pixels that are reserved for the content.
-    pool: the threads for the work, as in `background.submit`.
-    partly: draw as soon as one result is computed, and again with each further one.
-    events: names of the events of the components in the section, by their keys. An event reruns the fragment only.
+    `calls` may be a function that returns them whenever the fragment runs, after `on_event`. The other parameters are
+    those of `show`. Results that raised a LineageError are left out, and their messages shown.
     """
 
     def draw_section() -> None:
-        current = dict(requests() if callable(requests) else requests)
+        on_event()
+        current = dict(calls() if callable(calls) else calls)
 
         def submit_all() -> dict[str, Future[Result]]:
-            return {each: submit(key, make, pool) for each, (key, make) in current.items()}
+            return {each: submit(call.key, call, pool) for each, call in current.items()}
 
         def draw_content(futures: Mapping[str, Future[Result]]) -> Content:
-            document, results = Document(), {}
-            problems: list[str] = []
+            document, results, problems = Document(), dict[Any, Result](), list[str]()
             for each, future in futures.items():
                 try:
                     results[each] = future.result()
@@ -69,19 +102,42 @@ def result_section(
                     problems.append(str(error))
             document.problems(dict.fromkeys(problems))
             if results:
-                try:
-                    draw(document, results)
-                except LineageError as error:
-                    document.problems([str(error)])
+                _write(document, lambda: view(document, results, *context))
             return {"blocks": document.blocks}
 
         _cancel_outdated_requests(name, submit_all())
-        keys = tuple((each, key) for each, (key, _) in current.items())
-        sources = tuple({part for _, key in keys for part in key})
-        what = (keys, draw.func, draw.args, *sorted(draw.keywords.items())) if isinstance(draw, partial) else None
-        mount_section(name, Section(submit_all, draw_content, partly), sources, placeholder, height, events, what)
+        keys = tuple((each, call.key) for each, call in current.items())
+        sources, section = tuple({part for _, key in keys for part in key}), Section(submit_all, draw_content, partly)
+        mount_section(name, section, sources, waiting, height, events, (keys, view, context))
 
     draw_fragment(name, draw_section)
+
+
+def _write(document: Document, draw: Callable[[], Result]) -> Result | None:
+    """Return what `draw` returns, or None after its LineageError, whose message is added to the document."""
+    try:
+        return draw()
+    except LineageError as error:
+        document.problems([str(error)])
+        return None
+
+
+def draw_now(view: Callable[[Document, *Context], object], *arguments: *Context) -> None:
+    """Draw the document of a view with Streamlit's elements, in this run of the page."""
+    document = Document()
+    view(document, *arguments)
+    for block in document.blocks:
+        _DRAWN[str(block["kind"])](block)
+
+
+_MOUNTED = {"plot_frame": mount_frame, "table": mount_table}
+_DRAWN: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
+    "finding": lambda block: headline(block["text"]),
+    "text": lambda block: paragraph(block["text"]),
+    "caption": lambda block: st.caption(escape_markdown(block["text"])),
+    "problem": lambda block: show_problems([block["text"]]),
+    "component": lambda block: _MOUNTED[block["name"]](block["data"], block["key"]),
+}
 
 
 def live_section(
@@ -102,11 +158,8 @@ def live_section(
     """
 
     def draw_content(_: Mapping[str, Future[Any]]) -> Content:
-        document, seconds = Document(), None
-        try:
-            seconds = draw(document)
-        except LineageError as error:
-            document.problems([str(error)])
+        document = Document()
+        seconds = _write(document, lambda: draw(document))
         return {"again": seconds, "blocks": document.blocks, "ended": seconds is None and has_begun()}
 
     def draw_section() -> None:
@@ -125,16 +178,14 @@ def show_when_ready(
     draw: Callable[[Result], object],
     placeholder: str,
     height: int,
-    on_error: Callable[[LineageError], object] | None = None,
+    on_error: Callable[[LineageError], object] = lambda error: show_problems([str(error)]),
     pool: Pool = "usual",
 ) -> None:
     """Draw Streamlit's own elements once the result of `make` is ready; the fragment reruns then.
 
-    For what a document cannot hold: formulas, widgets, or a change of the page's state. Everything else is a
-    `result_section`, which needs no run. `on_error` is called if `make` raises a LineageError; by default its message
-    is shown. The other parameters are those of `result_section`.
+    For what a document cannot hold: formulas, widgets, or a change of the page's state. Everything else is a view,
+    which needs no run. `on_error` is called if `make` raises a LineageError; by default its message is shown.
     """
-    from explorer.ui.page_sections import show_problems
 
     def draw_section() -> None:
         future = submit(key, make, pool)
@@ -146,7 +197,7 @@ def show_when_ready(
         try:
             result = future.result()
         except LineageError as error:
-            (on_error or (lambda error: show_problems([str(error)])))(error)
+            on_error(error)
             return
         draw(result)
 

@@ -155,28 +155,25 @@ def draw_paste_or_upload(
 
 
 def _describe_size(size: int) -> str:
-    """Return a number of bytes in readable form, rounded down."""
     return f"{size // 100_000 / 10:g} MB" if size >= 1_000_000 else f"{size:,} bytes"
 
 
 def selected_text(session: PageSession[Any]) -> TextConfig:
     """Return the chosen text; if it is not available, say so and return the fallback corpus."""
-    state = session.state
-    fallback_name = CORPUS_NAMES[visitor_text.FALLBACK_CORPUS]
-    if not corpora.is_corpus_available(state.corpus):
-        draw_missing_corpus(session, f"Tiny Shakespeare is not on this machine yet; {fallback_name} is shown instead.")
-        return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
+    state, fallback = session.state, CORPUS_NAMES[visitor_text.FALLBACK_CORPUS]
     try:
-        if state.corpus == "own" and not state.text:
-            st.caption(f"Showing {fallback_name} until you paste or upload a text.")
-            return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
-        config = TextConfig(corpus=state.corpus, text=state.text)  # each page checks its own
-        corpora.load_text(config)
-        if config.corpus == "own":
-            visitor_text.adopt_text("text", config.text)
-        return config
+        if not corpora.is_corpus_available(state.corpus):
+            draw_missing_corpus(session, f"Tiny Shakespeare is not on this machine yet; {fallback} is shown instead.")
+        elif state.corpus == "own" and not state.text:
+            st.caption(f"Showing {fallback} until you paste or upload a text.")
+        else:
+            config = TextConfig(corpus=state.corpus, text=state.text)  # each page checks its own
+            corpora.load_text(config)
+            if config.corpus == "own":
+                visitor_text.adopt_text("text", config.text)
+            return config
     except NeedsText as error:
-        show_problems([f"{error} {fallback_name} is shown instead."])
+        show_problems([f"{error} {fallback} is shown instead."])
     except CorpusMissing as error:
         show_problems([str(error)])
     return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)

@@ -63,8 +63,21 @@ def comparison_finding(found: BestComparison | None, digits: int = 3, unit: str 
     """Return sentences that compare every model with the best one; "" without a comparison."""
     if found is None:
         return ""
-    sentences = [sentence(found, digits, unit) for sentence in (_worse, _identical, _undecided, _too_few)]
-    return " ".join(sentence for sentence in sentences if sentence)
+    sentences, best = [], capitalize(found.best)
+    if names := found.with_verdict("different"):
+        sentences.append(f"Worse than {found.best}: {_sizes(found, names, digits, unit)}.")
+    if names := found.with_verdict("identical"):
+        kind = "result" if isinstance(found.others[names[0]].difference, SolvedDifference) else "value"
+        sentences.append(f"{capitalize(join_words([found.best, *names]))} have the same {kind} in every seed.")
+    if names := found.with_verdict("undecided"):
+        others = {name: found.others[name] for name in names}
+        sizes = [f"{name} ({_size(each, digits, unit)}; {seeds_needed_words(each)})" for name, each in others.items()]
+        sentences.append(f"Cannot tell whether {found.best} is better than {join_words(sizes)}.")
+    if names := found.with_verdict("few seeds"):
+        count = count_seeds(min(found.others[name].difference.seeds for name in names))
+        sentences.append(f"{best} is best on average, ahead of {_sizes(found, names, digits, unit)}.")
+        sentences.append(f"{capitalize(count)} are too few for a verdict.")
+    return " ".join(sentences)
 
 
 def compare_pair(first: tuple[str, ndarray], second: tuple[str, ndarray], paired: bool) -> str:
@@ -106,50 +119,15 @@ def _test_name(difference: Difference) -> str:
     return "Student’s t test of pairs of seeds" if difference.paired else "Welch’s t test"
 
 
-def _worse(found: BestComparison, digits: int, unit: str) -> str:
-    names = found.with_verdict("different")
-    return f"Worse than {found.best}: {_sizes(found, names, digits, unit)}." if names else ""
-
-
-def _identical(found: BestComparison, digits: int, unit: str) -> str:
-    names = found.with_verdict("identical")
-    if not names:
-        return ""
-    kind = "result" if isinstance(found.others[names[0]].difference, SolvedDifference) else "value"
-    return f"{capitalize(join_words([found.best, *names]))} have the same {kind} in every seed."
-
-
-def _undecided(found: BestComparison, digits: int, unit: str) -> str:
-    names = found.with_verdict("undecided")
-    if not names:
-        return ""
-    sizes = join_words(
-        [
-            f"{name} ({_size(found.others[name], digits, unit)}; {seeds_needed_words(found.others[name])})"
-            for name in names
-        ]
-    )
-    return f"Cannot tell whether {found.best} is better than {sizes}."
-
-
-def _too_few(found: BestComparison, digits: int, unit: str) -> str:
-    names = found.with_verdict("few seeds")
-    if not names:
-        return ""
-    count = count_seeds(min(found.others[name].difference.seeds for name in names))
-    sizes = _sizes(found, names, digits, unit)
-    best = capitalize(found.best)
-    return f"{best} is best on average, ahead of {sizes}. {capitalize(count)} are too few for a verdict."
-
-
 def _sizes(found: BestComparison, names: Sequence[str], digits: int, unit: str) -> str:
     """Return the models, each with how far it is behind."""
-
-    def behind(name: str) -> str:
-        size = _size(found.others[name], digits, unit)
-        return f"({size})" if isinstance(found.others[name].difference, SolvedDifference) else f"by {size}"
-
-    return join_words([f"{name} {behind(name)}" for name in names])
+    judged = {name: (found.others[name], _size(found.others[name], digits, unit)) for name in names}
+    return join_words(
+        [
+            f"{name} ({size})" if isinstance(each.difference, SolvedDifference) else f"{name} by {size}"
+            for name, (each, size) in judged.items()
+        ]
+    )
 
 
 def _size(judgement: Judgement, digits: int, unit: str) -> str:
@@ -159,14 +137,9 @@ def _size(judgement: Judgement, digits: int, unit: str) -> str:
         return _solved_words(difference)
     low, high = sorted([difference.low, difference.high], key=lambda end: end if difference.mean > 0 else -end)
     sign = 1 if difference.mean > 0 else -1
-    return _with_unit(format_interval(abs(difference.mean), sign * low, sign * high, digits), unit)
+    return f"{format_interval(abs(difference.mean), sign * low, sign * high, digits)} {unit}".strip()
 
 
 def _solved_words(difference: SolvedDifference) -> str:
-    """Return with how many seeds each of two models solves the task."""
     first, second = difference.totals
     return f"{difference.first} of {first} against {difference.second} of {second} seeds"
-
-
-def _with_unit(text: str, unit: str) -> str:
-    return f"{text} {unit}" if unit else text

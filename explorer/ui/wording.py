@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from statistics import median
 
 from explorer.errors import shorten
-from explorer.number_format import format_percent
+from explorer.number_format import format_interval, format_percent
 
 _SYMBOLS = {" ": "␣", "\n": "↵", "\t": "⇥"}  # of white space
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -34,6 +35,12 @@ def count_seeds(count: int) -> str:
 def describe_line(seeds: int) -> str:
     """Return what a line of a chart and its band show, for so many seeds."""
     return f"Line: median of {count_seeds(seeds)}. Band: lowest to highest." if seeds > 1 else "Line: one seed."
+
+
+def format_median(values: Iterable[float], digits: int = 2) -> str:
+    """Return the median of the seeds and, in brackets, the lowest and the highest: 0.20 (0.12 to 0.34)."""
+    given = list(map(float, values))
+    return format_interval(median(given), min(given), max(given), digits)
 
 
 def capitalize(words: str) -> str:

@@ -28,6 +28,18 @@ class Call(Generic[Result]):
         return (f"{self.function.__module__}.{self.function.__qualname__}", parts, *sorted(own_texts(given)))
 
 
+class KeyedCall(Call[Result]):
+    """A call whose key says more than its function and arguments, such as which model is measured."""
+
+    def __init__(self, key: Key, function: Callable[P, Result], /, *arguments: P.args, **named: P.kwargs) -> None:
+        super().__init__(function, *arguments, **named)
+        self._key = key
+
+    @property
+    def key(self) -> Key:
+        return self._key
+
+
 def _key_part(argument: object) -> Hashable:
     if isinstance(argument, tuple):
         return tuple(map(_key_part, argument))

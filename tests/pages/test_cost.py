@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 from explorer.catalogue import MODELS
 from explorer.experiments.growth import SHARES, SIZES, growth_config, included_result
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
-from explorer.labs.cost import measurements
-from explorer.labs.cost.measurements import read_reference
+from explorer.labs.cost import sweeps
 from explorer.labs.cost.state import SWEEPS
+from explorer.labs.cost.sweeps import read_reference
 from explorer.run_store import store
 from explorer.training.recorder import record_run
 from explorer.web import background
@@ -40,8 +40,8 @@ def measurements_without_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         return MeasuredCosts(line, 2 * line, x * 100)
 
     monkeypatch.setattr("explorer.inspection.transformer.cost_measurement.measure_costs", measured)
-    monkeypatch.setattr(measurements, "_measured", {})
-    monkeypatch.setattr(measurements, "_requested", {})
+    monkeypatch.setattr(sweeps, "_measured", {})
+    monkeypatch.setattr(sweeps, "_requested", {})
 
 
 def test_page_shows_results_without_interaction() -> None:
@@ -61,7 +61,7 @@ def test_page_shows_results_without_interaction() -> None:
         assert seconds["plot"]["data"][1]["x"] == list(sizes)
     assert len(table(at, "cost-length-fits")) == len(PARTS)
     assert any("205,504 parameters" in heading for heading in headings(at))
-    assert f"Measured on a machine with the processor {read_reference().processor}" in page_text(at)
+    assert f"Measured on {read_reference()[0]}" in page_text(at)
 
 
 def seconds_drawn(at: AppTest) -> list[float]:
@@ -75,10 +75,10 @@ def test_a_requested_measurement_replaces_the_reference_for_everybody() -> None:
     measured = seconds_drawn(at)
     expected = [2e3 * size * 64 * 1e-9 for size in SWEEPS["length"]]  # of attention, in milliseconds
     assert measured == pytest.approx(expected, rel=1e-3) and measured != reference
-    assert "Measured on this server" in page_text(at) and read_reference().processor not in page_text(at)
+    assert "Measured on this server" in page_text(at) and read_reference()[0] not in page_text(at)
     assert seconds_drawn(open_page("cost.py")) == measured
     at = open_page("cost.py", {"width": "128"})
-    assert read_reference().processor in page_text(at), "only these sizes were measured"
+    assert read_reference()[0] in page_text(at), "only these sizes were measured"
 
 
 def test_selected_sizes_are_in_the_url_and_counted() -> None:

@@ -35,7 +35,8 @@ def test_page_shows_results_without_interaction() -> None:
     titles = [panel["title"] for panel in screen.plot_frame_figures(at, "depth-race")]
     assert titles == ["Loss on new rows, nats", "Share of rows reversed correctly"]
     learned = next(heading for heading in screen.headings(at) if heading.startswith("Stacks of"))
-    assert learned.startswith("Stacks of 24 blocks learn with every seed") and "without residuals" in learned
+    assert learned.startswith("Stacks of 24 blocks that learn with every seed: with the norm before each part, ")
+    assert "without residuals" not in learned
     assert "measured is 4. " in screen.page_text(at).replace("\\", "") and "Code and papers" in screen.headings(at)
 
 

@@ -16,12 +16,13 @@ def test_the_page_answers_without_interaction() -> None:
     at = open_page(unfold="induction-ablation,moments")
     assert screen.warnings_of(at) == [] and screen.url_params(at) == {"unfold": "induction-ablation,moments"}
     assert_mentions(
-        screen.page_text(at), "with two layers continues … all eight seeds; the model with one layer with none"
+        screen.page_text(at),
+        "by the model with two layers with all eight seeds and by the model with one layer with no seed",
     )
     assert_mentions(screen.page_text(at), "Seven pairs … 0.94 (0.84 to 0.98) by the model with two layers")
     titles = [panel["title"] for panel in screen.plot_frame_figures(at, "induction-training")]
     assert titles == ["Loss, second copy (nats)", "Previous-token score", "Induction score"]
-    assert_mentions(screen.page_text(at), "0.5 before the loss falls below 0.5 nats, in all eight seeds")
+    assert_mentions(screen.page_text(at), "0.5 before the loss falls below 0.5 nats in all eight seeds")
     moments = screen.table(at, "induction-moments")
     assert [row["event"]["text"] for row in moments] == ["previous-token 0.4", "induction 0.5", "loss 0.5 nats"]
     assert all(len(row["step"]["values"]) == 8 for row in moments)
@@ -32,8 +33,8 @@ def test_the_page_answers_without_interaction() -> None:
     assert heads["snapshots"]["steps"][0] == 0 and heads["step"] == 800 and heads["causal"]
     assert len(heads["worth"]) == 2 and heads["worth"][1][1] > 3
     found = "\n".join(screen.headings(at))
-    assert "previous-token head (0.77); layer 2, head 2 is the induction head" in found
-    assert "\nWithout the previous-token head the loss on the second copy rises" in found
+    assert "previous-token score is 0.77 (layer 1, head 1), the highest induction score 0.92" in found
+    assert "\nWithout the previous-token head the loss on the second copy is" in found
     assert_mentions(screen.page_text(at), "Removing the previous-token head costs more in all eight seeds")
     assert len(screen.table(at, "induction-ablation-table")) == 5
     assert "No finished run" not in screen.page_text(at)

@@ -5,7 +5,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.inspection.language.tokenizer_losses import measure_tokenizer_loss
-from explorer.labs.perplexity import findings, windows
+from explorer.labs.perplexity import findings
+from explorer.labs.perplexity.losses import windows_view
 from explorer.labs.perplexity.state import CONTEXTS, PerplexityState
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text.config import TextConfig
@@ -46,10 +47,10 @@ def test_text_left_out_leaves_no_comparable_bars() -> None:
 def test_contexts_and_strides_are_drawn_as_they_become_ready() -> None:
     losses = {str(context): np.array([[1.5, 1.6], [1.4, 1.5], [1.39, 1.5]]) / context**0.01 for context in CONTEXTS}
     document = Document()
-    windows.windows_view(document, losses, "--m-transformer", 128, 2)
+    windows_view(document, losses, "--m-transformer", 128, 2)
     assert document.blocks[0]["text"] == findings.windows_finding({int(each): losses[each] for each in losses})
     texts = [block["text"] for block in document.blocks if block["kind"] == "text"]
     assert texts == [findings.selected_sentence(128, 2, losses["128"]), findings.stride_sentence(128, losses["128"])]
     first = Document()
-    windows.windows_view(first, {"16": losses["16"]}, "--m-transformer", 128, 2)
+    windows_view(first, {"16": losses["16"]}, "--m-transformer", 128, 2)
     assert [block["kind"] for block in first.blocks] == ["finding", "component", "caption"]

@@ -15,7 +15,9 @@ def test_page_shows_results_without_interaction() -> None:
     assert tables["tokens"] == ["the", "cat", "sat", "down"] and tables["model"] is None
     assert len(screen.plot_frame_figures(at, "scaled-width")) == 6
     finding_texts = [heading.replace("\\", "") for heading in screen.headings(at)]
-    assert any("-fold from" in heading and "divided, it stays at" in heading for heading in finding_texts)
+    assert any(
+        heading.startswith("Undivided, the gradient") and "divided, it is" in heading for heading in finding_texts
+    )
     assert any(heading.startswith("With the division 5 of five seeds learn") for heading in finding_texts)
     titles = [panel["title"] for panel in screen.plot_frame_figures(at, "scaled-race")]
     assert titles == ["Loss on new rows, nats", "Share of rows reversed correctly"]

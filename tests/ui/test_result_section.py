@@ -49,11 +49,12 @@ def test_a_page_run_does_not_wait_for_a_result() -> None:
     def page() -> None:
         import streamlit as st
 
-        from explorer.ui.result_section import result_section
+        from explorer.ui.result_section import show
+        from explorer.web.call import KeyedCall
 
         release = st.session_state["release"]
-        request = ("slow",), lambda: release.wait(20)
-        result_section("slow", {"it": request}, lambda document, found: document.finding("done"), "Computing …", 300)
+        call = KeyedCall(("slow",), lambda: release.wait(20))
+        show("slow", call, lambda document, _: document.finding("done"), waiting="Computing …", height=300)
 
     release = threading.Event()
     at = run_script(page, release)
@@ -61,7 +62,7 @@ def test_a_page_run_does_not_wait_for_a_result() -> None:
     assert (data["placeholder"], data["height"]) == ("Computing …", 300)
     section = results.find(data["address"].rpartition("/")[2])
     assert isinstance(section, results.Section)
-    assert not section.submit()["it"].done()
+    assert not section.submit()[""].done()
     release.set()
     assert findings(at) == ["done"]
 
@@ -69,18 +70,23 @@ def test_a_page_run_does_not_wait_for_a_result() -> None:
 def test_results_are_drawn_and_errors_are_shown_as_warnings() -> None:
     def page() -> None:
         from explorer.errors import DamagedRun
-        from explorer.ui.result_section import result_section
+        from explorer.ui.result_section import show, show_each
+        from explorer.web.call import KeyedCall
 
         def fail() -> int:
             raise DamagedRun("The run is gone. Choose another.")
 
-        requests = {"one": (("one",), lambda: 1), "two": (("two",), fail), "three": (("three",), fail)}
-        result_section("parts", requests, lambda document, found: document.text(str(dict(found))), "…", 100)
+        calls = {
+            "one": KeyedCall(("one",), lambda: 1),
+            "two": KeyedCall(("two",), fail),
+            "three": KeyedCall(("three",), fail),
+        }
+        show_each("parts", calls, lambda document, found: document.text(str(dict(found))), waiting="…", height=100)
 
         def draw(document: object, found: object) -> None:
             raise DamagedRun("Its weights cannot be read.")
 
-        result_section("broken", {"it": (("broken",), lambda: 1)}, draw, "…", 100)
+        show("broken", KeyedCall(("broken",), lambda: 1), draw, waiting="…", height=100)
 
     at = run_script(page)
     assert warnings_of(at) == ["The run is gone. Choose another.", "Its weights cannot be read."]
@@ -89,18 +95,17 @@ def test_results_are_drawn_and_errors_are_shown_as_warnings() -> None:
 
 def test_the_browser_asks_again_only_if_what_is_drawn_has_changed() -> None:
     def page() -> None:
-        from functools import partial
-
         import streamlit as st
 
-        from explorer.ui.result_section import result_section
+        from explorer.ui.result_section import show
+        from explorer.web.call import KeyedCall
 
-        def draw(state: str, document: object, found: object) -> None: ...
+        def draw(document: object, found: object, state: str) -> None: ...
 
         st.session_state.setdefault("draw", draw)  # a function of a script is a new one in every run
         state = st.session_state.get("state", "a")
-        result_section("same", {"it": (("same",), lambda: 1)}, partial(st.session_state["draw"], state), "…", 100)
-        result_section("other", {"it": (("other",), lambda: 1)}, lambda document, found: None, "…", 100)
+        show("same", KeyedCall(("same",), lambda: 1), st.session_state["draw"], state, waiting="…", height=100)
+        show("other", KeyedCall(("other",), lambda: 1), lambda document, found: None, waiting="…", height=100)
 
     at = run_script(page)
     first, address = [data["version"] for data in sections(at)], sections(at)[0]["address"]
@@ -116,12 +121,12 @@ def test_a_request_that_the_tab_no_longer_needs_is_cancelled_if_it_has_not_begun
     def page() -> None:
         import streamlit as st
 
-        from explorer.ui.result_section import result_section
+        from explorer.ui.result_section import show
+        from explorer.web.call import KeyedCall
 
         release, wanted = st.session_state["release"], st.session_state.get("wanted", "first")
-        result_section(
-            "one", {"it": ((wanted,), lambda: release.wait(20))}, lambda document, found: None, "…", 9, pool="timing"
-        )
+        call = KeyedCall((wanted,), lambda: release.wait(20))
+        show("one", call, lambda document, found: None, waiting="…", height=9, pool="timing")
 
     release = threading.Event()
     blocker = background.submit(("blocker",), lambda: release.wait(TIMEOUT), "timing")

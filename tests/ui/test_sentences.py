@@ -14,7 +14,8 @@ from explorer.inspection.verdicts import compare_with_best, judge, mean_differen
 from explorer.number_format import format_duration
 from explorer.training.config import with_settings
 from explorer.ui.budgets import budget_sentence, examples_read, learning_rates_sentence
-from explorer.ui.learning_rates import _row, search_description, search_finding
+from explorer.ui.document import Document
+from explorer.ui.learning_rates import _search_view, search_description, search_finding
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, describe_judgement
 from explorer.ui.wording import count_seeds, join_words, number_word, original_whitespace, visible_whitespace
 
@@ -91,7 +92,10 @@ def test_the_best_rate_has_the_lowest_loss_of_those_that_all_models_were_given()
     assert (search.best, search.accuracy_lost) == (0.03, pytest.approx(0.4))
     assert not search.is_at_edge and rate_search(0.01, {0.01: 0.5, 0.1: 0.9}).is_at_edge
     row = {"name": "GRU", "used": "0.01", "best": "0.03", "0.01": "0.500", "0.03": "0.900", "0.05": "0.950"}
-    assert _row("GRU", search) == row
+    document = Document()
+    _search_view(document, "negation", {"GRU": search})
+    (shown,) = document.blocks[1]["data"]["rows"]  # type: ignore[index]
+    assert {name: cell["text"] for name, cell in shown["cells"].items()} == row
 
 
 def test_visible_white_space_is_read_back() -> None:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.models.structure import ModelStructure
-from explorer.number_format import format_approximate, format_range
+from explorer.number_format import format_approximate, format_range, format_units
 from explorer.ui.wording import capitalize, join_words
 
 PART_NAMES = {
@@ -60,7 +60,7 @@ def contributions_text(parts: list[Contribution]) -> str:
     return (
         f"{first}. At the first sum a vector of length {first_part.added_norm.mean():.2f} is added to one of length "
         f"{first_part.input_norm.mean():.2f}; the sum has length {first_part.output_norm.mean():.2f} (means over "
-        f"{_token_count(len(first_part.input_norm))}), because the two have different directions."
+        f"{format_units(len(first_part.input_norm), 'token')}), because the two have different directions."
     )
 
 
@@ -82,59 +82,36 @@ def parameter_share_text(counts: Mapping[str, int], total: int) -> str:
     return f"Of the model’s {total:,} parameters, {parts}."
 
 
-def _token_count(count: int) -> str:
-    return "the one token" if count == 1 else f"{count:,} tokens"
-
-
 def size_finding(title: str, real: ModelStructure, own: ModelStructure) -> str:
     """Say how much larger a real model is than one that is trained here."""
     ratio = format_approximate(real.total / own.total)
+    real_blocks, own_blocks = (" + ".join(str(stack.layers) for stack in each.stacks) for each in (real, own))
     return (
-        f"{title} has {_stack_sizes(real)} of width {real.width:,}, and {ratio} times as many parameters as the "
-        f"Transformer that is trained here, which has {_stack_sizes(own)} of width {own.width:,}."
+        f"{title} has {real_blocks} blocks of width {real.width:,}, and {ratio} times as many parameters as the "
+        f"Transformer that is trained here, which has {own_blocks} of width {own.width:,}."
     )
-
-
-def _stack_sizes(model: ModelStructure) -> str:
-    if len(model.stacks) == 1:
-        return _block_count(model.stacks[0].layers)
-    encoder, decoder = model.stacks
-    return f"{encoder.layers} + {decoder.layers} blocks"
-
-
-def _block_count(count: int) -> str:
-    return "one block" if count == 1 else f"{count} blocks"
 
 
 def design_finding(title: str, real: ModelStructure, own: ModelStructure) -> str:
     """Say in what the design of a real model differs from that of one that is trained here."""
-    one, other = real.stacks[-1], own.stacks[-1]
-    differences = []
-    if one.norm != other.norm:
-        differences.append(f"{one.norm} instead of {other.norm}")
-    if one.norm_place != other.norm_place:
-        differences.append(f"norms {one.norm_place} each part instead of {other.norm_place} it")
-    if one.key_heads < one.heads:
-        differences.append(
-            f"{one.heads} heads of queries that share {one.key_heads} of keys and values (grouped queries)"
-        )
-    if one.gated:
-        differences.append("a gate in the feedforward part: one projection multiplies another")
-    if one.activation != other.activation:
-        differences.append(f"{one.activation} instead of {other.activation}")
-    if one.parallel:
-        differences.append("attention and feedforward part that read the same vector, in parallel")
-    if real.positions != own.positions:
-        differences.append(f"{real.positions} positions instead of {own.positions} ones")
-    if real.tied:
-        differences.append("an output layer that has the weights of the embedding")
-    if not real.outcomes:
-        differences.append("no output layer: it gives vectors")
-    if any(one.windows):
-        limited = sum(map(bool, one.windows))
-        differences.append(
-            f"attention to the last {max(one.windows):,} tokens only in {limited} of {one.layers} layers"
-        )
-    if not differences:
+    one, other, windows = real.stacks[-1], own.stacks[-1], [each for each in real.stacks[-1].windows if each]
+    differences = {
+        f"{one.norm} instead of {other.norm}": one.norm != other.norm,
+        f"norms {one.norm_place} each part instead of {other.norm_place} it": one.norm_place != other.norm_place,
+        f"{one.heads} heads of queries that share {one.key_heads} of keys and values (grouped queries)": (
+            one.key_heads < one.heads
+        ),
+        "a gate in the feedforward part: one projection multiplies another": one.gated,
+        f"{one.activation} instead of {other.activation}": one.activation != other.activation,
+        "attention and feedforward part that read the same vector, in parallel": one.parallel,
+        f"{real.positions} positions instead of {own.positions} ones": real.positions != own.positions,
+        "an output layer that has the weights of the embedding": real.tied,
+        "no output layer: it gives vectors": not real.outcomes,
+        f"attention to the last {max(windows, default=0):,} tokens only in {len(windows)} of {one.layers} layers": (
+            bool(windows)
+        ),
+    }
+    found = "; ".join(text for text, differs in differences.items() if differs)
+    if not found:
         return f"The blocks of {title} and of our Transformer have the same design."
-    return f"Both have the same parts. {title} differs in its design: {'; '.join(differences)}."
+    return f"Both have the same parts. {title} differs in its design: {found}."

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
+import numpy as np
 import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
 
+from explorer import ui
 from explorer.number_format import format_number
-from explorer.ui.page_sections import explanation
 
 _NORM_FORMULAS = {
     "layer": (r"\frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + 10^{-5}}} \cdot g", r" + b"),
     "rms": (r"\frac{x}{\sqrt{\mathrm{mean}(x^2) + 10^{-5}}} \cdot g", ""),
 }
-
-
-@dataclass(frozen=True)
-class NormExample:
-    """One number at the first norm of the block: the first one of the first token."""
-
-    kind: str  # "layernorm", "rmsnorm"
-    biased: bool
-    token: str
-    before: float
-    mean: float
-    mean_square: float  # under the root, without 1e-5: variance or mean square
-    gain: float
-    bias: float
-    after: float
 
 
 def formulas_section(model: object, cross: bool) -> None:
@@ -36,18 +24,18 @@ def formulas_section(model: object, cross: bool) -> None:
     model: the configuration of a Transformer. Where it names no norm, the model has the LayerNorm after each part.
     """
     norm, norm_first = getattr(model, "norm", "layer"), getattr(model, "norm_place", "post") == "pre"
-    explanation(
+    ui.explanation(
         "Each part of a block reads the residual stream and adds its output to it; nothing is overwritten. So there is "
         "a direct path from the tokens to the prediction, and one for the gradient in the backward pass."
     )
     st.latex(block_formula(norm_first, norm != "none"))
-    explanation(norm_placement_text(norm_first, norm != "none"))
+    ui.explanation(norm_placement_text(norm_first, norm != "none"))
     if cross:
         st.latex(
             r"\begin{aligned} \mathrm{Cross}(y, x) &= \mathrm{Attention}(Q, K, V) \\"
             r" Q &= y W_Q, \quad K = x W_K, \quad V = x W_V \end{aligned}"
         )
-        explanation(
+        ui.explanation(
             "In the cross-attention the queries come from the generated text (y). Keys and values come from the output "
             "of the encoder for the source (x), which is computed only once."
         )
@@ -87,13 +75,16 @@ def norm_placement_text(norm_first: bool, normed: bool) -> str:
     )
 
 
-def norm_example_text(example: NormExample) -> str:
-    """Say how the norm computes one number."""
-    kind = "variance" if example.kind == "layernorm" else "mean square"
-    mean = f"a mean of {format_number(example.mean, 3)} and " if example.kind == "layernorm" else ""
-    bias = f" and the bias {format_number(example.bias, 3)}" if example.biased else ""
+def norm_example_text(
+    is_layer_norm: bool, token: str, x: Float[ndarray, " width"], weights: Sequence[float], after: float
+) -> str:
+    """Say how the norm computes the first number of a token's vector `x`; `weights`: gain and, if it has one, bias."""
+    kind, size = ("variance", x.var()) if is_layer_norm else ("mean square", np.square(x).mean())
+    mean = f"a mean of {format_number(float(x.mean()), 3)} and " * is_layer_norm
+    gain, *biases = (format_number(each, 3) for each in weights)
+    bias = "".join(f" and the bias {each}" for each in biases)
     return (
-        f"At the first norm of this block the numbers of “{example.token}” have {mean}a {kind} of "
-        f"{format_number(example.mean_square, 3)}. With the gain {format_number(example.gain, 3)}{bias} its number 0 "
-        f"changes from {format_number(example.before, 3)} to {format_number(example.after, 3)}."
+        f"At the first norm of this block the numbers of “{token}” have {mean}a {kind} of "
+        f"{format_number(float(size), 3)}. With the gain {gain}{bias} its number 0 changes from "
+        f"{format_number(float(x[0]), 3)} to {format_number(after, 3)}."
     )

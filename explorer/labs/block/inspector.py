@@ -16,12 +16,12 @@ from explorer.inspection.attention import alignment
 from explorer.inspection.transformer import block
 from explorer.labs.block import findings
 from explorer.labs.block.findings import PART_NAMES, Contribution
-from explorer.labs.block.formulas import NormExample, norm_example_text
+from explorer.labs.block.formulas import norm_example_text
 from explorer.labs.block.state import KINDS, MAX_TOKENS, TASKS_AND_MODELS, BlockState
 from explorer.model.run_model import RunModel
+from explorer.number_format import format_units
 from explorer.tasks.negation import CLASSES
 from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
-from explorer.ui.state.session import apply_component_event
 from explorer.ui.training import model_input, stored_models
 from explorer.ui.wording import visible_whitespace
 from explorer.web.results import pack, register_arrays
@@ -55,10 +55,10 @@ def select_model(session: ui.PageSession[BlockState]) -> RunModel | None:
     except LineageError as error:
         session.problems += (str(error),)
         return None
-    layers, seeds = layer_count(stored), stored.config.replicas
+    layers, seeds = _layer_count(stored), stored.config.replicas
     if state.layer > layers:
         session.problems += (
-            f"This model has {_block_count(layers)}, so there is no block {state.layer}; its last is shown.",
+            f"This model has {format_units(layers, 'block')}, so there is no block {state.layer}; its last is shown.",
         )
         session.state = state = replace(state, layer=layers)
     if state.seed >= seeds:
@@ -67,12 +67,7 @@ def select_model(session: ui.PageSession[BlockState]) -> RunModel | None:
     return stored
 
 
-def _block_count(count: int) -> str:
-    return "one block" if count == 1 else f"{count} blocks"
-
-
-def layer_count(stored: RunModel) -> int:
-    """Return the number of blocks of a model."""
+def _layer_count(stored: RunModel) -> int:
     return int(getattr(stored.config.model, "layers", 1))
 
 
@@ -105,8 +100,7 @@ def _settings(session: ui.PageSession[BlockState], stored: RunModel | None) -> N
     )
     if stored and stored.config.replicas > 1:
         ui.bind_widget(session, "seed", st.selectbox, options=dict(enumerate(map(str, stored.config.seeds))), width=90)
-    if stored and layer_count(stored) > 1:
-        count = layer_count(stored)
+    if stored and (count := _layer_count(stored)) > 1:
         ui.bind_widget(session, "layer", st.number_input, label=f"Block, 1 to {count}", high=count, width=120)
 
 
@@ -124,7 +118,7 @@ def block_section(session: ui.PageSession[BlockState], stored: RunModel) -> None
         height=HEIGHT,
         pool="quick",
         events={_KEY: ("set",)},
-        on_event=lambda: apply_component_event(session, _KEY, BlockState.apply_event),
+        on_event=lambda: ui.apply_component_event(session, _KEY),
     )
 
 
@@ -171,22 +165,18 @@ def _tokenize(
 # ---- observations
 
 
-def _half(name: str) -> str:
-    return name.split(".")[0] if name.startswith(("encoder.", "decoder.")) else ""
-
-
 def _vector_norms(flow: block.Flow) -> ndarray:
     lengths: ndarray = np.linalg.norm(flow.values, axis=-1)
     return lengths
 
 
 def _contributions(opened: block.BlockDiagram) -> list[Contribution]:
-    """Return what each part of the opened blocks adds."""
     parts = []
     for box in opened.boxes:
         if box.kind != "sum":
             continue
-        half, total = _half(box.name), opened.flows[box.flows[-1]]
+        half = box.name.split(".")[0] if box.name.startswith(("encoder.", "decoder.")) else ""
+        total = opened.flows[box.flows[-1]]
         part = box.name.removeprefix(f"{half}.").removesuffix("_sum")
         stream, added = (opened.flows[name] for name in total.ins)
         assert part in PART_NAMES
@@ -194,42 +184,21 @@ def _contributions(opened: block.BlockDiagram) -> list[Contribution]:
     return parts
 
 
-def first_norm(opened: block.BlockDiagram) -> block.Flow | None:
-    """Return the output of the block's first norm; None for a model without norms."""
-    names = [box.flows[-1] for box in opened.boxes if box.name.endswith("_norm")]
-    return opened.flows[names[0]] if names else None
-
-
-def _norm_observations(opened: block.BlockDiagram) -> list[str]:
-    norm = first_norm(opened)
+def _norm_sentences(opened: block.BlockDiagram, tokens: Mapping[str, list[str]]) -> list[str]:
+    """Return what the first norm of the block does, and how it computes a number; nothing for a model without norms."""
+    norm = next((opened.flows[box.flows[-1]] for box in opened.boxes if box.name.endswith("_norm")), None)
     if norm is None:
         return []
-    before, after = (flow.values.var(axis=-1) for flow in (opened.flows[norm.ins[0]], norm))
-    return [findings.norm_text(before, after, bool(np.ptp(after) > 1e-3 or abs(after[0] - 1) > 1e-3))]
-
-
-def _norm_example(opened: block.BlockDiagram, tokens: Mapping[str, list[str]]) -> NormExample | None:
-    """Return one number at the first norm of the block; None for a model without norms."""
-    norm = first_norm(opened)
-    if norm is None:
-        return None
-    x, values = opened.flows[norm.ins[0]].values[0], [opened.parameters[name] for name in norm.parameters]
-    layer = norm.made == "layernorm"
-    return NormExample(
-        norm.made,
-        len(values) > 1,
-        tokens[norm.rows][0],
-        float(x[0]),
-        float(x.mean()) if layer else 0.0,
-        float(x.var() if layer else np.square(x).mean()),
-        float(values[0][0]),
-        float(values[1][0]) if len(values) > 1 else 0.0,
-        float(norm.values[0, 0]),
-    )
+    x, weights = opened.flows[norm.ins[0]].values, [float(opened.parameters[name][0]) for name in norm.parameters]
+    before, after = (values.var(axis=-1) for values in (x, norm.values))
+    token, number = tokens[norm.rows][0], float(norm.values[0, 0])
+    return [
+        findings.norm_text(before, after, bool(np.ptp(after) > 1e-3 or abs(after[0] - 1) > 1e-3)),
+        norm_example_text(norm.made == "layernorm", token, x[0], weights, number),
+    ]
 
 
 def _parameter_counts(opened: block.BlockDiagram) -> dict[str, int]:
-    """Return the number of parameters of all blocks, by attention and feedforward."""
     kinds = {"feedforward layers": (".expand.", ".contract."), "attention": (".attention.", ".cross.")}
     return {
         kind: sum(v.size for name, v in opened.parameters.items() if any(mark in name for mark in marks))
@@ -240,7 +209,7 @@ def _parameter_counts(opened: block.BlockDiagram) -> dict[str, int]:
 def block_view(document: ui.Document, reading: BlockReading, state: BlockState, stored: RunModel) -> None:
     """Write which part changes the stream most, the diagram of the block, and numbers of its forward pass."""
     opened = reading.opened
-    parts, example = _contributions(opened), _norm_example(opened, reading.token_names)
+    parts = _contributions(opened)
     if state.open and state.open not in opened.flows:
         document.problems(
             [f"This block has no “{state.open[:40]}”; the embedding is shown. Open another box or arrow."]
@@ -254,8 +223,7 @@ def block_view(document: ui.Document, reading: BlockReading, state: BlockState, 
     )
     sentences = [
         findings.contributions_text(parts),
-        *_norm_observations(opened),
-        *([norm_example_text(example)] if example else []),
+        *_norm_sentences(opened, reading.token_names),
         findings.parameter_share_text(_parameter_counts(opened), opened.total_parameters),
     ]
     observations = "\n".join(f"- {ui.escape_markdown(sentence)}" for sentence in sentences)
@@ -273,7 +241,7 @@ def _component_data(reading: BlockReading, stored: RunModel, state: BlockState) 
         "names": dict(reading.token_names),
         "total": opened.total_parameters,
         "address": register_arrays(reading.content, sources=stored.cache_key),
-        "chosen": {name: getattr(state, name) for name in ("open", "token", "unit", "head")},
+        "chosen": state.component_state,
         "usual": next(box.flows[-1] for box in opened.boxes if box.name.endswith("embedding")),
         "title": f"Block {state.layer} of {stored.title}",
         "file": f"block-{stored.name}-{state.layer}",

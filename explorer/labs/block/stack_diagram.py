@@ -1,14 +1,55 @@
-"""The blocks of a Transformer as a diagram: every part with its sizes, from the embedding up to the output."""
+"""The blocks of a real model beside those of ours: every part with its sizes, from the embedding up to the output."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from explorer import ui
 from explorer.charts import Drawing
 from explorer.charts.style import INK, PAGE, RULE, SOFT, annotation, css_colour, escape_markup
+from explorer.labs.block import findings
+from explorer.model.real_model import COLOUR, RealModel
 from explorer.models.structure import ModelStructure, StackStructure
 from explorer.number_format import format_count
+
+
+def real_model_blocks(model: RealModel) -> None:
+    """Draw the diagrams of both models and the finding above them."""
+    ui.show(
+        "block-real", ui.structures_call(model), blocks_view, waiting=f"{model.title} is being loaded …", height=900
+    )
+
+
+def blocks_view(document: ui.Document, compared: ui.ComparedStructures) -> None:
+    """Write how the real model differs in size and design, and the diagrams of its stacks and of ours."""
+    real, own = compared.real, compared.own
+    document.finding(findings.size_finding(compared.title, real, own))
+    document.text(findings.design_finding(compared.title, real, own))
+    shown = [(compared.title, COLOUR, real)]
+    if len(real.stacks) == 1:  # an encoder and a decoder fill the row
+        shown.append(("Trained here", "--m-transformer", own))
+    height = max(diagram_height(structure, stack) for *_, structure in shown for stack in structure.stacks)
+    panels = [
+        _diagram_panel(title, colour, structure, index, height)
+        for title, colour, structure in shown
+        for index in range(len(structure.stacks))
+    ]
+    document.figures("block-real-figure", panels, height=height, columns=2)
+    document.caption(
+        "From the bottom to the top. The line on the left is the residual stream; + adds the output of a part to it."
+    )
+
+
+def _diagram_panel(title: str, colour: str, model: ModelStructure, index: int, height: int) -> ui.Panel:
+    stack = model.stacks[index]
+    name = f"{title}: {stack.name}" if len(model.stacks) > 1 else title
+    diagram = stack_diagram(name, model, stack, colour, height)
+    return ui.Panel(f"block-{title}-{stack.name}", diagram, title=name, colour=colour)
+
+
+# ---- the diagram of a stack
+
 
 PART_HEIGHT, NORM_HEIGHT, SUM_HEIGHT = 56, 24, 20  # pixels
 _GAP = 6
@@ -44,38 +85,32 @@ def stack_diagram(name: str, model: ModelStructure, stack: StackStructure, colou
     The line on the left is the residual stream; + adds what comes to it.
     """
     rows = _rows(model, stack)
-    shapes: list[dict[str, Any]] = []
-    labels: list[dict[str, Any]] = []
-    y = 0.0
-    spans: list[tuple[float, float]] = []
     inside = [i for i, row in enumerate(rows) if row.inside]
-    frame = [0.0, 0.0]
+    spans: list[tuple[float, float]] = []
+    y = bottom = top = 0.0
     for i, row in enumerate(rows):
         if i == inside[0]:
-            frame[0] = y
-            y += _GAP
+            bottom, y = y, y + _GAP
         spans.append((y, y + row.height))
         y += row.height + _GAP
         if i == inside[-1]:
-            y += _TITLE_HEIGHT
-            frame[1] = y
-            y += _GAP
-    shapes.append(_rectangle(0.0, 1.0, frame[0], frame[1], RULE, "rgba(0,0,0,0)", "4px,4px"))
+            top = y + _TITLE_HEIGHT
+            y = top + _GAP
     title = "one block" if stack.layers == 1 else f"{stack.layers} such blocks"
-    labels.append(annotation(f"<b>{title}</b>", 0.99, frame[1] - 0.5 * _TITLE_HEIGHT, xanchor="right"))
     end = spans[-1][0] if rows[-1].kind == "part" else y  # at the output layer, or where an encoder ends
-    shapes.append(_line(_STREAM, _STREAM, spans[0][1], end, colour, 3.0))
+    shapes = [
+        _rectangle(0.0, 1.0, bottom, top, RULE, "rgba(0,0,0,0)", "4px,4px"),
+        _line(_STREAM, _STREAM, spans[0][1], end, colour, 3.0),
+    ]
+    labels = [annotation(f"<b>{title}</b>", 0.99, top - 0.5 * _TITLE_HEIGHT, xanchor="right")]
     for row, (low, high) in zip(rows, spans, strict=True):
-        middle = (low + high) / 2
-        if row.kind == "sum":
-            continue
-        left = 0.0 if row.on_stream else _LEFT
-        fill = css_colour(colour, 0.16) if row.kind == "part" else PAGE
-        shapes.append(_rectangle(left if row.inside else 0.0, _RIGHT, low, high, css_colour(colour), fill))
-        text = f"<b>{escape_markup(row.title)}</b>"
-        if row.detail:
-            text += f"<br><span style='color:{SOFT}'>{escape_markup(row.detail)}</span>"
-        labels.append(annotation(text, ((left if row.inside else 0.0) + _RIGHT) / 2, middle, xanchor="center"))
+        if row.kind != "sum":
+            left = _LEFT if row.inside and not row.on_stream else 0.0
+            fill = css_colour(colour, 0.16) if row.kind == "part" else PAGE
+            shapes.append(_rectangle(left, _RIGHT, low, high, css_colour(colour), fill))
+            detail = f"<br><span style='color:{SOFT}'>{escape_markup(row.detail)}</span>" if row.detail else ""
+            text = f"<b>{escape_markup(row.title)}</b>{detail}"
+            labels.append(annotation(text, (left + _RIGHT) / 2, (low + high) / 2, xanchor="center"))
     _draw_branches(rows, spans, shapes, labels)
     words = (
         f"Diagram of {name}, {stack.layers} blocks: {_attention_detail(model, stack)}; feedforward part "
@@ -128,7 +163,6 @@ def _draw_branches(
 
 
 def _rows(model: ModelStructure, stack: StackStructure) -> list[_Row]:
-    """Return the boxes of a diagram from the bottom to the top."""
     rows = [_Row("part", "Embedding", _embedding_detail(model), inside=False)]
     before, after = stack.norm_place in ("before", "before and after"), stack.norm_place == "before and after"
     parts = [("Self-attention", _attention_detail(model, stack))]
@@ -154,16 +188,12 @@ def _rows(model: ModelStructure, stack: StackStructure) -> list[_Row]:
 
 
 def _attention_detail(model: ModelStructure, stack: StackStructure) -> str:
-    """Return the heads of a stack in a few words."""
-    one_head = stack.heads == 1
-    text = f"one head of {stack.head_width}" if one_head else f"{stack.heads} heads of {stack.head_width}"
-    if stack.key_heads < stack.heads:
-        text += f", {stack.key_heads} for keys and values"
-    return f"{text}, {'causal' if stack.causal else 'no mask'}"
+    heads = f"{'one head' if stack.heads == 1 else f'{stack.heads} heads'} of {stack.head_width}"
+    shared = f", {stack.key_heads} for keys and values" * (stack.key_heads < stack.heads)
+    return f"{heads}{shared}, {'causal' if stack.causal else 'no mask'}"
 
 
 def _feedforward_detail(model: ModelStructure, stack: StackStructure) -> str:
-    """Return the sizes and the activation of the feedforward part in a few words."""
     gate = ", gated" if stack.gated else ""
     width = format_count(model.width)
     return f"{width} → {format_count(stack.hidden)} → {width}, {stack.activation}{gate}"

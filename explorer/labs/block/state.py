@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-from explorer.errors import InvalidSetting, shorten
-from explorer.ui.state.fields import PageState, setting
+from explorer.ui.state.fields import PageState, at_most, setting
 
 Kind = Literal["encoder", "decoder", "both"]
 MAX_CHARACTERS = 200  # characters of a text
@@ -20,22 +19,16 @@ TASKS_AND_MODELS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # by k
 }
 
 
-def _check_text(value: object) -> None:
-    text = str(value)
-    if len(text) > MAX_CHARACTERS:
-        raise InvalidSetting(
-            f"A text has at most {MAX_CHARACTERS} characters here; “{shorten(text)}” has {len(text):,}. Shorten it."
-        )
-
-
 @dataclass(frozen=True)
 class BlockState(PageState):
     """The selected model, block, text, and tensor."""
 
+    COMPONENT_FIELDS: ClassVar[tuple[str, ...]] = ("open", "token", "unit", "head")
+
     kind: Kind = setting("decoder", "Model type", options=KINDS)
     model: str = setting("", "Model", longest=64)  # a run; empty: the default of its kind
     seed: int = setting(0, "Seed", low=0, high=31)
-    say: str = setting("", "Text", check=_check_text)  # empty: the first of the examples
+    say: str = setting("", "Text", check=at_most(MAX_CHARACTERS))  # empty: the first of the examples
     layer: int = setting(1, low=1, high=8, step=1)  # the selected block
     open: str = setting("", longest=64)  # a flow, as `inspection.transformer.block` names it
     token: int = setting(0, low=0, high=255)
@@ -62,14 +55,5 @@ class BlockState(PageState):
 
     def with_text(self, text: str, example: str) -> BlockState:
         """Return the state with another text; the `example` text itself is not stored. Raises InvalidSetting."""
-        _check_text(text)
+        at_most(MAX_CHARACTERS)(text)
         return replace(self, say="" if text == example else text, token=0)
-
-    def apply_event(self, message: Any) -> BlockState:
-        """Return the state after a message of the component; an invalid message changes nothing."""
-        if not isinstance(message, dict) or not isinstance(message.get("open"), str) or len(message["open"]) > 64:
-            return self
-        numbers = {"token": 255, "unit": 4095, "head": 15}
-        if any(type(message.get(name)) is not int or not 0 <= message[name] <= most for name, most in numbers.items()):
-            return self
-        return replace(self, open=message["open"], **{name: message[name] for name in numbers})

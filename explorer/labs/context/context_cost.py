@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from uuid import uuid4
 
 import numpy as np
@@ -17,7 +16,6 @@ from explorer.models.configs import TransformerTextConfig
 from explorer.number_format import format_duration, format_number
 from explorer.training.config import RunConfig
 from explorer.ui.language_lines import HEIGHT, NARROW, model_line
-from explorer.ui.wording import join_words
 
 _REQUEST_KEY = "text.prices"  # what this visitor last asked to be measured, and a token of that press
 _SIMILAR = 1.25  # times as much, which may be the other work on the server
@@ -37,7 +35,7 @@ def context_cost_section(views: Mapping[str, ui.RunView]) -> None:
     label = "Measure again" if requested == configs else "Measure on this server"
     st.button(label, icon=":material/timer:", on_click=request_measurement, key="text-prices-measure")
     if requested != configs:
-        what = join_words([MODELS[config.model_name].title for config in configs])
+        what = ui.join_words([MODELS[config.model_name].title for config in configs])
         ui.empty_panel(
             f"Training steps of {what} with rows of seven lengths and the same number of tokens: about ten seconds.",
             120,
@@ -83,13 +81,14 @@ def costs_view(document: ui.Document, costs: context_cost.ContextCosts) -> None:
     document.figures("text-prices", panels, columns=2, height=HEIGHT, narrow_height=NARROW)
     missing = any(not np.isfinite(price.seconds).all() for price in costs.costs)
     explicit = any(price.explicit for price in costs.costs)
+    powers = [f"{name} {format_number(each.exponent)}" for name, each in cost_growths(costs, "seconds").items()]
     sentences = [
         f"Forward and backward of one batch of {context_cost.TOKENS:,} random tokens in models freshly built at these "
         f"sizes, one thread, the median of up to five; measured in {format_duration(costs.seconds)} on this server, "
         "and other work on it slows it. Megabytes are what autograd saves, parameters aside.",
         "Explicit, hollow: attention that stores every weight, as when somebody looks at it; otherwise a fused kernel "
         "never does." * explicit,
-        _exponents_sentence(costs) * bool(_cost_growths(costs, "seconds")),
+        f"Time grows as n to the power, fitted from 128 tokens on: {ui.join_words(powers)}." * bool(powers),
         "What is missing would have taken too long, or too much memory." * missing,
     ]
     document.caption(" ".join(filter(None, sentences)))
@@ -111,63 +110,36 @@ def cost_chart(
 
 
 def _draw_formulas(configs: Sequence[RunConfig], costs: context_cost.ContextCosts) -> None:
-    """Draw the formulas of what attention costs, with the numbers of these sizes and of the measurement."""
     for sentence, formula in cost_formulas(configs, costs):
         ui.paragraph(sentence)
         st.latex(formula)
 
 
 def context_cost_finding(costs: context_cost.ContextCosts) -> str:
-    """Return how much more time and memory the same tokens take in long rows."""
-    time, memory = _cost_growths(costs, "seconds"), _cost_growths(costs, "saved_bytes")
+    """Return how many times as much time and memory the same tokens take in long rows."""
+    time, memory = cost_growths(costs, "seconds"), cost_growths(costs, "saved_bytes")
     if not time or not memory:
         return "These models are too large to be measured here in a few seconds. Choose smaller sizes."
-    longest = max(each.longest for each in time)
-    sentence = f"In rows of {longest:,} instead of {context_cost.FIT_FROM} tokens, the same number of tokens takes "
-    slower = sorted((each for each in time if each.factor >= _SIMILAR), key=lambda each: -each.factor)
-    unchanged = [each.name for each in time if each.factor < _SIMILAR]
-    if slower:
-        first, *rest = slower
-        longer = f"{first.name} {first.factor:.1f} times as long"
-        sentence += join_words([longer, *(f"{each.name} {each.factor:.1f}" for each in rest)])
-        sentence += f"; {join_words(unchanged)} no longer." if unchanged else "."
-    else:
-        sentence += "nobody longer."
-    more = sorted((each for each in memory if each.factor >= _SIMILAR), key=lambda each: -each.factor)
-    if not more:
-        return f"{sentence} Nobody needs more memory."
-    few = join_words([f"{each.factor:.1f} times for {each.name}" for each in more])
-    return f"{sentence} Memory grows {few}{'' if len(more) == len(memory) else ', for the others not'}."
+    longest = max(each.longest for each in time.values())
+    seconds, kept = (
+        ui.join_words([f"{each.factor:.1f} for {name}" for name, each in growths.items()]) for growths in (time, memory)
+    )
+    return (
+        f"From rows of {context_cost.FIT_FROM} to rows of {longest:,} tokens, with equally many tokens in a batch, "
+        f"time grows by a factor of {seconds}, and memory by a factor of {kept}. A factor of time up to {_SIMILAR} may "
+        "be other work on this server."
+    )
 
 
-@dataclass(frozen=True)
-class _CostGrowth:
-    """How time or memory grows from short to long rows."""
-
-    name: str
-    longest: int  # tokens of the longest row that was measured
-    exponent: float
-    factor: float  # as much as where the fit begins
-
-
-def _cost_growths(costs: context_cost.ContextCosts, measure: str) -> list[_CostGrowth]:
-    """Return the growth of `what`, "seconds" or "saved_bytes", for every line measured at two lengths or more."""
-    growths = []
-    for cost in costs.costs:
-        grown = context_cost.growth(getattr(cost, measure), exact=measure == "saved_bytes")
-        if grown is not None:
-            growths.append(_CostGrowth(line_name(cost), grown.longest, grown.exponent, grown.factor))
-    return growths
-
-
-def _exponents_sentence(costs: context_cost.ContextCosts) -> str:
-    """Return the fitted exponent of n for every line."""
-    powers = join_words([f"{each.name} {format_number(each.exponent)}" for each in _cost_growths(costs, "seconds")])
-    return f"Time grows as n to the power, fitted from 128 tokens on: {powers}."
-
-
-def line_name(price: context_cost.StepCost) -> str:
-    return f"{MODELS[price.model].title} (explicit)" if price.explicit else MODELS[price.model].title
+def cost_growths(costs: context_cost.ContextCosts, measure: str) -> dict[str, context_cost.Growth]:
+    """Return the growth of "seconds" or "saved_bytes" of every line measured at two lengths or more, by its name."""
+    growths = {
+        f"{MODELS[cost.model].title}{' (explicit)' * cost.explicit}": context_cost.growth(
+            getattr(cost, measure), exact=measure == "saved_bytes"
+        )
+        for cost in costs.costs
+    }
+    return {name: growth for name, growth in growths.items() if growth is not None}
 
 
 def cost_formulas(configs: Sequence[RunConfig], costs: context_cost.ContextCosts) -> list[tuple[str, str]]:

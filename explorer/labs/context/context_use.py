@@ -1,9 +1,13 @@
-"""Use of context: the loss by the number of tokens that a model could read."""
+"""Use of context: the loss by the number of tokens that a model could read, and models with the same context.
+
+The losses of included runs are stored: `python -m benchmarks.language_models context-use` and `contexts`.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +19,9 @@ from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.inspection import load_model
 from explorer.inspection.language import context_use
+from explorer.number_format import format_units
 from explorer.run_store.store import StoredRun
+from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import carries_state
 from explorer.training.record import Record
 from explorer.ui.language_lines import (
@@ -27,7 +33,6 @@ from explorer.ui.language_lines import (
     seed_values,
     without_weights,
 )
-from explorer.ui.wording import capitalize, join_words
 
 FILE: Final = Path(__file__).with_name("context_use.json")
 
@@ -42,7 +47,7 @@ def context_section(views: Mapping[str, ui.RunView]) -> None:
         return
     ui.show_each(
         "text-reach",
-        {name: ui.Call(_find_or_measure, run) for name, run in runs.items() if name not in carried},
+        {name: ui.Call(find_or_measure, run) for name, run in runs.items() if name not in carried},
         losses_view,
         without_weights(views),
         carried,
@@ -67,20 +72,18 @@ def formula_section() -> None:
 
 
 def _carried_note(names: Sequence[str]) -> str:
-    """Return why models that were trained with carried state are left out; empty without such models."""
     if not names:
         return ""
-    titles = join_words([MODELS[name].title for name in names])
-    were = "was" if len(names) == 1 else "were"
     return (
-        f"Left out: {titles}, which {were} trained with the state carried from row to row. At the start of a row from "
-        "a zero state, such a network recovers; its loss there does not say how much context it uses."
+        f"Left out: {ui.join_words([MODELS[name].title for name in names])}, trained with the state carried from "
+        "row to row. At the start of a row from a zero state, such a network recovers; its loss there does not say "
+        "how much context it uses."
     )
 
 
-def _find_or_measure(run: StoredRun | Record) -> context_use.ContextUse:
-    stored = stored_context_use(run.key)
-    return stored or context_use.measure_context_use(load_model.load_model(run).stack, run.config)
+def find_or_measure(run: StoredRun | Record) -> context_use.ContextUse:
+    """Return the stored measurement of an included run, or measure another one now."""
+    return stored_context_use(run.key) or context_use.measure_context_use(load_model.load_model(run).stack, run.config)
 
 
 def stored_context_use(run: str) -> context_use.ContextUse | None:
@@ -88,10 +91,11 @@ def stored_context_use(run: str) -> context_use.ContextUse | None:
     stored = _read_stored().get(run)
     if stored is None:
         return None
-    arrays = {name: np.array(stored[name]) for name in ("contexts", "losses", "error", "gain", "gain_error")}
-    return context_use.ContextUse(
-        **arrays, targets=stored["targets"], limit=stored["limit"], diverged=stored["diverged"]
-    )
+    arrays: dict[str, Any] = {
+        name: np.array(stored[name]) for name in ("contexts", "losses", "error", "gain", "gain_error")
+    }
+    numbers: dict[str, Any] = {name: stored[name] for name in ("targets", "limit", "diverged")}
+    return context_use.ContextUse(**numbers, **arrays)
 
 
 @cached()
@@ -111,18 +115,19 @@ def losses_view(
     without: titles of the models without weights.
     carried: names of the models that are left out because they were trained with carried state.
     """
-    finite = {name: each for name, each in losses.items() if len(each.losses)}
-    if finite:
+    if finite := {name: each for name, each in losses.items() if len(each.losses)}:
         document.finding(context_finding({MODELS[name].title: each for name, each in finite.items()}))
-        document.figures(
-            "text-reach",
-            [ui.Panel("loss-by-context", context_chart(finite))],
-            columns=1,
-            height=HEIGHT,
-            narrow_height=NARROW,
-        )
-    caption = _method_caption(without, losses)
-    document.caption(" ".join(filter(None, (caption, _carried_note(carried)))))
+        panel = ui.Panel("loss-by-context", context_chart(finite))
+        document.figures("text-reach", [panel], columns=1, height=HEIGHT, narrow_height=NARROW)
+    sentences = [
+        f"Loss on the same {next(iter(losses.values())).targets:,} held-out targets, each predicted after the last 1, "
+        "2, 4, … tokens, from a zero state. A model uses a context if a shorter one has a measurably higher loss than "
+        "the longest: by at least 0.005 nats and 2.5 standard errors.",
+        band_caption([len(each.losses) for each in losses.values()], "one standard error over targets"),
+        *missing_models(without, {name: each.diverged for name, each in losses.items()}),
+        _carried_note(carried),
+    ]
+    document.caption(" ".join(filter(None, sentences)))
 
 
 def context_chart(losses: Mapping[str, context_use.ContextUse]) -> charts.LineChart:
@@ -143,36 +148,140 @@ def context_finding(losses: Mapping[str, context_use.ContextUse]) -> str:
     end = max(int(each.contexts[-1]) for each in losses.values())
     if end == 1:
         return "A row has one token here, so no model has more context."
-    limits: dict[int, list[str]] = {}
-    for title, each in losses.items():
-        if not each.worsens_with_context:
-            limits.setdefault(each.sufficient_context, []).append(title)
-    parts: list[str] = []
-    for tokens in sorted(limits, reverse=True):
-        titles = limits[tokens]
-        verb = ("uses" if len(titles) == 1 else "use") if not parts else ""
-        until = f"all {_tokens(end)}" if tokens == end and not parts else _tokens(tokens) if not parts else f"{tokens}"
-        parts.append(f"the {join_words(titles)} {verb} {until}".replace("  ", " "))
+    titles: dict[int, list[str]] = {}
+    parts = []
     for title, each in losses.items():
         if each.worsens_with_context:
             best = int(each.median.argmin())
             parts.append(
-                f"the loss of the {title} rises after {_tokens(int(each.contexts[best]))}, from "
+                f"the loss of the {title} rises after {format_units(int(each.contexts[best]), 'token')}, from "
                 f"{each.median[best]:.2f} to {each.median[-1]:.2f} nats"
             )
-    return f"{capitalize('; '.join(parts))}."
+        else:
+            titles.setdefault(each.sufficient_context, []).append(title)
+    used = [f"{tokens:,} for the {ui.join_words(titles[tokens])}" for tokens in sorted(titles, reverse=True)]
+    lowers = [f"tokens of context that lower the loss, of {end:,}: {ui.join_words(used)}"] * bool(used)
+    return f"{ui.capitalize('; '.join([*lowers, *parts]))}."
 
 
-def _tokens(count: int) -> str:
-    return f"{count:,} token{'' if count == 1 else 's'}"
+# ---- included networks and the best n-gram under the same context
 
 
-def _method_caption(without: Sequence[str], losses: Mapping[str, context_use.ContextUse]) -> str:
-    first = next(iter(losses.values()))
-    sentences = [
-        f"Loss on the same {first.targets:,} held-out targets, each predicted after the last 1, 2, 4, … tokens, from a "
-        "zero state. A model uses a context if a shorter one has a measurably higher loss than the longest: by at "
-        "least 0.005 nats and 2.5 standard errors.",
-        band_caption([len(each.losses) for each in losses.values()], "one standard error over targets"),
-    ]
-    return " ".join([*sentences, *missing_models(without, {name: each.diverged for name, each in losses.items()})])
+SAME_CONTEXT_FILE: Final = Path(__file__).with_name("same_context.json")
+_SMOOTHINGS: Final = {
+    "kneser_ney": "Kneser–Ney",
+    "modified_kneser_ney": "modified Kneser–Ney",
+    "stupid_backoff": "stupid backoff",
+}
+
+
+@dataclass(frozen=True)
+class BestNgram:
+    """The n-gram with the lowest held-out loss in one context."""
+
+    smoothing: str
+    n: int
+    loss: float  # nats per character
+
+
+@dataclass(frozen=True)
+class MeasuredNetwork:
+    """An included network and its losses in nats per character: by context, one for each seed."""
+
+    model: str  # its name in the catalogue
+    parameters: int
+    losses: Mapping[str, tuple[float, ...]]
+
+    @property
+    def title(self) -> str:
+        return MODELS[self.model].title
+
+
+@dataclass(frozen=True)
+class SameContextTable:
+    """Losses by context: a number of characters in a block, or "reading on"."""
+
+    ngrams: Mapping[str, BestNgram]
+    networks: Mapping[str, MeasuredNetwork]  # by the name of the run
+
+
+@cached()
+def read_table() -> SameContextTable:
+    """Return the stored losses."""
+    stored = json.loads(SAME_CONTEXT_FILE.read_text("utf-8"))
+    networks = {
+        name: MeasuredNetwork(each["model"], each["parameters"], {c: tuple(v) for c, v in each["losses"].items()})
+        for name, each in stored["networks"].items()
+    }
+    return SameContextTable({context: BestNgram(**best) for context, best in stored["ngram"].items()}, networks)
+
+
+def same_context_section() -> None:
+    """Draw the losses of included networks and of the best n-gram, context by context."""
+    ui.draw_now(same_context_view, read_table())
+
+
+def same_context_view(document: ui.Document, table: SameContextTable) -> None:
+    """Write the finding and the table."""
+    document.text(same_context_finding(table))
+    columns = {
+        "context": charts.Column("context", wrap=True),
+        "ngram": charts.Column("best n-gram", "number", wrap=True),
+    }
+    for name, each in table.networks.items():
+        columns[name] = charts.Column(f"{each.title} {each.parameters / 1e6:.1f} M", "number", wrap=True)
+    rows = []
+    for context, best in table.ngrams.items():
+        row = {"context": context if context == "reading on" else f"blocks of {context}", "ngram": f"{best.loss:.3f}"}
+        for name, each in table.networks.items():
+            losses = each.losses.get(context)
+            row[name] = f"{min(losses):.3f}–{max(losses):.3f}" if losses else "–"
+        rows.append(row)
+    label = "Held-out loss by context, in nats per character"
+    document.table("text-same-context", charts.Table(columns, rows, label, same_context_caption(table)))
+
+
+def is_measured_text(task: TextConfig) -> bool:
+    """Return whether a task has the text, tokens and held-out part of the stored losses."""
+    usual = TextConfig()
+    return replace(task, context=usual.context, batches=usual.batches) == usual
+
+
+def same_context_finding(table: SameContextTable) -> str:
+    """Return for each network in which contexts all its seeds have a lower or a higher loss than the best n-gram."""
+    sentences = []
+    for each in table.networks.values():
+        groups: dict[str, list[str]] = {}
+        for context, losses in each.losses.items():
+            ngram = table.ngrams[context].loss
+            below, above = max(losses) < ngram, min(losses) > ngram
+            some = "" if below or above else " with some seeds only"
+            groups.setdefault(f"{'is worse than' if above else 'beats'} the best n-gram{some}", []).append(context)
+        seeds = max(map(len, each.losses.values()))
+        parts = [f"{what} {_describe_contexts(group, table)}" for what, group in groups.items()]
+        sentences.append(f"The {each.title} with {each.parameters:,} parameters ({seeds} seeds) {'; '.join(parts)}.")
+    return " ".join(sentences)
+
+
+def same_context_caption(table: SameContextTable) -> str:
+    """Return what the numbers are and how they were measured."""
+    kinds: dict[str, list[str]] = {}
+    for context, best in table.ngrams.items():
+        kinds.setdefault(f"{_SMOOTHINGS[best.smoothing]} of order {best.n}", []).append(context)
+    described = ui.join_words([f"{kind} ({_describe_contexts(contexts, table)})" for kind, contexts in kinds.items()])
+    return (
+        "Nats per character on the held-out tenth of Tiny Shakespeare, from the lowest to the highest seed; M: million "
+        f"parameters. Best n-gram: {described}. It is the best of three smoothings and orders 1 to 8 on the held-out "
+        "text itself, which is in its favour. Blocks are read without earlier context. Reading on: the n-gram reads "
+        "one row, the GRU carries its state, and the Transformer reads overlapping windows of 128 characters (64 to "
+        "128 characters of context); the first 64 characters are left out for the n-gram and the "
+        "Transformer. –: longer than the context in training."
+    )
+
+
+def _describe_contexts(contexts: list[str], table: SameContextTable) -> str:
+    if len(contexts) == len(table.ngrams):
+        return "in every context"
+    blocks = [context for context in contexts if context != "reading on"]
+    parts = [f"in blocks of {ui.join_words(blocks)}"] if blocks else []
+    return " and ".join([*parts, *(["reading on"] if "reading on" in contexts else [])])

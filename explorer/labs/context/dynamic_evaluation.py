@@ -23,7 +23,6 @@ from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
 from explorer.training.config import RunConfig
 from explorer.ui.state.fields import PageState, setting
-from explorer.ui.wording import capitalize, join_words, number_word
 from explorer.web.background import Key
 
 LEARNING_RATES: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
@@ -144,7 +143,13 @@ def dynamic_evaluation_section(views: Mapping[str, ui.RunView]) -> None:
     session: ui.PageSession[DynamicEvaluationState] = st.session_state.setdefault(
         f"lineage.{_PREFIX}", ui.PageSession(DynamicEvaluationState(), _PREFIX)
     )
-    best = min(runs, key=lambda name: _final_bits_per_character(views[name]))
+
+    def final_bits(name: str) -> float:
+        result = views[name].result
+        bits = float(np.mean(result.last("bits_per_char"))) if result and len(result.evaluated) else math.inf
+        return bits if math.isfinite(bits) else math.inf
+
+    best = min(runs, key=final_bits)
     chosen = [name for name in runs if name in session.state.models] or [best]
     every = {
         name: ui.Call(dynamic_evaluation.evaluate_run_dynamically, runs[name], session.state.rate) for name in chosen
@@ -153,7 +158,7 @@ def dynamic_evaluation_section(views: Mapping[str, ui.RunView]) -> None:
     calls: dict[str, ui.Call[Any]] = {name: call for name, call in every.items() if call.key in session.state.requested}
     if not calls:
         return
-    who = join_words([_noun_phrase(MODELS[name].title) for name in calls])
+    who = ui.join_words([_noun_phrase(MODELS[name].title) for name in calls])
     configs = tuple((name, runs[name].config) for name in calls)
     for name, config in configs:
         task = config.task_as(TextConfig)
@@ -164,17 +169,9 @@ def dynamic_evaluation_section(views: Mapping[str, ui.RunView]) -> None:
         calls,
         readings_view,
         configs,
-        waiting=f"{capitalize(who)} read{'s' * (len(configs) == 1)} on; that takes a few seconds …",
+        waiting=f"{ui.capitalize(who)} read{'s' * (len(configs) == 1)} on; that takes a few seconds …",
         height=620,
     )
-
-
-def _final_bits_per_character(view: ui.RunView) -> float:
-    """Return the final loss of a training in bits per character; infinity if unknown."""
-    if view.result is None or not len(view.result.evaluated):
-        return math.inf
-    bits = float(np.mean(view.result.last("bits_per_char")))
-    return bits if math.isfinite(bits) else math.inf
 
 
 def _controls(
@@ -205,7 +202,7 @@ def _controls(
             disabled=not missing,
         )
         if missing:
-            who = capitalize(join_words([_noun_phrase(MODELS[name].title) for name in missing]))
+            who = ui.capitalize(ui.join_words([_noun_phrase(MODELS[name].title) for name in missing]))
             st.caption(f"{who} read{'s' * (len(missing) == 1)} the held-out text twice, which takes a few seconds.")
 
 
@@ -308,67 +305,37 @@ def reading_chart(reading: Reading, shared: tuple[float, float], unit: str) -> c
 
 
 def _noun_phrase(title: str) -> str:
-    """Return the title of a model with an article."""
     return "the feedforward network" if title == "Feedforward" else f"the {title}"
 
 
 def dynamic_evaluation_finding(ends: Sequence[FinalBits]) -> str:
-    """Return which models dynamic evaluation helps or harms."""
-    no_numbers = [end for end in ends if end.no_numbers]
-    broken = [end for end in ends if math.isnan(end.dynamic) and not end.no_numbers]
-    finite = [end for end in ends if not end.no_numbers and not math.isnan(end.dynamic)]
-    if len(ends) == 1 and finite:
-        (end,) = finite
-        numbers = f"{end.dynamic:.2f} bits per character instead of {end.static:.2f}"
-        if end.saved >= _NEGLIGIBLE:
-            return f"With dynamic evaluation, {_noun_phrase(end.title)} needs {numbers}."
-        if end.saved <= -_NEGLIGIBLE:
-            return f"Dynamic evaluation harms {_noun_phrase(end.title)}: {numbers}."
-        return (
-            f"Dynamic evaluation hardly changes the loss of {_noun_phrase(end.title)}: {end.static:.2f} bits per "
-            "character."
-        )
-    parts = []
-    if helped := [end for end in finite if end.saved >= _NEGLIGIBLE]:
-        parts.append(f"saves {_amounts(helped)} bits per character.")
-    if harmed := [end for end in finite if end.saved <= -_NEGLIGIBLE]:
-        parts.append(f"costs {_amounts(harmed)}{'' if helped else ' bits per character'}.")
-    if same := [end for end in finite if abs(end.saved) < _NEGLIGIBLE]:
-        parts.append(f"hardly changes the loss of {join_words([_noun_phrase(end.title) for end in same])}.")
-    parts = [f"{'It' if i else 'Dynamic evaluation'} {part}" for i, part in enumerate(parts)]
-    if broken:
-        parts.append(
-            f"At this rate the losses of {join_words([_noun_phrase(end.title) for end in broken])} soon diverge."
-        )
-    if no_numbers:
-        names = join_words([_noun_phrase(end.title) for end in no_numbers])
-        parts.append(f"The losses of {names} are not finite, even with fixed weights.")
-    return " ".join(parts)
+    """Return for which models dynamic evaluation changes the bits per character, and how."""
+    groups = {
+        "fall for": [end for end in ends if end.saved >= _NEGLIGIBLE],
+        "rise for": [end for end in ends if end.saved <= -_NEGLIGIBLE],
+        "hardly change for": [end for end in ends if abs(end.saved) < _NEGLIGIBLE],
+    }
+    parts = [
+        f"{verb} {ui.join_words([f'{_noun_phrase(e.title)} ({e.static:.2f} to {e.dynamic:.2f})' for e in group])}"
+        for verb, group in groups.items()
+        if group
+    ]
+    if broken := [_noun_phrase(end.title) for end in ends if math.isnan(end.dynamic) and not end.no_numbers]:
+        parts.append(f"soon diverge for {ui.join_words(broken)}")
+    sentences = [f"With dynamic evaluation the bits per character {ui.join_words(parts)}."] * bool(parts)
+    if no_numbers := [_noun_phrase(end.title) for end in ends if end.no_numbers]:
+        sentences.append(f"The losses of {ui.join_words(no_numbers)} are not finite, even with fixed weights.")
+    return " ".join(sentences)
 
 
 def ngram_cache_finding(ends: Sequence[FinalBits]) -> str:
-    """Return which models with dynamic evaluation are better or worse than the n-gram with a cache."""
-    finite = [each for each in ends if math.isfinite(each.dynamic) and math.isfinite(each.cached)]
-    differences = {
-        "fewer bits per character than": [each for each in finite if each.dynamic - each.cached >= _NEGLIGIBLE],
-        "more bits per character than": [each for each in finite if each.dynamic - each.cached <= -_NEGLIGIBLE],
-        "about as many bits per character as": [e for e in finite if abs(e.dynamic - e.cached) < _NEGLIGIBLE],
-    }
+    """Return how many bits per character the n-gram with a cache needs beside each model with dynamic evaluation."""
     parts = [
-        f"{comparison} {join_words([_describe_rival(each) for each in group])}"
-        for comparison, group in differences.items()
-        if group
+        f"{each.cached:.2f} beside {each.dynamic:.2f} of {_noun_phrase(each.title)} ({each.context})"
+        for each in ends
+        if math.isfinite(each.dynamic) and math.isfinite(each.cached)
     ]
-    return f"The n-gram with a cache needs {'; '.join(parts)}." if parts else ""
-
-
-def _describe_rival(each: FinalBits) -> str:
-    return f"{_noun_phrase(each.title)} ({each.context}: {each.cached:.2f} against {each.dynamic:.2f})"
-
-
-def _amounts(ends: Sequence[FinalBits]) -> str:
-    ordered = sorted(ends, key=lambda end: -abs(end.saved))
-    return join_words([f"{_noun_phrase(end.title)} {abs(end.saved):.2f}" for end in ordered])
+    return f"The n-gram with a cache needs {ui.join_words(parts)}." if parts else ""
 
 
 def method_caption(
@@ -383,12 +350,7 @@ def method_caption(
     most = "at most " if any(each.tokens < longest.tokens for each in reads.values()) else ""
     piece = f"pieces of {task.context}" if task.rows == "blocks" else "pieces of a few lines"
     carried = [_noun_phrase(title) for title, each in reads.items() if each.carries_state]
-    if not carried:
-        state = "each from a zero state"
-    elif len(carried) == len(reads):
-        state = "the state carried on from piece to piece"
-    else:
-        state = f"by {join_words(carried)} with the state carried on, otherwise each from a zero state"
+    state = f"with the state carried on by {ui.join_words(carried)}" if carried else "each from a zero state"
     parts = [
         f"Mean so far over {most}the first {longest.tokens:,} of {longest.held_out:,} held-out {unit}, read in order "
         f"in {piece}, {state}. Every piece is scored before the step that learns from it. Solid: dynamic evaluation. "
@@ -405,19 +367,12 @@ def _cache_sentence(weights: Mapping[str, float]) -> str:
     """Return how the n-gram reads, and how the weight of its cache was chosen."""
     if not weights:
         return ""
-    distinct = sorted(set(weights.values()))
-    beside = {
-        weight: join_words([_noun_phrase(title) for title, each in weights.items() if each == weight])
-        for weight in distinct
-    }
-    chosen = f"{distinct[0]:g}"
-    if len(distinct) > 1:
-        chosen = join_words([f"{weight:g} beside {beside[weight]}" for weight in distinct])
+    chosen = ui.join_words([f"{weight:g} beside {_noun_phrase(title)}" for title, weight in weights.items()])
     return (
         "The n-gram reads the same text in the same context: solid with a cache of all text read so far, dashed "
-        f"without one. Of {number_word(len(dynamic_evaluation.CACHE_WEIGHTS))} weights of the cache, λ = {chosen} has "
-        "the lowest loss on text from the last tenth of the training text, with an n-gram of the other nine tenths. "
-        "The cache counts each token at once; a network takes a step after each piece."
+        f"without one. Of {ui.number_word(len(dynamic_evaluation.CACHE_WEIGHTS))} weights of the cache, λ = {chosen} "
+        "has the lowest loss on text from the last tenth of the training text, with an n-gram of the other nine "
+        "tenths. The cache counts each token at once; a network takes a step after each piece."
     )
 
 
@@ -427,7 +382,7 @@ def steps_sentence(title: str, read: dynamic_evaluation.DynamicEvaluation, unit:
     length = f"{np.median(read.gradient_norms):.2f}" if len(read.gradient_norms) else "–"
     moved = f"{read.relative_change:.1%}" if math.isfinite(read.relative_change) else "more than can be said"
     return (
-        f"{capitalize(_noun_phrase(title))} took {len(read.gradient_norms):,} steps of η = {read.rate:g}, each on "
+        f"{ui.capitalize(_noun_phrase(title))} took {len(read.gradient_norms):,} steps of η = {read.rate:g}, each on "
         f"n = {read.tokens / max(1, len(read.static.tokens)):.0f} {unit}; the gradient was longer than 1, and cut, "
         f"before {cut:,} of them (median length {length}). All steps together moved its {read.parameters:,} weights "
         f"by {moved} of their length."

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from explorer.catalogue import MODELS, models_of
-from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.text_setups import SETUPS
 from explorer.training.config import RunConfig
-from explorer.ui.state.fields import PageState, setting
+from explorer.ui.state.fields import PageState, one_of, setting
 
 TEXTS = {
     "shakespeare": "Tiny Shakespeare",
@@ -21,12 +20,6 @@ TEXTS = {
 _TITLES = {model: MODELS[model].title for model in models_of("text")}
 
 
-def _check_models(names: object) -> None:
-    for name in names if isinstance(names, tuple) else ():
-        if name not in _TITLES:
-            raise InvalidSetting(f"There is no model “{shorten(name)}” on this page. There is {', '.join(_TITLES)}.")
-
-
 @dataclass(frozen=True)
 class ContextState(PageState):
     """The text and the models. Each field is a URL parameter; every run is included (`text_setups`)."""
@@ -35,7 +28,7 @@ class ContextState(PageState):
         "shakespeare", "Text", options=TEXTS
     )
     models: tuple[str, ...] = setting(
-        ("ngram", "feedforward", "gru", "transformer"), "Models", options=_TITLES, check=_check_models
+        ("ngram", "feedforward", "gru", "transformer"), "Models", options=_TITLES, check=one_of(_TITLES)
     )
 
     @property

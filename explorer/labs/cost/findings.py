@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,15 @@ from explorer.inspection.compare import growth_exponent
 from explorer.inspection.transformer.cost_formulas import crossover, scale_to_median
 from explorer.labs.cost.state import CostState
 from explorer.models.structure import ModelStructure
-from explorer.number_format import format_approximate, format_bytes, format_percent, format_rounded
+from explorer.number_format import (
+    format_approximate,
+    format_bytes,
+    format_number,
+    format_percent,
+    format_range,
+    format_rounded,
+    join_range,
+)
 from explorer.ui.wording import capitalize, join_words, number_word
 
 PART_NAMES: Final = {
@@ -84,118 +92,89 @@ class SweepResult:
         )
 
 
-def crossing_text(length: float) -> str:
-    """Return from which length on, given the result of `crossover`."""
-    if length == 0:
-        return "at every length measured"
-    return "at no length measured" if np.isinf(length) else f"from about {length:,.0f} tokens on"
-
-
 def length_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
     """Return from which length attention takes longer than the feedforward part, and how much longer at the end."""
-    attention, forward = results["attention"], results["feedforward"]
-    crossing = crossover(attention.x, attention.seconds(state.way), forward.seconds(state.way))
-    end, ratio, _ = attention.ratio_to(forward, state.way)
-    times = f"at {end:,} tokens {format_approximate(ratio)} times as long"
-    return f"Attention takes longer than the feedforward part {crossing_text(crossing)}; {times}."
+    return f"Attention takes longer than the feedforward part {_crossing(results, 'attention', state)}."
+
+
+def _crossing(results: Mapping[str, SweepResult], part: str, state: CostState) -> str:
+    """Return from which length on a part takes longer than the feedforward part, and how much longer at the end."""
+    measured, forward = results[part], results["feedforward"]
+    length = crossover(measured.x, measured.seconds(state.way), forward.seconds(state.way))
+    end, ratio, _ = measured.ratio_to(forward, state.way)
+    where = "at every length measured" if length == 0 else f"from about {length:,.0f} tokens on"
+    if np.isinf(length):
+        where = "at no length measured"
+    return f"{where}; at {end:,} tokens {format_approximate(ratio)} times as long"
 
 
 def fused_note(results: Mapping[str, SweepResult], state: CostState) -> str:
     """Return the crossing by formula, and what a fused kernel changes."""
-    fused, forward = results["fused"], results["feedforward"]
-    crossing = crossing_text(crossover(fused.x, fused.seconds(state.way), forward.seconds(state.way)))
-    end, ratio, _ = fused.ratio_to(forward, state.way)
     return (
         f"Attention needs more multiplications than the feedforward part from {2 * state.width:,} tokens on. Fused "
         "attention is the same computation in one kernel, which recomputes the weights instead of storing them: it "
-        f"takes longer than the feedforward part {crossing}, at {end:,} tokens {format_approximate(ratio)} times as "
-        "long."
+        f"takes longer than the feedforward part {_crossing(results, 'fused', state)}."
     )
 
 
 def width_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
     """Say how close each part comes to growing with the square of the width."""
     powers = {part: each.exponents("width", state.way)[:2] for part, each in results.items()}
-    steep = max(powers, key=lambda part: powers[part][0])
-    flat = min(powers, key=lambda part: powers[part][0])
-    below = sum(time < formula - 0.1 for time, formula in powers.values())
-    sentence = (
+    flat, *_, steep = sorted(powers, key=lambda part: powers[part][0])
+    predicted = [formula for _, formula in powers.values()]
+    return (
         f"Time grows with the width to the power of {powers[flat][0]:.1f} ({PART_NAMES[flat]}) to "
-        f"{powers[steep][0]:.1f} ({PART_NAMES[steep]})"
+        f"{powers[steep][0]:.1f} ({PART_NAMES[steep]}); the formulas predict {format_range(*_ends(predicted), 1)}."
     )
-    if not below:
-        return f"{sentence}, nowhere less than predicted."
-    parts = "all of them" if below == len(powers) else f"{number_word(below)} of {number_word(len(powers))}"
-    return f"{sentence}; for {parts} less than predicted."
+
+
+def _ends(values: Collection[float]) -> tuple[float, float]:
+    return min(values), max(values)
 
 
 def layers_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
     """Say what a multiple of the layers costs."""
     most = int(next(iter(results.values())).x[-1])
-    ratios = {part: float(each.seconds(state.way)[-1] / each.seconds(state.way)[0]) for part, each in results.items()}
-    memory = [float(each.bytes_kept[-1] / each.bytes_kept[0]) for each in results.values()]
-    least, greatest = min(ratios.values()), max(ratios.values())
-    loaded = (
-        format_approximate(memory[0])
-        if max(memory) - min(memory) < 0.1
-        else f"{format_approximate(min(memory))} to {format_approximate(max(memory))}"
+    time, memory = (
+        join_range(*map(format_approximate, _ends([float(values[-1] / values[0]) for values in of_parts])))
+        for of_parts in zip(*((each.seconds(state.way), each.bytes_kept) for each in results.values()), strict=True)
     )
-    return (
-        f"{capitalize(number_word(most))} times the layers take {format_approximate(least)} to "
-        f"{format_approximate(greatest)} times as long and keep {loaded} times the memory."
-    )
+    times = capitalize(number_word(most))
+    return f"{times} times the layers take {time} times as long and keep {memory} times the memory."
 
 
 def source_caption(source_by_part: Mapping[str, str]) -> str:
     """Return where and when each part was measured."""
-    parts_by_source: dict[str, list[str]] = {}
-    for part, source in source_by_part.items():
-        parts_by_source.setdefault(source, []).append(PART_NAMES[part])
-    if len(parts_by_source) == 1:
-        return f"Measured on {next(iter(parts_by_source))}."
-    each = [f"{join_words(parts)} on {source}" for source, parts in parts_by_source.items()]
-    return f"Measured: {'; '.join(each)}."
+    if len(sources := set(source_by_part.values())) == 1:
+        return f"Measured on {sources.pop()}."
+    return f"Measured: {'; '.join(f'{PART_NAMES[part]} on {source}' for part, source in source_by_part.items())}."
 
 
 def sweep_note(results: Mapping[str, SweepResult], state: CostState, sweep: str) -> str:
     """Explain where measurements and formulas differ."""
     if sweep == "length":
-        notes = (fused_note(results, state), recurrence_note(results, state), memory_note(results))
-        return "\n\n".join(filter(None, notes))
-    each = {part: swept.scaled_formula(state.way) / swept.seconds(state.way) for part, swept in results.items()}
-    above_formula = {
-        part: float(1 / ratio[0])
-        for part, ratio in each.items()
-        if np.isfinite(ratio[0]) and ratio[0] < 1 / NOISE_FACTOR
+        return "\n\n".join((fused_note(results, state), recurrence_note(results, state), memory_note(results)))
+    ratios = {
+        part: float(each.seconds(state.way)[0] / each.scaled_formula(state.way)[0]) for part, each in results.items()
     }
-    if not above_formula:
-        return "At the smallest size no part takes longer than its formula predicts."
-    worst = max(above_formula, key=lambda part: above_formula[part])
-    size = int(next(iter(results.values())).x[0])
-    smallest = f"width {size}" if sweep == "width" else f"{number_word(size)} layer{'s' * (size > 1)}"
+    worst = max(ratios, key=lambda part: np.nan_to_num(ratios[part]))
     return (
-        f"At {smallest} the formula is least accurate for {PART_NAMES[worst]}, which takes "
-        f"{format_approximate(above_formula[worst])} times as long as predicted. The formulas do not count the fixed "
-        "cost of a call."
+        f"At the smallest size, {PART_NAMES[worst]} takes {format_approximate(ratios[worst])} times as long as its "
+        "formula predicts, the most of all parts. The formulas do not count the fixed cost of a call."
     )
 
 
 def recurrence_note(results: Mapping[str, SweepResult], state: CostState) -> str:
     """Say what a step of a recurrent layer costs beside the feedforward part."""
-    gru, forward = results["gru"], results["feedforward"]
-    seconds = gru.seconds(state.way)
-    first = int(np.searchsorted(gru.x, FIT_FROM["length"]))
-    end, measured, formula = gru.ratio_to(forward, state.way)
-    last = gru.last_measured()
-    first_step, last_step = (1e6 * float(seconds[i]) / int(gru.x[i]) for i in (first, last))
-    steps = "a step costs about the same at both lengths"
-    if max(first_step, last_step) > 1.5 * min(first_step, last_step):
-        steps = f"a step of the longer sequence costs {'more' if last_step > first_step else 'less'}"
+    gru = results["gru"]
+    first, last = int(np.searchsorted(gru.x, FIT_FROM["length"])), gru.last_measured()
+    end, measured, formula = gru.ratio_to(results["feedforward"], state.way)
+    first_step, last_step = (1e6 * float(gru.seconds(state.way)[i]) / int(gru.x[i]) for i in (first, last))
     explanation = ", because it makes many small products one after the other" * (measured > NOISE_FACTOR * formula)
     return (
         f"A step of the GRU takes {first_step:.1f} microseconds in a sequence of {int(gru.x[first]):,} tokens and "
-        f"{last_step:.1f} in one of {end:,}: {steps}. The formula predicts {format_approximate(formula)} times the "
-        f"time of the feedforward part; measured is {format_approximate(measured)} times{explanation}."
+        f"{last_step:.1f} in one of {end:,}. The formula predicts {format_approximate(formula)} times the time of the "
+        f"feedforward part; measured is {format_approximate(measured)} times{explanation}."
     )
 
 
@@ -216,21 +195,13 @@ def kernel_note(results: Mapping[str, SweepResult], state: CostState) -> str:
 
 
 def memory_note(results: Mapping[str, SweepResult]) -> str:
-    """Say for which parts the formula gives the stored bytes exactly."""
-    exact: list[tuple[str, float]] = []
-    others: list[tuple[str, float]] = []
-    for part, each in results.items():
-        measured = np.isfinite(each.bytes_kept)
-        ratio = float((each.bytes_kept[measured] / each.bytes_by_formula[measured]).max())
-        (exact if 0.995 < ratio < 1.005 else others).append((PART_NAMES[part], ratio))
-    sentence = (
-        f"The stored bytes are exactly those of the formula for {join_words([name for name, _ in exact])}."
-        if exact
-        else ""
+    """Say how many bytes are stored beside those of the formula."""
+    ratios = {part: float(np.nanmax(each.bytes_kept / each.bytes_by_formula)) for part, each in results.items()}
+    parts = join_words([f"{format_number(ratio)} for {PART_NAMES[part]}" for part, ratio in ratios.items()])
+    return (
+        f"The stored bytes divided by those of the formula are at most {parts}. Above 1, the rest is working memory of "
+        "PyTorch’s kernel, which the formula leaves out."
     )
-    exceptions = [f"{name} stores up to {format_approximate(ratio)} times as many" for name, ratio in others]
-    explanation = " The rest is working memory of PyTorch’s kernel, which the formula leaves out." if exceptions else ""
-    return f"{sentence} {capitalize(join_words(exceptions))}.{explanation}".strip() if exceptions else sentence
 
 
 # By how the name of a layer ends in the code, the longer endings first.

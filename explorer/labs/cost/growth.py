@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import streamlit as st
 
 from explorer import charts, ui
 from explorer.catalogue import MODELS
-from explorer.experiments.growth import (
-    SEEDS,
-    SHARES,
-    SIZES,
-    Cell,
-    GrowthResult,
-    growth_configs,
-    included_result,
-)
+from explorer.experiments.growth import SEEDS, SHARES, SIZES, Cell, GrowthResult, growth_configs, included_result
 from explorer.labs.cost import growth_findings as findings
 from explorer.labs.cost.growth_findings import Results
 from explorer.labs.cost.state import ALL_MODELS, CostState
@@ -27,7 +19,6 @@ from explorer.training.config import RunConfig
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.text_picker import draw_missing_corpus
 from explorer.ui.training.learning_chart import describe_state, live_training_section, seconds_to_next
-from explorer.ui.wording import count_seeds
 
 HEIGHT, NARROW = 380, 320  # of a figure, in pixels
 _WIDE_RANGE = 100  # ratio of two numbers from which an axis of a phone has no space for more than powers of ten
@@ -84,9 +75,8 @@ def trained_result(view: ui.RunView) -> GrowthResult | None:
     if view.result is None or view.parameters is None:
         return None
     losses, training_losses = (tuple(map(float, view.result.last(name))) for name in ("val_loss", "train_loss"))
-    if not np.isfinite(losses).all():
-        return None
-    return GrowthResult(view.parameters, view.seconds or 0.0, losses, training_losses)
+    is_finite = np.isfinite(losses).all()
+    return GrowthResult(view.parameters, view.seconds or 0.0, losses, training_losses) if is_finite else None
 
 
 def growth_view(document: ui.Document, state: CostState, views: Mapping[str, ui.RunView]) -> None:
@@ -98,20 +88,20 @@ def growth_view(document: ui.Document, state: CostState, views: Mapping[str, ui.
     model = state.architecture
     is_one = model != ALL_MODELS
     document.finding(findings.model_finding(results, model) if is_one else findings.all_finding(results))
-    by_size, by_share = _one_model_lines(results, model, state.corpus) if is_one else _all_lines(results, state)
+    found = _one_model_lines(results, model, state.corpus) if is_one else _all_lines(results, state)
+    by_size, by_share = ([line for line in lines if len(line.x)] for lines in found)
     low, high = charts.span_of([line.values for line in (*by_size, *by_share)], 0.0)
     y = charts.Axis("nats per character", (0.95 * low, 1.05 * high), log=True)
     parameters = [result.parameters for result in results.values()]
     characters = [share * _CHARACTERS[state.corpus] for share in SHARES]
-    left, right = _panel_titles(state)
-    panels = [
-        ui.Panel(
-            "growth-parameters", growth_chart("parameters", by_size, parameters, _ticks(parameters), y), title=left
-        ),
-        ui.Panel(
-            "growth-text", growth_chart("characters of training text", by_share, characters, characters, y), title=right
-        ),
-    ]
+    size = ("smallest", "second", "third", "largest")[state.size]
+    left, right = f"On {findings.share_words(state.share)}", f"The {size} size of each architecture"
+    if is_one:
+        title = MODELS[model].title
+        left, right = f"{title}: loss against parameters", f"{title}: loss against text"
+    sizes = growth_chart("parameters", by_size, parameters, _ticks(parameters), y)
+    shares = growth_chart("characters of training text", by_share, characters, characters, y)
+    panels = [ui.Panel("growth-parameters", sizes, title=left), ui.Panel("growth-text", shares, title=right)]
     document.figures("growth-figures", panels, height=HEIGHT, narrow_height=NARROW, columns=2)
     document.caption(_caption(state, views))
     document.text(findings.model_notes(results, model) if is_one else findings.all_notes(results))
@@ -126,20 +116,12 @@ def growth_chart(
     return charts.LineChart(f"Loss in nats per character by {x_title}", lines, x, y, margin=112)
 
 
-def _panel_titles(state: CostState) -> tuple[str, str]:
-    if state.architecture != ALL_MODELS:
-        title = MODELS[state.architecture].title
-        return f"{title}: loss against parameters", f"{title}: loss against text"
-    size = ("smallest", "second", "third", "largest")[state.size]
-    return f"On {findings.share_words(state.share)}", f"The {size} size of each architecture"
-
-
 def _caption(state: CostState, views: Mapping[str, ui.RunView]) -> str:
     trained = sum(trained_result(view) is not None for view in views.values())
     live = f" {describe_state(views).capitalize()}." if any(view.live for view in views.values()) else ""
     return (
         "Loss on the held-out last tenth of the text after the last step, in nats per character; lower is better. "
-        f"Dots: means over {count_seeds(SEEDS)}. Bands: lowest to highest seed. All axes are logarithmic. "
+        f"Dots: means over {ui.count_seeds(SEEDS)}. Bands: lowest to highest seed. All axes are logarithmic. "
         "The learning rate of each size is the best of three on the whole text, searched with other seeds. "
         f"{findings.progress_note(trained, len(views))}{live}"
     ).strip()
@@ -148,64 +130,40 @@ def _caption(state: CostState, views: Mapping[str, ui.RunView]) -> str:
 def _all_lines(results: Results, state: CostState) -> tuple[list[charts.Line], list[charts.Line]]:
     """Return a line for each architecture: over its sizes on one share, and over the shares at one size."""
     by_size, by_share = [], []
-    for model in SIZES:
-        row = MODELS[model]
-        cells = [Cell(model, size, state.share) for size in range(len(SIZES[model]))]
-        by_size.append(_line(results, cells, row.title, row.colour, row.dash, _parameters_of(results)))
+    for model, sizes in SIZES.items():
+        row, characters = MODELS[model], _CHARACTERS[state.corpus]
+        cells = [Cell(model, size, state.share) for size in range(len(sizes))]
+        by_size.append(_line(results, cells, row.title, row.colour, row.dash))
         cells = [Cell(model, state.size, share) for share in SHARES]
-        by_share.append(_line(results, cells, row.title, row.colour, row.dash, _characters_of(state.corpus)))
-    return [line for line in by_size if len(line.x)], [line for line in by_share if len(line.x)]
+        by_share.append(_line(results, cells, row.title, row.colour, row.dash, characters))
+    return by_size, by_share
 
 
 def _one_model_lines(results: Results, model: str, corpus: str) -> tuple[list[charts.Line], list[charts.Line]]:
     """Return a line over the sizes for each share, and a line over the shares for each size."""
-    colour, sizes = MODELS[model].colour, range(len(SIZES[model]))
-    by_size = [
-        _line(
-            results,
-            [Cell(model, size, share) for size in sizes],
-            "whole text" if share == 1 else f"1/{1 / share:.0f}",
-            colour,
-            dash,
-            _parameters_of(results),
-        )
-        for share, dash in zip(SHARES, _DASHES, strict=True)
-    ]
-    by_share = [
-        _line(results, [Cell(model, size, share) for share in SHARES], label, colour, dash, _characters_of(corpus))
-        for size, label, dash in zip(sizes, _size_labels(results, model), _DASHES, strict=True)
-    ]
-    return [line for line in by_size if len(line.x)], [line for line in by_share if len(line.x)]
+    colour, sizes, characters = MODELS[model].colour, SIZES[model], _CHARACTERS[corpus]
+    by_size, by_share = [], []
+    for share, dash in zip(SHARES, _DASHES, strict=True):
+        label = "whole text" if share == 1 else f"1/{1 / share:.0f}"
+        cells = [Cell(model, size, share) for size in range(len(sizes))]
+        by_size.append(_line(results, cells, label, colour, dash))
+    for size, (settings, dash) in enumerate(zip(sizes, _DASHES, strict=True)):
+        cells = [Cell(model, size, share) for share in SHARES]
+        count = next((results[cell].parameters for cell in results if cell.size == size), 0)
+        label = f"order {settings['n']}" if model == "ngram" else format_count(count)  # whose parameters depend on text
+        by_share.append(_line(results, cells, label, colour, dash, characters))
+    return by_size, by_share
 
 
 def _line(
-    results: Results, cells: Sequence[Cell], name: str, colour: str, dash: str, x_of: Callable[[Cell], float]
+    results: Results, cells: Sequence[Cell], name: str, colour: str, dash: str, characters: int = 0
 ) -> charts.Line:
+    """Return the mean losses of runs by their parameters; with `characters` of the whole text, by those they read."""
     found = [cell for cell in cells if cell in results]
     losses = [results[cell].losses for cell in found]
     values = np.array([(float(np.mean(each)), min(each), max(each)) for each in losses]).reshape(-1, 3)
-    return charts.Line(
-        name, name, colour, dash, np.array([x_of(cell) for cell in found]), values, "filled", statistic="mean"
-    )
-
-
-def _parameters_of(results: Results) -> Callable[[Cell], float]:
-    return lambda cell: results[cell].parameters
-
-
-def _characters_of(corpus: str) -> Callable[[Cell], float]:
-    return lambda cell: cell.share * _CHARACTERS[corpus]
-
-
-def _size_labels(results: Results, model: str) -> list[str]:
-    """Return the parameters of each size, or the order of an n-gram, whose parameters depend on the text."""
-    if model == "ngram":
-        return [f"order {settings['n']}" for settings in SIZES[model]]
-    counts = (
-        next((results[cell].parameters for cell in results if cell.size == size), 0)
-        for size in range(len(SIZES[model]))
-    )
-    return [format_count(count) for count in counts]
+    x = np.array([cell.share * characters if characters else results[cell].parameters for cell in found])
+    return charts.Line(name, name, colour, dash, x, values, "filled", statistic="mean")
 
 
 def _ticks(values: Sequence[float]) -> list[float]:

@@ -43,22 +43,13 @@ def change(before: GrowthResult, after: GrowthResult) -> Change:
 
 def size_changes(results: Results, share: float) -> dict[str, Change]:
     """Return for each network how the loss changes from the smallest to the largest size on a share of the text."""
-    return _changes(results, {model: (Cell(model, 0, share), Cell(model, LARGEST, share)) for model in NETWORKS})
+    return _changes(results, (0, share), (LARGEST, share))
 
 
-def text_changes(results: Results, size: int) -> dict[str, Change]:
-    """Return for each network how the loss of a size changes from the smallest share to the whole text."""
-    return _changes(
-        results, {model: (Cell(model, size, SHARES[0]), Cell(model, size, SHARES[-1])) for model in NETWORKS}
-    )
-
-
-def _changes(results: Results, pairs: Mapping[str, tuple[Cell, Cell]]) -> dict[str, Change]:
-    return {
-        model: change(results[first], results[second])
-        for model, (first, second) in pairs.items()
-        if first in results and second in results
-    }
+def _changes(results: Results, first: tuple[int, float], last: tuple[int, float]) -> dict[str, Change]:
+    """Return for each network how the loss changes from one size and share of the text to another."""
+    pairs = {model: (Cell(model, *first), Cell(model, *last)) for model in NETWORKS}
+    return {model: change(results[a], results[b]) for model, (a, b) in pairs.items() if {a, b} <= results.keys()}
 
 
 def all_finding(results: Results) -> str:
@@ -84,43 +75,17 @@ def all_notes(results: Results) -> str:
             f"overfits. The highest loss there is {format_number(mean(worst))} nats per character; on the text of its "
             f"training that network reaches {format_number(_training_mean(worst))}."
         )
-    sentences += _best_size_note(results)
-    by_text = {size: text_changes(results, size) for size in (0, LARGEST)}
+    by_text = {size: _changes(results, (size, SHARES[0]), (size, SHARES[-1])) for size in (0, LARGEST)}
     if all(by_text.values()):
         sentences.append(
             f"More text, {share_words(SHARES[-1])} instead of {share_words(SHARES[0], 'it')}, lowers the loss of "
             f"{_count(by_text[0], 'lower')} networks at the smallest size and of {_count(by_text[LARGEST], 'lower')} "
             "at the largest."
         )
-    unclear = _titles(size_changes(results, SHARES[-1]), "unclear") + _titles(least, "unclear")
-    if unclear:
-        sentences.append(
-            f"Cannot tell for {join_words(list(dict.fromkeys(unclear)))}: the ranges of the seeds overlap."
-        )
+    changes = [*size_changes(results, SHARES[-1]).items(), *least.items()]
+    if unclear := list(dict.fromkeys(MODELS[model].title for model, each in changes if each == "unclear")):
+        sentences.append(f"Cannot tell for {join_words(unclear)}: the ranges of the seeds overlap.")
     return " ".join([*sentences, _RULE])
-
-
-def _best_size_note(results: Results) -> list[str]:
-    """Return for how many networks the best size is larger on the whole text than on the smallest share of it."""
-    best = {
-        (model, share): min(sizes, key=lambda size: mean(sizes[size]))
-        for model in NETWORKS
-        for share in (SHARES[0], SHARES[-1])
-        if len(sizes := _sizes(results, model, share)) > LARGEST
-    }
-    compared = [model for model in NETWORKS if {(model, SHARES[0]), (model, SHARES[-1])} <= best.keys()]
-    if not compared:
-        return []
-    larger = sum(best[model, SHARES[-1]] > best[model, SHARES[0]] for model in compared)
-    return [
-        f"The size with the lowest mean loss is larger on {share_words(SHARES[-1])} than on "
-        f"{share_words(SHARES[0], 'it')} for {_share_of_networks(larger, len(compared))} networks."
-    ]
-
-
-def _sizes(results: Results, model: str, share: float) -> dict[int, GrowthResult]:
-    """Return the results of every size of a model on a share of the text, by size."""
-    return {size: results[cell] for size in range(LARGEST + 1) if (cell := Cell(model, size, share)) in results}
 
 
 def _learns_more(results: Results, model: str) -> bool:
@@ -143,42 +108,28 @@ _RULE: Final = (
 
 def model_finding(results: Results, model: str) -> str:
     """Return how the loss of an architecture changes from the smallest to the largest size, on much and little text."""
-    parts, changes = [], []
+    parts = []
     for share in (SHARES[-1], SHARES[0]):
         small, large = (results.get(Cell(model, size, share)) for size in (0, LARGEST))
         if small and large:
-            changes.append(change(small, large))
-            parts.append(_describe_change(small, large, share, again=changes[-1] in changes[:-1]))
+            found, size = change(small, large), format_number(abs(mean(large) - mean(small)))
+            verb = {"lower": f"lowers the loss by {size} nats", "higher": f"raises the loss by {size} nats"}
+            parts.append(f"{verb.get(found, 'cannot be told from the smallest')} on {share_words(share, 'it')}")
     if not parts:
         return f"{MODELS[model].title} has no runs at its smallest and its largest size yet."
     return f"{MODELS[model].title}: the largest of {number_word(LARGEST + 1)} sizes {join_words(parts)}."
-
-
-def _describe_change(small: GrowthResult, large: GrowthResult, share: float, again: bool) -> str:
-    """Return the change from the smallest to the largest size; `again`: after the same change on another share."""
-    where = f"on {share_words(share, 'it')}"
-    found, size = change(small, large), f"by {format_number(abs(mean(large) - mean(small)))} nats {where}"
-    if again:
-        return where if found == "unclear" else size
-    return {
-        "lower": f"lowers the loss {size}",
-        "higher": f"raises the loss {size}",
-        "unclear": f"cannot be told from the smallest {where}",
-    }[found]
 
 
 def model_notes(results: Results, model: str) -> str:
     """Return which size has the lowest loss on each share of the text."""
     parts = []
     for share in SHARES:
-        sizes = _sizes(results, model, share)
-        if len(sizes) <= LARGEST:
-            continue
-        best = min(sizes, key=lambda size: mean(sizes[size]))
-        rivals = [s for s, each in sizes.items() if s != best and change(each, sizes[best]) != "lower"]
-        count = f"{format_count(sizes[best].parameters)} parameters"
-        unclear = " (within the range of the seeds of another size)" if rivals else ""
-        parts.append(f"{count} on {share_words(share)}{unclear}")
+        sizes = [results[cell] for size in range(LARGEST + 1) if (cell := Cell(model, size, share)) in results]
+        if len(sizes) > LARGEST:
+            best = min(sizes, key=mean)
+            rivals = [each for each in sizes if each is not best and change(each, best) != "lower"]
+            unclear = " (within the range of the seeds of another size)" * bool(rivals)
+            parts.append(f"{format_count(best.parameters)} parameters on {share_words(share)}{unclear}")
     if not parts:
         return ""
     spread = f" Means over {count_seeds(SEEDS)}. {_RULE}" if model in NETWORKS else " An n-gram has no random numbers."
@@ -187,15 +138,8 @@ def model_notes(results: Results, model: str) -> str:
 
 def _count(changes: Mapping[str, Change], kind: Change) -> str:
     """Return “four of five”, or “none of five”."""
-    return _share_of_networks(sum(each == kind for each in changes.values()), len(changes))
-
-
-def _share_of_networks(count: int, total: int) -> str:
-    return f"{number_word(count) if count else 'none'} of {number_word(total)}"
-
-
-def _titles(changes: Mapping[str, Change], kind: Change) -> list[str]:
-    return [MODELS[model].title for model, each in changes.items() if each == kind]
+    count = sum(each == kind for each in changes.values())
+    return f"{number_word(count) if count else 'none'} of {number_word(len(changes))}"
 
 
 def progress_note(trained: int, total: int) -> str:

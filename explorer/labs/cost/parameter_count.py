@@ -1,4 +1,4 @@
-"""Parameters part by part, of any model at any size."""
+"""Parameters part by part, of any model at any size, and those of a real model with what a token costs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from explorer import charts, ui
 from explorer.catalogue import MODELS, TASKS
 from explorer.inspection.transformer import parameter_count
 from explorer.jobs import limits
+from explorer.labs.cost import findings
 from explorer.labs.cost.findings import layer_name, parameters_finding
 from explorer.labs.cost.state import CostState
+from explorer.model.real_model import COLOUR, RealModel
 from explorer.models.configs import ModelConfig
+from explorer.models.structure import PARTS, ModelStructure, Part
+from explorer.number_format import format_count, format_percent
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
-from explorer.ui.state.session import fragment
 
 _CONFIG_FIELDS = {"d": "width", "m": "hidden", "layers": "layers"}  # field of the state: field of the configuration
 _LABELS = {"d": "Width, d", "m": "Hidden units, m", "layers": "Layers"}
@@ -52,15 +55,15 @@ def sized_config(state: CostState) -> RunConfig:
 
 def parameters_section(session: ui.PageSession[CostState]) -> None:
     """Draw the controls and the parameters of each part."""
-    fragment(session, _PART, lambda: _draw_fragment(session))
 
+    def draw() -> None:
+        _controls(session)
+        state = session.state
+        counted = CostState(who=state.who, d=state.d, m=state.m, layers=state.layers, vocabulary=state.vocabulary)
+        waiting = "The model is being built and counted …"
+        ui.show("cost-parameters", ui.Call(_count, counted), counts_view, counted, waiting=waiting, height=400)
 
-def _draw_fragment(session: ui.PageSession[CostState]) -> None:
-    _controls(session)
-    state = session.state
-    counted = CostState(who=state.who, d=state.d, m=state.m, layers=state.layers, vocabulary=state.vocabulary)
-    waiting = "The model is being built and counted …"
-    ui.show("cost-parameters", ui.Call(_count, counted), counts_view, counted, waiting=waiting, height=400)
+    ui.fragment(session, _PART, draw)
 
 
 def _count(state: CostState) -> parameter_count.ParameterCount:
@@ -137,3 +140,57 @@ def parameter_chart(title: str, parts: Sequence[tuple[str, int, str]], colour: s
     bars = charts.Bars("parameters", np.array(counts), colour)
     axis = charts.Axis(span=(0, max(counts)))
     return charts.BarChart(f"Parameters of {title}", names, [bars], axis, digits=0, details=details, margin=2)
+
+
+# ---- a real model beside a Transformer that is trained here
+
+
+_CONTEXTS = (128, 1_024, 8_192)  # tokens
+_OWN_COLOUR = "--m-transformer"
+
+
+def real_model_costs(model: RealModel) -> None:
+    """Draw where the parameters of both models are, and what a token costs."""
+    ui.show("cost-real", ui.structures_call(model), costs_view, waiting=f"{model.title} is being loaded …", height=640)
+
+
+def costs_view(document: ui.Document, compared: ui.ComparedStructures) -> None:
+    """Write where the parameters of both models are, what a token costs, and what the real one saves."""
+    real, own = compared.real, compared.own
+    document.finding(findings.real_parameters_finding(compared.title, real, own))
+    parts = [part for part in PARTS if any(each.parameters.get(part) for each in (real, own))]
+    panels = [_panel(compared.title, COLOUR, real, parts), _panel("Trained here", _OWN_COLOUR, own, parts)]
+    document.figures("cost-real-figure", panels, height=ROW_HEIGHT * len(parts) + 20, columns=2)
+    document.table("cost-real-table", cost_table(compared))
+    document.text(findings.cache_finding(compared.title, real))
+
+
+def _panel(title: str, colour: str, model: ModelStructure, parts: Sequence[Part]) -> ui.Panel:
+    rows = []
+    for part in parts:
+        count = model.parameters.get(part, 0)
+        is_tied = part == "output" and model.tied
+        share = "the weights of the embedding" if is_tied and not count else format_percent(count / model.total)
+        rows.append((findings.part_title(part, model), count, share))
+    chart = parameter_chart(title, rows, colour)
+    return ui.Panel(f"cost-real-{title}", chart, title=title, colour=colour, value=format_count(model.total))
+
+
+def cost_table(compared: ui.ComparedStructures) -> charts.Table:
+    """Return what one token costs in contexts of several lengths, a row for each."""
+    columns = {
+        "tokens": charts.Column("context"),
+        "real": charts.Column(f"{compared.title}: multiplications", "number", wrap=True),
+        "real_kept": charts.Column("its keys and values", "number", wrap=True),
+        "own": charts.Column("trained here: multiplications", "number", wrap=True),
+        "own_kept": charts.Column("its keys and values", "number", wrap=True, minor=True),
+    }
+    longest = compared.context or _CONTEXTS[-1]
+    rows = []
+    for tokens in sorted({min(each, longest) for each in _CONTEXTS}):
+        cells = {"tokens": f"{tokens:,} tokens"}
+        for key, model in (("real", compared.real), ("own", compared.own)):
+            cells[key] = findings.multiplications_text(model.multiplications(tokens))
+            cells[f"{key}_kept"] = findings.memory_text(model.cache_bytes(tokens))
+        rows.append(cells)
+    return charts.Table(columns, rows, "Cost of one token in a context", findings.cost_caption(compared.real))

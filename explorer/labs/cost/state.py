@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -11,7 +11,7 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.experiments import growth
 from explorer.inspection.transformer.cost_formulas import LayerSize
 from explorer.tasks.text.config import CORPUS_NAMES
-from explorer.ui.state.fields import PageState, setting
+from explorer.ui.state.fields import PageState, one_of, setting
 
 WIDTHS, LENGTHS, HEADS = (16, 32, 64, 128, 256), (64, 128, 256, 512), (1, 2, 4, 8)
 Sweep = Literal["length", "width", "layers"]
@@ -34,23 +34,15 @@ def _check_model(value: object) -> None:
         raise InvalidSetting(f"There is no “{shorten(value)}” to count. Give a task and a model: text-transformer.")
 
 
-def _check_one_of(*possible: int | float) -> Callable[[object], None]:
-    def check(given: object) -> None:
-        if given not in possible:
-            raise InvalidSetting(f"{given} is not measured here. Give one of {', '.join(map(str, possible))}.")
-
-    return check
-
-
 @dataclass(frozen=True)
 class CostState(PageState):
     """The sizes of the sweeps, which time is shown, the model and sizes for the parameter count, and what grows."""
 
     way: Literal["both", "forward"] = setting("both", "Time of", options=_WAYS)
     # Sizes that do not vary in a sweep.
-    width: int = setting(64, "Width (fixed)", options=WIDTHS, check=_check_one_of(*WIDTHS))
-    length: int = setting(128, "Length (fixed)", options=LENGTHS, check=_check_one_of(*LENGTHS))
-    heads: int = setting(4, "Heads", options=HEADS, check=_check_one_of(*HEADS))
+    width: int = setting(64, "Width (fixed)", options=WIDTHS, check=one_of(WIDTHS))
+    length: int = setting(128, "Length (fixed)", options=LENGTHS, check=one_of(LENGTHS))
+    heads: int = setting(4, "Heads", options=HEADS, check=one_of(HEADS))
     who: str = setting("text-transformer", "Model and task", check=_check_model)
     d: int = setting(0, low=0, high=512, step=1)  # selected sizes; 0: default of the model
     m: int = setting(0, low=0, high=2_048, step=1)
@@ -61,8 +53,8 @@ class CostState(PageState):
     corpus: Literal["tinyshakespeare", "repeats"] = setting(
         "tinyshakespeare", "Text", options={name: CORPUS_NAMES[name] for name in growth.CORPORA}
     )
-    share: float = setting(1.0, "Share of the text (left)", options=_SHARES, check=_check_one_of(*growth.SHARES))
-    size: int = setting(3, "Size (right)", options=_SIZE_NAMES, check=_check_one_of(*_SIZE_NAMES))
+    share: float = setting(1.0, "Share of the text (left)", options=_SHARES, check=one_of(growth.SHARES))
+    size: int = setting(3, "Size (right)", options=_SIZE_NAMES, check=one_of(_SIZE_NAMES))
     real: str = setting("", "Real model", longest=70)  # as hub:gpt2; empty: the first that is open
 
     def sizes(self, sweep: Sweep, part: str) -> tuple[LayerSize, ...]:

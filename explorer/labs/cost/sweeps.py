@@ -1,10 +1,18 @@
-"""Sweeps over sequence length, width and number of layers: formulas and measurements, drawn beside each other."""
+"""Sweeps over sequence length, width and number of layers: formulas and measurements, drawn beside each other.
+
+Measured costs are those of this server if it has made any, otherwise those of a reference machine, from a file that is
+included. `python -m benchmarks.reference_costs` writes it anew.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final, TypeAlias
+from uuid import uuid4
 
 import numpy as np
 import streamlit as st
@@ -12,14 +20,64 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer import charts, ui
+from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.inspection.transformer import cost_formulas as formulas
+from explorer.inspection.transformer import cost_measurement
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
-from explorer.labs.cost import findings, measurements
+from explorer.labs.cost import findings
 from explorer.labs.cost.findings import SweepResult
-from explorer.labs.cost.measurements import Measurement, Points
 from explorer.labs.cost.state import MODEL_OF_PART, SWEEPS, CostState, Sweep
 from explorer.web import background
+
+SECONDS: Final = 0.6  # per part and sweep; all eighteen take between ten and forty
+REFERENCE_FILE: Final = Path(__file__).with_name("reference_costs.json")
+Points: TypeAlias = tuple[str, tuple[LayerSize, ...]]  # a part and the sizes at which it is measured
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Measured costs of one part, and where and when they were measured."""
+
+    costs: MeasuredCosts
+    source: str  # such as "this server, 14:05 UTC"
+
+
+_measured: dict[Points, Measurement] = {}  # the latest of this process; the page offers a few hundred
+_requested: dict[Points, str] = {}  # a token for each request that has not been measured yet
+
+
+@cached()
+def _reference_measurement(points: Points) -> Measurement:
+    (source, costs), (part, sizes) = read_reference(), points
+    return Measurement(MeasuredCosts(*np.array([costs[part, size] for size in sizes]).T), source)
+
+
+def measure(points: Points) -> Measurement:
+    """Measure one part now and store the result as the latest one; the request for it has then ended."""
+    try:
+        costs = cost_measurement.measure_costs(*points, SECONDS)
+        _measured[points] = Measurement(costs, f"this server, {datetime.now(UTC):%H:%M} UTC")
+    finally:
+        _requested.pop(points, None)
+    return _measured[points]
+
+
+@cached()
+def read_reference() -> tuple[str, dict[tuple[str, LayerSize], list[float]]]:
+    """Return what the reference machine is, and its seconds forward, seconds forward and backward, and bytes."""
+    stored = json.loads(REFERENCE_FILE.read_text("utf-8"))
+    date = datetime.fromisoformat(stored["date"])
+    costs = {
+        (part, LayerSize(*map(int, row[:4]))): [np.nan if value is None else value for value in row[4:]]
+        for part, rows in stored["costs"].items()
+        for row in rows
+    }
+    return f"a machine with the processor {stored['processor']}, {date.day} {date:%B %Y}", costs
+
+
+# ---- the sections
+
 
 Latest: TypeAlias = Mapping[str, Measurement]  # by part
 HEIGHT, NARROW = 380, 320  # of a figure, in pixels
@@ -48,20 +106,20 @@ def controls(session: ui.PageSession[CostState]) -> None:
             help=f"All {len(PARTS)} parts at all sizes of the three sections, one after the other. This takes ten to "
             "forty seconds; a measurement that another visitor has started is shared.",
         )
-        if session.state != session.state.reset():
-            ui.reset_button(session)
+        ui.reset_button(session)
 
 
 def _request_measurements(state: CostState) -> None:
     for sweep in SWEEPS:
         for part in PARTS:
-            measurements.request_measurement((part, state.sizes(sweep, part)))
+            _requested.setdefault((part, state.sizes(sweep, part)), uuid4().hex)  # it joins an earlier request
 
 
 def sweep_section(state: CostState, sweep: Sweep) -> None:
     """Draw one sweep: at once with what has been measured before; a requested measurement replaces it part by part."""
     points = {part: (part, state.sizes(sweep, part)) for part in PARTS}
-    latest = ui.Call(_latest_by_part, tuple((part, measurements.find_latest(each)) for part, each in points.items()))
+    found = ((part, _measured.get(each) or _reference_measurement(each)) for part, each in points.items())
+    latest = ui.Call(_latest_by_part, tuple(found))
     background.submit(latest.key, latest, "quick")  # it does not wait for what is being timed
     ui.show_each(
         f"cost-{sweep}",
@@ -85,31 +143,28 @@ def _requested_calls(points: Mapping[str, Points]) -> dict[str, ui.Call[Latest]]
     submitted = background.results()
     calls: dict[str, ui.Call[Latest]] = {}
     for part, each in points.items():
-        if token := measurements.request_token(each):
-            call = ui.Call(_measure, each, token)
+        if token := _requested.get(each):
+            call = ui.Call(_measure_requested, each, token)
             if call.key in submitted and submitted[call.key].cancelled():
-                measurements.withdraw_request(each)
+                _requested.pop(each)
             else:
                 calls[part] = call
     return calls
 
 
-def _measure(points: Points, request: str) -> Latest:
+def _measure_requested(points: Points, request: str) -> Latest:
     """Measure one part; the token of the request distinguishes the call from an earlier one."""
-    return {points[0]: measurements.measure(points)}
+    return {points[0]: measure(points)}
 
 
-def sweep_result(part: str, sweep: Sweep, sizes: tuple[LayerSize, ...], results: MeasuredCosts) -> SweepResult:
+def sweep_result(part: str, sweep: Sweep, sizes: tuple[LayerSize, ...], costs: MeasuredCosts) -> SweepResult:
     """Return the measurements of one part beside its formulas."""
-    return SweepResult(
-        part,
-        np.array(SWEEPS[sweep]),
-        results.forward,
-        results.forward_backward,
-        results.saved_bytes,
-        np.array([formulas.multiplications(part, size) for size in sizes], dtype=float),
-        np.array([formulas.expected_saved_bytes(part, size) for size in sizes], dtype=float),
+    multiplications, saved_bytes = (
+        np.array([formula(part, size) for size in sizes], dtype=float)
+        for formula in (formulas.multiplications, formulas.expected_saved_bytes)
     )
+    measured = costs.forward, costs.forward_backward, costs.saved_bytes
+    return SweepResult(part, np.array(SWEEPS[sweep]), *measured, multiplications, saved_bytes)
 
 
 def sweep_view(document: ui.Document, results: Mapping[str, Latest], state: CostState, sweep: Sweep) -> None:

@@ -10,7 +10,6 @@ from explorer import charts, ui
 from explorer.inspection.pretrained import answer_depth, opened_model
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import DepthState
-from explorer.ui.training.real_model_choice import choose_real_model
 
 
 def answer_depth_section(session: ui.PageSession[DepthState]) -> None:
@@ -20,7 +19,7 @@ def answer_depth_section(session: ui.PageSession[DepthState]) -> None:
         "after each layer, as if the model ended there. Only prompts that the model answers are counted; the control "
         "is the answer to another prompt of the same kind, such as another capital."
     )
-    if card := choose_real_model(session, "language model"):
+    if card := ui.choose_real_model(session, "language model"):
         call = ui.Call(opened_model.depth_of_answers, card)
         waiting = "The answers to many prompts are read off at every depth …"
         ui.show("answer-depth", call, answers_view, waiting=waiting, height=420, pool="patient")
@@ -37,22 +36,10 @@ def answers_view(document: ui.Document, found: answer_depth.AnswersByDepth) -> N
     )
     ranks = [_line("answer", found.ranks), _line("other answers", found.other_ranks)]
     _, highest = charts.span_of([line.values for line in ranks], 0.0)
+    shares, places = charts.Axis("probability", (0, 1.04)), charts.Axis("rank", (10**-0.1, 10**0.2 * highest), log=True)
     panels = [
-        ui.Panel(f"answer-{name}", _depth_chart(title, lines, y), title=title)
-        for name, title, lines, y in (
-            (
-                "probability",
-                "Probability of the answer",
-                [_line("answer", found.probabilities)],
-                charts.Axis("probability", (0.0, 1.04)),
-            ),
-            (
-                "rank",
-                "Rank (1: the most probable token)",
-                ranks,
-                charts.Axis("rank", (10**-0.1, 10**0.2 * highest), log=True),
-            ),
-        )
+        _panel("probability", "Probability of the answer", [_line("answer", found.probabilities)], shares),
+        _panel("rank", "Rank (1: the most probable token)", ranks, places),
     ]
     document.figures("answer-depth", panels, height=300, columns=2)
     document.caption(
@@ -62,9 +49,10 @@ def answers_view(document: ui.Document, found: answer_depth.AnswersByDepth) -> N
     )
 
 
-def _depth_chart(title: str, lines: list[charts.Line], y: charts.Axis) -> charts.LineChart:
+def _panel(name: str, title: str, lines: list[charts.Line], y: charts.Axis) -> ui.Panel:
     x = charts.Axis("layers that were computed", (-0.2, len(lines[0].x) - 0.7), ticks=8)
-    return charts.LineChart(f"{title}, by depth", lines, x, y, margin=112, digits=None)
+    chart = charts.LineChart(f"{title}, by depth", lines, x, y, margin=112, digits=None)
+    return ui.Panel(f"answer-{name}", chart, title=title)
 
 
 def _line(name: str, values: Float[ndarray, "depths prompts"] | Int[ndarray, "depths prompts"]) -> charts.Line:

@@ -11,14 +11,9 @@ from numpy import ndarray
 from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.steps_to_solve import LossCurves
 from explorer.inspection.verdicts import judge, mean_difference, solved_difference
-from explorer.number_format import format_interval, format_percent
+from explorer.number_format import format_percent, format_units
 from explorer.ui.verdict_sentences import verdict_words
-from explorer.ui.wording import count_seeds, join_words, number_word
-
-
-def _median_and_range(values: Sequence[float] | Float[ndarray, " seeds"], digits: int = 2) -> str:
-    """Format the median, and the range in brackets."""
-    return format_interval(float(np.median(values)), min(values), max(values), digits)
+from explorer.ui.wording import count_seeds, format_median, join_words, number_word
 
 
 def heads_finding(heads: int, trained: Sequence[float], untrained: Sequence[float]) -> str:
@@ -50,16 +45,12 @@ def heads_text(
     width: of the layer; ranks: of the scores of each head; tokens: in the text; evenness: entropy of the attention
     relative to uniform attention; verdict: on the difference between the heads, see `heads_verdict`.
     """
-    split_note = {
-        None: "",
-        heads: f"The layer was trained with these {heads} heads. ",
-    }.get(trained_heads, f"The layer was trained with {trained_heads} heads, not with this split. ")
-    limit = min(width // heads, tokens)
-    rank_list = join_words(sorted({f"{rank}" for rank in ranks}, key=int))
-    limited_by = f"{width // heads} numbers per head" if width // heads <= tokens else f"{tokens} tokens"
+    split_note = f"The layer was trained with {trained_heads} heads. " if trained_heads else ""
+    ranked, size = join_words([f"{rank}" for rank in sorted(set(ranks))]), width // heads
+    limited_by = f"{size} numbers per head" if size <= tokens else f"{tokens} tokens"
     return (
         f"{split_note}Its {parameters:,} parameters are the same for every number of heads. The matrix of scores of a "
-        f"head has rank {rank_list}; the limit is {limit} ({limited_by}). Its attention has "
+        f"head has rank {ranked}; the limit is {min(size, tokens)} ({limited_by}). Its attention has "
         f"{format_percent(evenness, 0)} of the maximum entropy.{verdict}"
     )
 
@@ -68,7 +59,7 @@ def heads_verdict(heads: int, trained: Sequence[float], untrained: Sequence[floa
     """Say with both ranges whether the difference between heads changes in training; "" for one head."""
     if heads == 1:
         return ""
-    before, after = _median_and_range(untrained), _median_and_range(trained)
+    before, after = format_median(untrained), format_median(trained)
     sentence = f" Jensen–Shannon divergence, median (lowest to highest seed): {before} before training, {after} after"
     difference = mean_difference(np.array(untrained, float), np.array(trained, float), paired=False)
     if difference is None:
@@ -78,19 +69,14 @@ def heads_verdict(heads: int, trained: Sequence[float], untrained: Sequence[floa
 
 def initialization_text(start: str, share: float) -> str:
     """Describe how matrices are initialized. `share`: of the mean square that is left after one matrix."""
-    if start == "zero":
-        return (
-            "The last matrix of each part is initialized with zeros, as in our language model: a part first adds "
-            "nothing."
-        )
-    if start == "kept":
-        return (
-            "Matrices are initialized uniformly within ±√(3/fan-in), which keeps the mean square: s = 1 (Xiong et "
-            "al. 2020)."
-        )
-    return (
-        f"Matrices are initialized uniformly within ±1/√fan-in, so that one keeps s = {share:.2f} of the mean square."
-    )
+    return {
+        "zero": "The last matrix of each part is initialized with zeros, as in our language model: a part first adds "
+        "nothing.",
+        "kept": "Matrices are initialized uniformly within ±√(3/fan-in), which keeps the mean square: s = 1 (Xiong et "
+        "al. 2020).",
+        "usual": "Matrices are initialized uniformly within ±1/√fan-in, so that one keeps "
+        f"s = {share:.2f} of the mean square.",
+    }[start]
 
 
 def formula_text(
@@ -105,43 +91,28 @@ def formula_text(
     share: of the mean square that is left after one matrix; layers: number of blocks; pre, none: expected range with
     the norm before each part and without norms; measured: median over seeds by norm placement.
     """
-    part = share**2
-
-    def expected_and_measured(name: str, between: tuple[float, float]) -> str:
-        low, high = between
-        value = measured[name]
-        inside = 0.95 * low <= value <= 1.05 * high
-        return f"between {low:.3g} and {high:.3g}; measured is {value:.3g}" + ("" if inside else ", outside of that")
-
-    blocks = f"{layers} block{'' if layers == 1 else 's'}"
+    between_pre, between_none = (
+        f"between {low:.3g} and {high:.3g}; measured is {measured[name]:.3g}"
+        for name, (low, high) in (("pre", pre), ("none", none))
+    )
     return (
-        f"Here s² = {part:.3g} and l = {layers}. With the norm before each part, v after {blocks} should be "
-        f"{expected_and_measured('pre', pre)}. Without a norm it should be {expected_and_measured('none', none)}. "
+        f"Here s² = {share**2:.3g} and l = {layers}. With the norm before each part, v after "
+        f"{format_units(layers, 'block')} should be {between_pre}. Without a norm it should be {between_none}. "
         f"With the norm after each part it is 1 by construction; measured is {measured['post']:.3g}."
     )
 
 
 def vanishing_gradient_text(ratios: Float[ndarray, " seeds"], layers: int) -> str:
-    """Say whether the gradient vanishes towards the first block of a post-norm stack. `ratios`: gradient norm at the
-    first block over that at the last, per seed.
-    """
-    summary = f"the gradient norm at the first of {layers} blocks is {_median_and_range(ratios)} times that at the last"
-    low, high = float(ratios.min()), float(ratios.max())
-    if high < 0.1:
-        verdict = "it vanishes"
-    elif high < 1:
-        verdict = "it gets smaller, but does not vanish"
-    else:
-        verdict = "it grows" if low > 1 else "it neither clearly grows nor shrinks"
-    return f"With the norm after each part, {summary}: {verdict}."
+    """Say how large the gradient is at the first block of a post-norm stack, over that at the last, per seed."""
+    return (
+        f"With the norm after each part, the gradient norm at the first of {layers} blocks is {format_median(ratios)} "
+        "times that at the last."
+    )
 
 
 def norm_kinds_text(layer: Float[ndarray, " seeds"], rms: Float[ndarray, " seeds"], layers: int) -> str:
     """Compare LayerNorm with RMSNorm before training: mean square at the top, per seed."""
-    summary = (
-        f"after {layers} blocks v is {_median_and_range(layer)} with LayerNorm and {_median_and_range(rms)} with "
-        "RMSNorm"
-    )
+    summary = f"after {layers} blocks v is {format_median(layer)} with LayerNorm and {format_median(rms)} with RMSNorm"
     difference = mean_difference(layer, rms, paired=True)  # the weights of a seed are the same with both
     verdict = f": {verdict_words(judge([difference])[0])}" if difference else ""
     return (
@@ -159,33 +130,19 @@ def top_block_text(
     stacks; grown: ratio of the mean squares of the stream, norm before.
     """
     few, many = heights
-    ways = {True: "stays about as large", False: "gets smaller"}
-    loaded = before[1] > 0.9 * before[0]
-    root = (
-        f" The stream is then {np.sqrt(grown):.2f} times as large, and the last norm divides by its size."
-        if not loaded
-        else ""
-    )
     return (
         f"Gradient norm of the last block’s weights, with the norm after each part: {after[0]:.2f} in a stack of {few} "
-        f"and {after[1]:.2f} in one of {many}. With the norm before each part it {ways[loaded]}: {before[0]:.2f} and "
-        f"{before[1]:.2f}.{root}"
+        f"and {after[1]:.2f} in one of {many}; with the norm before each part: {before[0]:.2f} and {before[1]:.2f}. "
+        f"The higher stream is then {np.sqrt(grown):.2f} times as large, and the last norm divides by its size."
     )
 
 
 def learning_finding(blocks: int, ends: Mapping[str, LossCurves]) -> str:
     """Say which stacks learned in all seeds. `ends`: loss curves by name of the stack."""
-    if not ends:
-        return ""
     learned = [words for words, end in ends.items() if np.isfinite(end.steps_to_solve).all()]
-    if len(learned) == len(ends):
-        return f"All stacks of {blocks} blocks learn, with every seed."
-    if not learned:
-        return f"No stack of {blocks} blocks learns with every seed."
-    if len(learned) > 2:
-        failing = [words for words in ends if words not in learned]
-        return f"Stacks of {blocks} blocks learn with every seed, except {join_words(failing)}."
-    return f"Stacks of {blocks} blocks learn with every seed only {join_words(learned)}."
+    if not ends or len(learned) == len(ends):
+        return f"All stacks of {blocks} blocks learn, with every seed." * bool(ends)
+    return f"Stacks of {blocks} blocks that learn with every seed: {join_words(learned) or 'none'}."
 
 
 def learning_text(ends: Mapping[str, LossCurves]) -> str:
@@ -201,25 +158,13 @@ def warmup_claim_text(after: LossCurves | None, gentle: LossCurves | None) -> st
     """Say whether post-norm keeps a deep stack from learning, at the default and at a quarter of the learning rate."""
     if after is None or gentle is None:
         return ""
-    sentence = "Xiong et al. (2020) find that a Transformer with the norm after each part needs a warm-up."
-    learned_default, learned_low_rate = (int(np.isfinite(end.steps_to_solve).sum()) for end in (after, gentle))
-    count = len(after.steps_to_solve)
-    summary = (
-        f"{_seeds_that_learn(learned_default, count)} at this learning rate, "
-        f"{_seeds_that_learn(learned_low_rate, count)} at a quarter of it"
+    learned = [np.isfinite(end.steps_to_solve) for end in (after, gentle)]
+    usual, quarter = (f"{each.sum()} of {count_seeds(len(each))}" for each in learned)
+    verdict = verdict_words(judge([solved_difference(*learned)])[0])
+    return (
+        "Xiong et al. (2020) find that a Transformer with the norm after each part needs a warm-up. Without one, here "
+        f"{usual} learn at this learning rate and {quarter} at a quarter of it: {verdict}."
     )
-    if learned_default == learned_low_rate == count:
-        return f"{sentence} Here it learns without one: {summary}."
-    difference = solved_difference(np.isfinite(after.steps_to_solve), np.isfinite(gentle.steps_to_solve))
-    return f"{sentence} Here {summary}: {verdict_words(judge([difference])[0])}."
-
-
-def _seeds_that_learn(learned: int, count: int) -> str:
-    """Say how many of the seeds learn."""
-    return f"{number_word(learned) if learned else 'none'} of {count_seeds(count)} learn{'s' * (learned == 1)}"
-
-
-_LATE, _ABRUPT = 0.75, 0.1  # shares of the layers: after which an answer is late, within which it is abrupt
 
 
 def answer_depth_finding(settled: Estimate, rise: Estimate, layers: int) -> str:
@@ -227,12 +172,10 @@ def answer_depth_finding(settled: Estimate, rise: Estimate, layers: int) -> str:
 
     settled: median depth; rise: median number of layers from a tenth to a half of the highest probability.
     """
-    late = "late: " if settled.value > _LATE * layers else ""
-    abrupt = " abruptly," if rise.value <= _ABRUPT * layers else ""
     within = "in a single layer" if rise.value <= 1 else f"within {rise.format(0)} layers"
     return (
-        f"The answer appears {late}it is the most probable token from layer {settled.format(0)} of {layers} on (median "
-        f"over {settled.texts} prompts). Its probability rises{abrupt} from a tenth to a half {within}."
+        f"The answer is the most probable token from layer {settled.format(0)} of {layers} on (median over "
+        f"{settled.texts} prompts). Its probability rises from a tenth to a half {within}."
     )
 
 

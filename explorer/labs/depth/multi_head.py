@@ -23,9 +23,8 @@ from explorer.model.run_model import RunModel
 from explorer.models.configs import TransformerTextConfig
 from explorer.training import model_factory
 from explorer.training.config import RunConfig
-from explorer.ui.state.session import apply_component_event
 from explorer.ui.training import stored_models
-from explorer.ui.wording import count_seeds, quote_first
+from explorer.ui.wording import quote_first
 from explorer.web.results import pack, register_arrays
 
 if TYPE_CHECKING:
@@ -57,7 +56,14 @@ class AttentionReading:
 def heads_section(session: ui.PageSession[DepthState]) -> None:
     """Draw the controls and the attention of the layer split into heads."""
     if stored := _find_model():
-        _controls(session, stored)
+        state = session.state
+        with st.container(horizontal=True, vertical_alignment="top"):
+            ui.bind_widget(session, "say", st.text_input, max_chars=MAX_CHARACTERS, width=250)
+            ui.bind_widget(session, "who", st.segmented_control, update=lambda s, who: replace(s, who=who, seed=0))
+            count = stored.config.replicas if state.who == "trained" else UNTRAINED_SEEDS
+            shown = min(state.seed, count - 1)
+            ui.bind_widget(session, "seed", st.selectbox, shown=shown, options=range(count), width=110)
+            ui.bind_widget(session, "block", st.selectbox, width=110)
         ui.show_problems(session.state.input_problems)
         ui.show(
             "depth-heads",
@@ -69,7 +75,7 @@ def heads_section(session: ui.PageSession[DepthState]) -> None:
             height=760,
             pool="quick",
             events={_KEY: ("set",)},
-            on_event=lambda: apply_component_event(session, _KEY, DepthState.apply_heads_event),
+            on_event=lambda: ui.apply_component_event(session, _KEY),
         )
 
 
@@ -98,16 +104,6 @@ def _find_model() -> RunModel | None:
 
 def _reading_call(state: DepthState, stored: RunModel) -> ui.Call[AttentionReading]:
     return ui.Call(read_text, stored, state.text_read, state.block - 1)
-
-
-def _controls(session: ui.PageSession[DepthState], stored: RunModel) -> None:
-    state = session.state
-    with st.container(horizontal=True, vertical_alignment="top"):
-        ui.bind_widget(session, "say", st.text_input, max_chars=MAX_CHARACTERS, width=250)
-        ui.bind_widget(session, "who", st.segmented_control, update=lambda s, who: replace(s, who=who, seed=0))
-        count = stored.config.replicas if state.who == "trained" else UNTRAINED_SEEDS
-        ui.bind_widget(session, "seed", st.selectbox, shown=min(state.seed, count - 1), options=range(count), width=110)
-        ui.bind_widget(session, "block", st.selectbox, width=110)
 
 
 @cached()
@@ -144,7 +140,8 @@ def read_text(stored: RunModel, text: str, layer: int) -> AttentionReading:
 def heads_view(document: ui.Document, reading: AttentionReading, state: DepthState, stored: RunModel) -> None:
     """Write the component with the attention of the selected seed, and a finding for each number of heads."""
     document.problems(filter(None, [reading.problem]))
-    selected, model = reading.selected_heads(state), _model_config(stored)
+    selected, model = reading.selected_heads(state), stored.config.model
+    assert isinstance(model, TransformerTextConfig)  # the included run is of this model
     trained_heads = model.heads if state.who == "trained" else None
     trained, untrained = (reading.metric(weights, "difference").tolist() for weights in ("trained", "untrained"))
     cuts = {
@@ -196,9 +193,9 @@ def measures_view(document: ui.Document, reading: AttentionReading, stored: RunM
     document.caption(
         "Left: Jensen–Shannon divergence between the attention weights of two heads in bits (0: equal, 1: disjoint), "
         "mean over all pairs of heads and all tokens. Right: entropy of the attention weights relative to uniform "
-        f"attention. Lines: median of {count_seeds(UNTRAINED_SEEDS)} before training and of "
-        f"{count_seeds(len(reading.splits['trained']))} after training; bands: lowest to highest. The layer is part of "
-        f"our language model, which was trained with {_model_config(stored).heads} heads."
+        f"attention. Lines: median of {ui.count_seeds(UNTRAINED_SEEDS)} before training and of "
+        f"{ui.count_seeds(len(reading.splits['trained']))} after training; bands: lowest to highest. The layer is part "
+        f"of our language model, which was trained with {stored.layout.heads} heads."
     )
 
 
@@ -219,9 +216,3 @@ def by_heads_chart(reading: AttentionReading, name: str, title: str, y_title: st
         charts.Axis(y_title, (0.0, top), ticks=4),
         margin=96,
     )
-
-
-def _model_config(stored: RunModel) -> TransformerTextConfig:
-    model = stored.config.model
-    assert isinstance(model, TransformerTextConfig)  # the included run is of this model
-    return model

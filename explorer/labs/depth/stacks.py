@@ -1,20 +1,58 @@
-"""Untrained stacks of up to 24 blocks: with and without residuals, with norms before or after each part, or none."""
+"""Stacks of blocks with different placements of the norm and without residuals: before and in training."""
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
-from explorer import ui
+from explorer import charts, ui
+from explorer.experiments.labelling import DEPTH_VARIANTS, VARIANTS
+from explorer.inspection.steps_to_solve import LEARNED_LOSS
 from explorer.inspection.transformer import depth
 from explorer.labs.depth import findings
-from explorer.labs.depth.stack_measurements import PackedMeasurements, measurement_call
 from explorer.labs.depth.state import LAYERS, DepthState
-from explorer.ui.state.session import apply_component_event
-from explorer.web.results import register_arrays
+from explorer.models.configs import TransformerTaggerConfig
+from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
+from explorer.web.background import submit
+from explorer.web.results import pack, register_arrays
+
+
+@dataclass(frozen=True, eq=False)
+class PackedMeasurements:
+    """The measurements of all stacks, and the same as bytes for the browser."""
+
+    measurements: depth.StackMeasurements
+    content: bytes
+
+
+def measurement_call(state: DepthState) -> ui.Call[PackedMeasurements]:
+    """Return the measurement of all stacks with the settings of the page."""
+    return ui.Call(_measure, state.start, state.heads)
+
+
+def prefetch_default_stacks() -> None:
+    """Start measuring the stacks that the page shows first, so that its first visitor does not wait for them."""
+    call = measurement_call(DepthState())
+    submit(call.key, call, "patient")
+
+
+def _measure(start: depth.Initialization, heads: int) -> PackedMeasurements:
+    found = depth.measure_stacks(heads, start)
+    arrays = {name: depth.log10_values(getattr(found, name)) for name in ("size", "stream", "weights")}
+    return PackedMeasurements(found, pack({**arrays, "similarity": found.cosine_similarity.astype(np.float32)}))
+
 
 _WAITING = "Eighty untrained stacks of 24 blocks are measured, with their gradients …"
 _KEY = "stacks"
+_LOSS = charts.Axis(span=(1e-3, 10.0), log=True)
+_LEARNED = charts.level(LEARNED_LOSS, f"learned: {LEARNED_LOSS}")
+_METRICS = [
+    ui.Metric("loss", "Loss on new rows, nats", _LOSS, [_LEARNED], headroom=1.5, margin=108, digits=3),
+    ui.Metric("exact", "Share of rows reversed correctly", charts.Axis(span=(0.0, 1.02)), margin=108),
+]
 
 
 def stacks_section(session: ui.PageSession[DepthState]) -> None:
@@ -27,7 +65,7 @@ def stacks_section(session: ui.PageSession[DepthState]) -> None:
         waiting=_WAITING,
         height=900,
         events={_KEY: ("set",)},
-        on_event=lambda: apply_component_event(session, _KEY, DepthState.apply_stacks_event),
+        on_event=lambda: ui.apply_component_event(session, _KEY),
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.popover("Settings", icon=":material/tune:"):
@@ -90,14 +128,14 @@ def numbers_view(document: ui.Document, result: PackedMeasurements, start: depth
     """Write the numbers of the formulas for a stack of so many blocks, and what was measured of its gradients."""
     measured, top = result.measurements, max(2, layers)
     norms: tuple[depth.Norm, ...] = ("pre", "none", "post")
-    index: dict[str, int] = {}
-    expected: dict[str, tuple[float, float]] = {}
-    for norm in norms:
-        combination = depth.Combination(True, norm)
-        index[norm], line = depth.COMBINATIONS.index(combination), depth.expected_mean_squares(combination, start)
+    combinations = {norm: depth.Combination(True, norm) for norm in norms}
+    index = {norm: depth.COMBINATIONS.index(each) for norm, each in combinations.items()}
+    expected = {}
+    for norm, combination in combinations.items():
+        line = depth.expected_mean_squares(combination, start)
         assert line is not None  # the formula covers all stacks with residuals
         expected[norm] = float(line[0, layers]), float(line[1, layers])
-    middle = {norm: float(np.median(measured.size[i, layers])) for norm, i in index.items()}
+    middle: dict[str, float] = {norm: float(np.median(measured.size[i, layers])) for norm, i in index.items()}
     gain = depth.MEAN_SQUARE_GAIN[start]
     document.text(findings.formula_text(gain, layers, expected["pre"], expected["none"], middle))
     rms = depth.COMBINATIONS.index(depth.Combination(True, "pre", "rms"))
@@ -109,3 +147,46 @@ def numbers_view(document: ui.Document, result: PackedMeasurements, start: depth
         after, before = ((low[index[norm]], high[index[norm]]) for norm in ("post", "pre"))
         grown = float(np.median(measured.size[index["pre"], top] / measured.size[index["pre"], 2]))
         document.text(findings.top_block_text(after, before, (2, top), grown))
+
+
+def training_section(session: ui.PageSession[DepthState]) -> None:
+    """Draw the finding and the training curves of the stacks."""
+    request, configs = ui.TrainRequest.for_section("deep"), session.state.configs
+    shown = request.session_with_results(session).state
+    first = configs[DEPTH_VARIANTS[0]]
+    model, task = first.model, first.task_as(DelayedCopyConfig)
+    assert isinstance(model, TransformerTaggerConfig)  # all stacks are of this model
+    blocks, width = model.layers, model.width
+    ui.explanation(
+        f"Stacks of {blocks} blocks of width {width} learn to write {task.longest} digits in reverse order, with Adam "
+        f"at a learning rate of {first.optimiser.learning_rate:g} and without a warm-up (one stack at a quarter of it)."
+    )
+    ui.show_problems(request.problems)
+    ui.draw_missing_runs(request, configs, lambda names: ui.join_words([VARIANTS[name].words for name in names]))
+    ui.draw_earlier_note(request)
+    ends = ui.finished_loss_curves(request.views(shown.configs))
+    by_stack = {VARIANTS[name].words.removeprefix("the stack "): end for name, end in ends.items()}
+    ui.headline(findings.learning_finding(blocks, by_stack))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.popover("Settings", icon=":material/tune:"):
+            ui.bind_widget(session, "first", st.number_input, width=140)
+        ui.draw_train_controls(request, configs)
+    ui.draw_learning_chart(
+        "depth-race",
+        request,
+        configs,
+        ui.curve_panels(_METRICS, VARIANTS),
+        f"Line: median of {ui.count_seeds(first.replicas)}. Band: lowest to highest. “Learned”: loss below "
+        f"{LEARNED_LOSS} nats; a uniform guess has ln {task.symbols} = {math.log(task.symbols):.2f}.",
+        height=320,
+        narrow_height=240,
+        columns=2,
+    )
+    ui.paragraph(findings.learning_text(by_stack))
+    ui.paragraph(findings.warmup_claim_text(ends.get("echo-deep-after"), ends.get("echo-deep-gentle")))
+    st.page_link(
+        "text.py",
+        label="What a warm-up does for four blocks of a language model",
+        query_params={"experiment": "warmup"},
+        icon=":material/stacked_line_chart:",
+    )

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import TypeAlias
 
-import numpy as np
+from jaxtyping import Bool
+from numpy import ndarray
 
 from explorer.ui.verdict_sentences import solved_comparison
 from explorer.ui.wording import join_words
+
+# Whether each seed of a network solved the recall task: by network, and by the initial bias of its gates.
+Outcomes: TypeAlias = Mapping[str, Mapping[float, Bool[ndarray, " seeds"]]]
 
 
 def product_latex(factors: tuple[float, ...]) -> str:
@@ -31,32 +35,20 @@ def number_latex(value: float) -> str:
     return rf"{digits} \cdot 10^{{{int(power)}}}"
 
 
-@dataclass(frozen=True)
-class GateInitOutcome:
-    """How many seeds of a network solved the recall task, by the bias that its gates were initialized with."""
-
-    bias: float
-    solved: int
-    seeds: int
-
-
 def initial_gate(bias: float) -> str:
     """Return the value of a gate at initialization, in words; a bias of 0 is the standard initialization."""
     return f"{1 / (1 + math.exp(-bias)):.2f} (bias {bias:g})" if bias else "about 0.50 (standard)"
 
 
-def gate_init_finding(outcomes: Mapping[str, Mapping[float, GateInitOutcome]], length: int) -> str:
+def gate_init_finding(outcomes: Outcomes, length: int) -> str:
     """Return how many seeds recall the first symbol with the most open gates, by network; at most 20 words."""
-    parts = []
-    for title, by_bias in outcomes.items():
-        if by_bias:
-            outcome = by_bias[max(by_bias)]
-            parts.append(f"{outcome.solved} of {outcome.seeds} {title}s (bias {outcome.bias:g})")
+    best = {title: max(each.items(), key=lambda item: item[0]) for title, each in outcomes.items() if each}
+    parts = [f"{solved.sum()} of {len(solved)} {title}s (bias {bias:g})" for title, (bias, solved) in best.items()]
     return f"{join_words(parts)} recall the first of {length} symbols." if parts else ""
 
 
-def gate_init_comparison(outcomes: Mapping[float, GateInitOutcome], title: str) -> str:
+def gate_init_comparison(by_bias: Mapping[float, Bool[ndarray, " seeds"]], title: str) -> str:
     """Compare the numbers of seeds that learned to remember, by initial bias; "" if there is nothing to compare."""
-    solved = {f"bias {bias:g}": np.arange(each.seeds) < each.solved for bias, each in sorted(outcomes.items())}
+    solved = {f"bias {bias:g}": each for bias, each in sorted(by_bias.items())}
     comparison = solved_comparison(solved, "learn the task") if solved else ""
     return f"{title}: {comparison}" if comparison else ""

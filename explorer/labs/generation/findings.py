@@ -60,33 +60,25 @@ def _crossing(temperatures: Sequence[float], values: Float[ndarray, "temperature
 def statistics_caption(measured: Sequence[tuple[str, MeasuredTexts]], state: GenerationState) -> str:
     """Return what lines, bands and the dashed line of the charts mean."""
     seeds = measured[0][1].generated.distinct4.shape[1]
-    parts_of_caption = [
+    kinds: dict[str, list[str]] = {}
+    for title, each in measured:
+        if each.corpus is not None:
+            kinds.setdefault("held-out text" if each.held_out else "training text", []).append(title)
+    human = join_words([f"{kind} ({join_words(titles)})" for kind, titles in kinds.items()])
+    dashed = f" Dashed: human text, {human}, in {number_word(CORPUS_PIECES)} pieces of the same length."
+    return (
         f"Line: the mean of {number_word(seeds)} texts of {state.tokens} tokens, band: from the lowest to the highest; "
-        "the random numbers of each text are the same at every temperature."
-    ]
-    held_out = [title for title, each in measured if each.corpus is not None and each.held_out]
-    training = [title for title, each in measured if each.corpus is not None and not each.held_out]
-    parts = []
-    if held_out:
-        parts.append("held-out text" + (f" ({join_words(held_out)})" if training else ""))
-    if training:
-        parts.append("training text" + (f" ({join_words(training)})" if held_out else ""))
-    if parts:
-        parts_of_caption.append(
-            f"Dashed: human text, {join_words(parts)}, in {number_word(CORPUS_PIECES)} pieces of the same length."
-        )
-    return " ".join(parts_of_caption)
+        f"the random numbers of each text are the same at every temperature.{dashed * bool(kinds)}"
+    )
 
 
 def describe_sampling(state: GenerationState) -> str:
     """Return the restrictions of the sampling settings; empty without any."""
     if state.greedy:
         return "greedy"
-    parts = []
-    if state.top_k:
-        parts.append(f"top-k {state.top_k}")
-    if state.top_p < 1:
-        parts.append(f"top-p {state.top_p:g}")
-    if state.min_p:
-        parts.append(f"min-p {state.min_p:g}")
-    return join_words(parts)
+    restrictions = {
+        f"top-k {state.top_k}": state.top_k,
+        f"top-p {state.top_p:g}": state.top_p < 1,
+        f"min-p {state.min_p:g}": state.min_p,
+    }
+    return join_words([text for text, is_set in restrictions.items() if is_set])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from explorer.errors import InvalidSetting
-from explorer.ui.state.fields import PageState, setting
+from explorer.ui.state.fields import PageState, at_most, setting
 
 MAX_MODELS = 3  # side by side
 MAX_PROMPT_LENGTH = 2_000  # characters
@@ -23,11 +23,7 @@ def _check_models(value: object) -> None:
         )
 
 
-def _check_prompt(value: object) -> None:
-    if len(str(value)) > MAX_PROMPT_LENGTH:
-        raise InvalidSetting(
-            f"A prompt has at most {MAX_PROMPT_LENGTH:,} characters; this one has {len(str(value)):,}. Shorten it."
-        )
+_check_prompt = at_most(MAX_PROMPT_LENGTH)
 
 
 def _check_path(value: object) -> None:

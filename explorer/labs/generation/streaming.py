@@ -14,7 +14,6 @@ from explorer.labs.generation import findings
 from explorer.labs.generation.models import EncodedPrompt, encode_prompt, id_tensor, sampling_settings, tokenizer_of
 from explorer.labs.generation.state import GenerationState
 from explorer.model.model import Model
-from explorer.ui.result_section import tab_token
 from explorer.web.results import register as register_answer
 from explorer.web.token_streams import StreamAnswer
 
@@ -30,7 +29,9 @@ def section(session: ui.PageSession[GenerationState], models: Mapping[str, Model
     ui.bind_widget(session, "length", st.number_input, width=150)
     addresses = {
         name: register_answer(
-            tab_token(f"stream.{name}"), StreamAnswer(partial(stream_text, stored_model, state)), stored_model.cache_key
+            ui.tab_token(f"stream.{name}"),
+            StreamAnswer(partial(stream_text, stored_model, state)),
+            stored_model.cache_key,
         )
         for name, stored_model in models.items()
     }

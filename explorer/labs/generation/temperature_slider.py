@@ -1,9 +1,11 @@
-"""Texts that every model generates at every temperature, under one slider."""
+"""Texts that every model generates at every temperature, under one slider, and the formulas with their numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ from explorer.labs.generation.models import (
 from explorer.labs.generation.state import GenerationState
 from explorer.labs.generation.token_tree import sample_tokens
 from explorer.model.model import Model
-from explorer.ui.wording import join_words
+from explorer.ui.wording import visible_whitespace
 from explorer.web import background
 from explorer.web.results import is_ready, pack, register_arrays
 
@@ -84,23 +86,20 @@ def inspect_position(
     prompt = encode_prompt(stored_model, prompt_text)
     # It does not wait for the text, because work that waits for other work can block all threads: the text is used if
     # it is computed, otherwise its tokens are generated again.
-    texts = _computed_texts(ui.Call(generate_texts, stored_model, prompt_text, tokens, settings))
+    future = background.results().get(ui.Call(generate_texts, stored_model, prompt_text, tokens, settings).key)
+    texts = future.result() if future and is_ready(future) and not future.exception() else None
     preceding = (
         tuple(texts.ids[of, :at].tolist())
-        if texts
-        else sample_tokens(stored_model, prompt.ids, (), at, replace(settings, temperature=temperatures()[of]))
+        if isinstance(texts, GeneratedTexts)
+        else sample_tokens(
+            stored_model, prompt.ids, (), at, replace(settings, temperature=temperature_grid.TEMPERATURES[of])
+        )
     )
     found = temperature_grid.sampling_inputs(
         stored_model.text_generator(), id_tensor(prompt.ids), id_tensor(preceding), settings
     )
     content = pack({"logits": found.logits, "noise": found.noise})
     return SelectedPosition(text_end(tokenizer_of(stored_model).decode([*prompt.ids, *preceding])), content)
-
-
-def _computed_texts(call: ui.Call[GeneratedTexts]) -> GeneratedTexts | None:
-    future = background.results().get(call.key)
-    texts = future.result() if future and is_ready(future) and not future.exception() else None
-    return texts if isinstance(texts, GeneratedTexts) else None
 
 
 def section(session: ui.PageSession[GenerationState], models: Mapping[str, Model]) -> None:
@@ -153,14 +152,16 @@ def slider_view(
     if not results:
         return
     if waiting := [each.title for name, each in models.items() if name not in results and _is_generating(each, state)]:
-        document.caption(f"Still generating: {join_words(waiting)}. The texts of a large model take several seconds …")
+        document.caption(
+            f"Still generating: {ui.join_words(waiting)}. The texts of a large model take several seconds …"
+        )
     focus = focused_model({name: models[name] for name in results}, state)
     # While the texts of the focused model are not there yet, another one is in focus: the position is not its own.
     own = focus == focused_model(models, state)
     position = found.get(POSITION) if own else None
     units = {models[name].unit for name in results}
     data = {
-        "temperatures": [round(float(t), 2) for t in temperatures()],
+        "temperatures": [round(float(t), 2) for t in temperature_grid.TEMPERATURES],
         "temperature": float(state.t),
         "marks": [list(mark) for mark in MARKS],
         "models": [
@@ -222,13 +223,81 @@ def apply_events(session: ui.PageSession[GenerationState], models: Mapping[str, 
     event = ui.pop_event(_KEY, "position")
     if isinstance(event, dict) and event.get("model") in models:
         of, at = event.get("of"), event.get("at")
-        if type(of) is int and type(at) is int and 0 <= of < len(temperatures()) and 0 <= at < state.tokens:
+        if (
+            type(of) is int
+            and type(at) is int
+            and 0 <= of < len(temperature_grid.TEMPERATURES)
+            and 0 <= at < state.tokens
+        ):
             state = state.with_position(event["model"], of, at)
     changed = state != session.state
     session.state = state
     return changed
 
 
-def temperatures() -> Sequence[float]:
-    """Return the temperatures of the slider."""
-    return temperature_grid.TEMPERATURES
+# ---- why the same random numbers give another text
+
+
+def formulas_section(state: GenerationState, models: Mapping[str, Model]) -> None:
+    """Draw the formulas of temperature and of the Gumbel-max trick, with the logits of the selected position."""
+    ui.explanation(
+        "A model gives every token a number, its logit. The softmax of the logits divided by the temperature τ gives "
+        "the probabilities: below 1 the differences grow, above 1 they shrink. Sampling adds a random number g to each "
+        "and takes the largest (the Gumbel-max trick):"
+    )
+    st.latex(r"p_i = \frac{e^{l_i / \tau}}{\sum_j e^{l_j / \tau}}")
+    st.latex(r"\text{next} = \operatorname*{arg\,max}_i \left( \frac{l_i}{\tau} + g_i \right)")
+    st.latex(r"g_i = -\ln(-\ln u_i)")
+    state = limit_length(state, models)
+    if models and state.at < state.tokens:
+        focus = models[focused_model(models, state)]
+        call = texts_call(focus, state)
+        ui.show_when_ready(
+            "studio-formulas",
+            call.key,
+            call,
+            partial(draw_example, state, focus),
+            "The text is being generated …",
+            260,
+            on_error=lambda _: None,  # the formulas_section of the slider shows it
+        )
+    ui.explanation(
+        "The random numbers do not change with the temperature, so a token stays the same until another one has the "
+        "larger sum. From there on, the whole text differs."
+    )
+
+
+def draw_example(state: GenerationState, stored_model: Model, texts: GeneratedTexts) -> None:
+    """Draw the formulas with the numbers of the selected position."""
+    names = tokenizer_of(stored_model).tokens
+    first, second = (visible_whitespace(names[id]) for id in texts.likeliest[state.of, state.at].tolist())
+    title, named = (ui.escape_markdown(each) for each in (stored_model.title, f"“{first}” and “{second}”"))
+    ui.explanation(f"The two most probable tokens of the {title} at the position that is shown above, {named}:")
+    for line in temperature_formulas(state, texts):
+        st.latex(line)
+
+
+def temperature_formulas(state: GenerationState, texts: GeneratedTexts) -> list[str]:
+    """Return the formulas for the ratio of the two largest probabilities, as LaTeX."""
+    first, second = texts.surprisals[state.of, state.at]
+    gap = float(second - first)
+    lines = [
+        r"\frac{p_1}{p_2} = e^{(l_1 - l_2) / \tau}",
+        rf"\tau = 1: \quad e^{{{gap:.2f}}} = {format_power_of_e(gap)}",
+    ]
+    if state.t not in (0, 1):
+        value = format_power_of_e(gap / state.t)
+        lines.append(rf"\tau = {state.t:.2f}: \quad e^{{{gap:.2f} / {state.t:.2f}}} = {value}")
+    return lines
+
+
+def format_power_of_e(nats: float) -> str:
+    """Return exp(nats) as LaTeX, for nats >= 0; in scientific notation where it is large."""
+    if nats < math.log(1e4):
+        value = math.exp(nats)
+        return f"{value:.2f}" if value < 100 else f"{value:,.0f}".replace(",", r"{,}")
+    power, rest = divmod(nats / math.log(10), 1)
+    mantissa = f"{10**rest:.1f}"
+    if mantissa == "10.0":
+        power, mantissa = power + 1, "1.0"
+    return rf"{mantissa} \cdot 10^{{{power:.0f}}}"

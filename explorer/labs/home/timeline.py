@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
-from numpy import ndarray
 
 from explorer import ui
 from explorer.errors import LineageError
 from explorer.inspection import load_model
+from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.models.configs import NgramTextConfig
 from explorer.number_format import format_signed, superscript
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import VOCABULARY
+from explorer.ui.state.fields import PageState, setting
 
 SENTENCE = ("human", "not", "preserve", "nature")
 SOURCE = (3, 1, 4, 1, 5, 9, 2, 6, 8)  # digits that the model with attention reverses
@@ -60,18 +60,10 @@ def _make_figure(station: Station) -> Figure | None:
 
 def timeline_view(document: ui.Document, figures: Mapping[str, Figure | None]) -> None:
     """Write all stations with the figures that have been computed; the event "open" is the page of a clicked link."""
+    shown = ("year", "source", "colour", "question", "page", "link")
     data = [
-        {
-            "year": station.year,
-            "name": station.title,
-            "source": station.source,
-            "colour": station.colour,
-            "question": station.question,
-            "href": station.page,
-            "page": station.page,
-            "link": station.link,
-            "figure": figures.get(station.title),
-        }
+        {name: getattr(station, name) for name in shown}
+        | {"name": station.title, "href": station.page, "figure": figures.get(station.title)}
         for station in STATIONS
     ]
     document.component("home_timeline", {"stations": data}, "lineage")
@@ -88,13 +80,17 @@ def _ngram_loss(run: StoredRun) -> Figure:
     """Return the loss of an n-gram of characters, and of a uniform guess among them."""
     from explorer.tokenization.text import from_json
 
-    size = len(from_json(run.tokenizer).tokens)
     assert isinstance(run.config.model, NgramTextConfig)
-    order = run.config.model.n
-    losses = {"uniform guess": math.log(size), f"{order}-gram": float(np.median(run.curves.last("val_loss")))}
+    uniform = math.log(len(from_json(run.tokenizer).tokens))
+    losses = {"uniform guess": uniform, f"{run.config.model.n}-gram": _median(run, "val_loss")}
+    measure = "loss on new text"
     return _amounts(
-        losses, "Loss on new text, in nats per character", "loss on new text, nats per character: lower is better"
+        losses, f"{ui.capitalize(measure)}, in nats per character", f"{measure}, nats per character: lower is better"
     )
+
+
+def _median(run: StoredRun, metric: str) -> float:
+    return float(np.median(run.curves.last(metric)))
 
 
 def _word_weights(run: StoredRun) -> Figure:
@@ -125,9 +121,11 @@ def _gradients_reaching_back(*runs: StoredRun) -> Figure:
         norms = load_model.to_array(
             gradient_norms(load_model.load_model(run, run.snapshot_steps()[0]).stack, ids, run.config.replicas)
         )
-        powers = _relative_powers(norms)
-        lines.append({"label": _short_title(run), "colour": f"--m-{run.config.model_name}", "values": powers.tolist()})
-        parts.append(f"{_short_title(run)} 10 to the power {powers[0]:.0f}")
+        relative = np.log10(np.maximum(norms / norms[:, -1:], 10.0 ** (2 * LOWEST)))
+        powers = np.maximum(np.median(relative, axis=0), LOWEST).round(2)
+        name = run.config.model_name
+        lines.append({"label": name.upper(), "colour": f"--m-{name}", "values": powers.tolist()})
+        parts.append(f"{name.upper()} 10 to the power {powers[0]:.0f}")
     length, exponent = len(powers), superscript(round(float(powers[0])))
     return {
         "kind": "reach",
@@ -140,17 +138,6 @@ def _gradients_reaching_back(*runs: StoredRun) -> Figure:
         "caption": f"10{exponent} of the gradient reaches the first symbol before training (log scale, median of "
         f"{len(norms)} seeds)",
     }
-
-
-def _relative_powers(norms: Float[ndarray, "seeds time"]) -> Float[ndarray, " time"]:
-    """Return the median over the seeds of the gradient at each symbol, as a power of ten relative to the last one."""
-    powers: ndarray = np.log10(np.maximum(norms / norms[:, -1:], 10.0 ** (2 * LOWEST)))
-    median: ndarray = np.maximum(np.median(powers, axis=0), LOWEST).round(2)
-    return median
-
-
-def _short_title(run: StoredRun) -> str:
-    return {"rnn": "RNN", "lstm": "LSTM", "gru": "GRU"}[run.config.model_name]
 
 
 def _letter_map(run: StoredRun) -> Figure:
@@ -193,13 +180,10 @@ def _nearest_words(run: StoredRun) -> Figure:
 
 def _gates_compared(lstm: StoredRun, gru: StoredRun) -> Figure:
     """Return how often an LSTM and a GRU name the first of 50 symbols, and their sizes."""
-    runs = {"LSTM": lstm, "GRU": gru}
-    return _amounts(
-        {title: float(np.median(run.curves.last("accuracy"))) for title, run in runs.items()},
-        "Share of correct answers when asked for the first of 50 symbols",
-        f"share of correct answers when asked for the first of 50 symbols; {lstm.card.parameters:,} and "
-        f"{gru.card.parameters:,} parameters",
-    )
+    measure = "share of correct answers when asked for the first of 50 symbols"
+    sizes = f"{lstm.card.parameters:,} and {gru.card.parameters:,} parameters"
+    values = {title: _median(run, "accuracy") for title, run in (("LSTM", lstm), ("GRU", gru))}
+    return _amounts(values, ui.capitalize(measure), f"{measure}; {sizes}")
 
 
 def _alignment(run: StoredRun) -> Figure | None:
@@ -249,11 +233,10 @@ def _attention_to_not(run: StoredRun) -> Figure | None:
 
 def _second_copy(one: StoredRun, two: StoredRun) -> Figure:
     """Return the loss of one and of two layers on the second copy of a random sequence."""
-    runs = {"one layer": one, "two layers": two}
+    values = {title: _median(run, "second_copy_loss") for title, run in (("one layer", one), ("two layers", two))}
+    measure = "loss on the second copy of a random sequence"
     return _amounts(
-        {title: float(np.median(run.curves.last("second_copy_loss"))) for title, run in runs.items()},
-        "Loss on the second copy of a random sequence, in nats per symbol",
-        "loss on the second copy of a random sequence, nats per symbol: lower is better",
+        values, f"{ui.capitalize(measure)}, in nats per symbol", f"{measure}, nats per symbol: lower is better"
     )
 
 
@@ -373,3 +356,13 @@ STATIONS: Sequence[Station] = (
         _second_copy,
     ),
 )
+
+
+FIRST_SENTENCE = ENGLISH_EXAMPLES[0]
+
+
+@dataclass(frozen=True)
+class HomeState(PageState):
+    """The sentence, a URL parameter."""
+
+    say: str = setting(FIRST_SENTENCE, "Type any English sentence", longest=300)

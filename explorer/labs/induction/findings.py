@@ -13,18 +13,13 @@ from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.verdicts import compare_with_best, judge, mean_difference
 from explorer.number_format import format_interval, format_number
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, describe_judgement
-from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+from explorer.ui.wording import capitalize, count_seeds, format_median, join_words, number_word
 
 SOLVED_LOSS = 0.5  # nats per symbol on the second copy, below which a model continues it
 PREVIOUS_SCORE, INDUCTION_SCORE = 0.4, 0.5  # shares of attention that count as the appearance of a head
 
 Head = tuple[int, int]  # layer and head, from 0 on
 Seeds = Float[ndarray, " seeds"]
-
-
-def _median_and_range(values: Seeds, digits: int = 2) -> str:
-    """Format the median, and in brackets the lowest and the highest seed."""
-    return format_interval(float(np.median(values)), float(values.min()), float(values.max()), digits)
 
 
 def _count_of_all(count: int, seeds: int) -> str:
@@ -42,7 +37,7 @@ def row_finding(repeated: Sequence[bool], probabilities: Mapping[str, Float[ndar
     count = int(known.sum())
     follow = "One pair of symbols occurs" if count == 1 else f"{capitalize(number_word(count))} pairs of symbols occur"
     medians = join_words(
-        [f"{_median_and_range(values[:, known].mean(axis=1))} by {words}" for words, values in probabilities.items()]
+        [f"{format_median(values[:, known].mean(axis=1))} by {words}" for words, values in probabilities.items()]
     )
     return (
         f"{follow} a second time. Probability of the symbol that follows, median of the seeds (lowest to highest): "
@@ -50,25 +45,10 @@ def row_finding(repeated: Sequence[bool], probabilities: Mapping[str, Float[ndar
     )
 
 
-def row_headline(repeated: Sequence[bool], probabilities: Mapping[str, Float[ndarray, "seeds positions"]]) -> str:
-    """Say how well each model, by its words, continues a typed row; empty if there is nothing to continue."""
-    known = np.array(repeated)
-    medians = [
-        f"{words} {np.median(values[:, known].mean(axis=1)):.2f}"
-        for words, values in probabilities.items()
-        if any(known)
-    ]
-    return f"In your row, {join_words(medians)} is the probability of the next symbol after a repeat." * bool(medians)
-
-
 def loss_finding(losses: Mapping[str, Seeds]) -> str:
     """Say with how many seeds each model, by its words, continues the second copy."""
-    parts: list[str] = []
-    for words, values in losses.items():
-        count = int((values < SOLVED_LOSS).sum())
-        how = f"with {_count_of_all(count, len(values))}" if count or not parts else "with none"
-        parts.append(f"{words} {how}" if parts else f"{words} continues the second copy {how}")
-    return f"{capitalize('; '.join(parts))}." if parts else ""
+    counts = {words: _count_of_all(int((each < SOLVED_LOSS).sum()), len(each)) for words, each in losses.items()}
+    return f"The second copy is continued {join_words([f'by {w} with {n}' for w, n in counts.items()])}." * bool(counts)
 
 
 def comparison_text(losses: Mapping[str, Seeds]) -> str:
@@ -83,39 +63,27 @@ def moment_finding(words: str, previous: Seeds, induction: Seeds, loss: Seeds) -
     Each array has the step at which a seed passes PREVIOUS_SCORE, INDUCTION_SCORE or SOLVED_LOSS; NaN if it does not.
     """
     all_three = np.isfinite(previous + induction + loss)
-    seeds = int(all_three.sum())
-    if not seeds:
+    if not all_three.any():
         return ""
-    earlier = int((induction < loss)[all_three].sum())
-    below = int((previous < induction)[all_three].sum())
+    seeds = int(all_three.sum())
+    earlier, below = (int(order[all_three].sum()) for order in (induction < loss, previous < induction))
     return (
-        f"In {words} the induction score reaches {INDUCTION_SCORE} before the loss falls below {SOLVED_LOSS} nats, in "
+        f"In {words} the induction score reaches {INDUCTION_SCORE} before the loss falls below {SOLVED_LOSS} nats in "
         f"{_count_of_all(earlier, seeds)}; the previous-token score reaches {PREVIOUS_SCORE} before the induction "
-        f"score does, in {_count_of_all(below, seeds)}."
-        if 2 * earlier > seeds
-        else f"In {words} the induction score reaches {INDUCTION_SCORE} before the loss falls below {SOLVED_LOSS} nats "
-        f"in only {_count_of_all(earlier, seeds)}."
+        f"score does in {_count_of_all(below, seeds)}."
     )
 
 
 def heads_finding(
-    seed: int, previous: Float[ndarray, "layers heads"], induction: Float[ndarray, "layers heads"], layers: int
+    seed: int, previous: Float[ndarray, "layers heads"], induction: Float[ndarray, "layers heads"]
 ) -> str:
     """Name the heads of a seed that attend most to the token before, and to the token after the earlier occurrence.
 
     previous, induction: the scores of the heads; where roles are known, those of all other heads are 0.
     """
-    before, after = (np.unravel_index(scores.argmax(), scores.shape) for scores in (previous, induction))
-    if layers == 1:
-        return (
-            f"Seed {seed}: the highest previous-token score is {previous[before]:.2f}, the highest induction score "
-            f"{induction[after]:.2f}."
-        )
-    names = [f"layer {at[0] + 1}, head {at[1] + 1}" for at in (before, after)]
-    return (
-        f"Seed {seed}: {names[0]} is the previous-token head ({previous[before]:.2f}); {names[1]} is the induction "
-        f"head ({induction[after]:.2f})."
-    )
+    best = [(scores, np.unravel_index(scores.argmax(), scores.shape)) for scores in (previous, induction)]
+    before, after = (f"{scores[at]:.2f} ({_name_head((int(at[0]), int(at[1])))})" for scores, at in best)
+    return f"Seed {seed}: the highest previous-token score is {before}, the highest induction score {after}."
 
 
 def changed_row_text(changed: float, unchanged: float, count: int) -> str:
@@ -130,9 +98,8 @@ def changed_row_text(changed: float, unchanged: float, count: int) -> str:
 
 def ablation_finding(title: str, base: Seeds, without: Seeds) -> str:
     """State the loss on the second copy without a head of each seed."""
-    moves = "rises" if np.median(without) > np.median(base) else "falls"
     return (
-        f"Without {title} the loss on the second copy {moves} from {np.median(base):.2f} to {np.median(without):.2f} "
+        f"Without {title} the loss on the second copy is {np.median(without):.2f} instead of {np.median(base):.2f} "
         "nats per symbol."
     )
 
@@ -145,8 +112,8 @@ def control_text(title: str, without: Seeds, other_title: str, other: Seeds) -> 
     if difference:
         verdict = f" Difference in nats (95 % confidence interval): {describe_judgement(judge([difference])[0])}."
     return (
-        f"Median and range over the seeds: {_median_and_range(without)} nats without {title}, "
-        f"{_median_and_range(other)} without {other_title}. Removing {title} costs more in "
+        f"Median and range over the seeds: {format_median(without)} nats without {title}, "
+        f"{format_median(other)} without {other_title}. Removing {title} costs more in "
         f"{_count_of_all(higher, len(other))}.{verdict}"
     )
 
@@ -165,7 +132,6 @@ def real_heads_finding(induction: tuple[Head, Estimate], previous: tuple[Head, E
 
 
 def _name_head(head: Head) -> str:
-    """Return a head counted from 1, as the page shows it."""
     return f"layer {head[0] + 1}, head {head[1] + 1}"
 
 

@@ -22,8 +22,6 @@ from explorer.labs.induction.state import MAX_CHARACTERS, InductionState
 from explorer.model.run_model import RunModel
 from explorer.models.configs import TransformerTaggerConfig
 from explorer.tasks.sequence_labelling.induction import LETTERS, InductionConfig
-from explorer.ui.result_section import tab_token
-from explorer.ui.state.session import write_url
 from explorer.ui.training.model_input import clamp_heads, parse_head_event, parse_heads, parse_heads_event
 from explorer.web.background import submit
 from explorer.web.results import Content, Section, pack, register, register_arrays
@@ -70,10 +68,9 @@ def heads_section(session: ui.PageSession[InductionState], views: Mapping[str, u
         ui.bind_widget(session, "replica", st.selectbox, shown=replica, update=update_seed, options=seeds, width=120)
     stored_model = RunModel(run, run.key, f"{titles[name]}, seed {run.config.seeds[replica]}")
     shown = _normalize(state, stored_model, replica)
+    changes = shown.off, shown.flat, shown.unplaced
     calls: dict[str, ui.Call[Result]] = {
-        "reading": ui.Call(
-            _read_heads, stored_model, replica, shown.step, shown.text, shown.off, shown.flat, shown.unplaced
-        ),
+        "reading": ui.Call(_read_heads, stored_model, replica, shown.step, shown.text, *changes),
         "scores": ui.Call(induction.measure_heads, run),
     }
     ui.show_each(
@@ -82,7 +79,7 @@ def heads_section(session: ui.PageSession[InductionState], views: Mapping[str, u
         heads_view,
         shown,
         stored_model,
-        tab_token("induction-snapshots"),
+        ui.tab_token("induction-snapshots"),
         waiting="The model reads the row …",
         height=640,
         events={_KEY: _EVENTS},
@@ -130,9 +127,8 @@ def _read_heads(
     unplaced: bool,
 ) -> HeadReading:
     """Run one seed on the row after a training step, with changed heads (see `InductionState`). Raises LineageError."""
-    row = _parse_row(stored_model, text)
-    model = stored_model.module(replica, step)
     ablation = attend.Ablation(parse_heads(off), parse_heads(flat), no_positions=unplaced)
+    row, model = _parse_row(stored_model, text), stored_model.module(replica, step)
     unchanged = attend.attend(model, row.ids)
     changed = attend.attend(model, row.ids, ablation) if off or flat or unplaced else unchanged
     known = [t for t, id in enumerate(row.ids[1:]) if row.targets[t] == id]
@@ -140,13 +136,9 @@ def _read_heads(
     changed_mean, unchanged_mean = (
         float(np.exp(found.log_probabilities[known, right]).mean()) if known else 0.0 for found in (changed, unchanged)
     )
-    return HeadReading(
-        row.ids,
-        "".join(LETTERS[id] for id in row.ids),
-        pack({"weights": attend.pack_weights(changed.weights, stored_model.is_causal)}),
-        (changed_mean, unchanged_mean),
-        len(known),
-    )
+    symbols = "".join(LETTERS[id] for id in row.ids)
+    content = pack({"weights": attend.pack_weights(changed.weights, stored_model.is_causal)})
+    return HeadReading(row.ids, symbols, content, (changed_mean, unchanged_mean), len(known))
 
 
 def heads_view(
@@ -168,7 +160,7 @@ def heads_view(
     if roles:
         before, after = _only(before, roles["previous"]), _only(after, roles["induction"])
     seed = stored_model.config.seeds[state.replica]
-    document.finding(findings.heads_finding(seed, before, after, len(before)))
+    document.finding(findings.heads_finding(seed, before, after))
     if state.is_ablated:
         document.text(findings.changed_row_text(*reading.probability, reading.repeated))
     document.component("attention_heads", _component_data(state, stored_model, token, reading, measured), _KEY)
@@ -179,7 +171,6 @@ def heads_view(
 
 
 def _only(scores: Float[ndarray, "layers heads"], head: attend.Head) -> Float[ndarray, "layers heads"]:
-    """Return the scores with those of all other heads set to 0."""
     kept = np.zeros_like(scores)
     kept[head] = scores[head]
     return kept
@@ -279,5 +270,5 @@ def _apply_events(session: ui.PageSession[InductionState], stored_model: RunMode
         state = replace(state, off=off, flat=flat, unplaced=value.get("unplaced") is True)
     if state != before:
         session.state = state
-        write_url(session)
+        ui.write_url(session)
         st.rerun()

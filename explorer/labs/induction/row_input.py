@@ -13,7 +13,6 @@ from explorer.inspection.transformer import induction
 from explorer.labs.induction import findings
 from explorer.labs.induction.state import InductionState
 from explorer.run_store.store import StoredRun
-from explorer.ui.wording import count_seeds
 
 
 def controls(session: ui.PageSession[InductionState], request: ui.TrainRequest) -> None:
@@ -65,12 +64,11 @@ def row_view(
     shown = {variant: results[name] for name, variant in variants.items() if name in results}
     first = next(iter(shown.values()))
     probabilities = {variant.words: reading.next_probability for variant, reading in shown.items()}
-    document.finding(findings.row_headline(first.repeated, probabilities) if typed else "")
-    document.text(findings.row_finding(first.repeated, probabilities))
+    (document.finding if typed else document.text)(findings.row_finding(first.repeated, probabilities))
     add_row_map(document, "induction-row-figure", {variant.label: reading for variant, reading in shown.items()})
     document.caption(
         "Tiles: the symbol that a model predicts. Below: the actual next symbol; the colour is its probability, median "
-        f"of {count_seeds(len(first.next_probability))}."
+        f"of {ui.count_seeds(len(first.next_probability))}."
         + (" The second copy begins at the line." if any(first.repeated) else "")
     )
 

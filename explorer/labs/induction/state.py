@@ -29,6 +29,7 @@ _ROLE_OPTIONS = {
     "induction": "Induction head",
     "induction_control": "Another head of layer 2",
 }
+_HEAD_FIELDS = ("layer", "head", "off", "flat", "unplaced")  # which head is enlarged, and what is changed
 _REPLACEMENTS = {"zero": "zero", "mean": "its mean"}
 
 
@@ -102,20 +103,8 @@ class InductionState(LabellingComparison):
 
     def with_model(self, name: str) -> InductionState:
         """Return the state with the heads of another model, unchanged and after training."""
-        kept = {"look": name, "replica": self.replica}
-        return self._with_other_heads(**kept) if name != self.look else self
+        return replace(self.with_defaults("step", *_HEAD_FIELDS), look=name) if name != self.look else self
 
     def with_replica(self, replica: int) -> InductionState:
         """Return the state with the heads of another seed, unchanged; the training step stays."""
-        return replace(self._with_other_heads(replica=replica), step=self.step)
-
-    def _with_other_heads(self, **changes: object) -> InductionState:
-        default: dict[str, object] = {
-            "step": None,
-            "layer": None,
-            "head": None,
-            "off": (),
-            "flat": (),
-            "unplaced": False,
-        }
-        return replace(self, **{**default, **changes})  # type: ignore[arg-type]
+        return replace(self.with_defaults(*_HEAD_FIELDS), replica=replica)

@@ -14,7 +14,6 @@ from explorer.inspection.compare import first_crossing, metric_curve
 from explorer.labs.induction import findings
 from explorer.labs.induction.state import InductionState
 from explorer.tasks.sequence_labelling.induction import InductionConfig
-from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 
 _EVENTS = {  # metric, value, and whether the metric rises to it
@@ -73,18 +72,23 @@ def _metrics(task: InductionConfig) -> tuple[ui.Metric, ...]:
 
 def moments_view(document: ui.Document, state: InductionState, views: Mapping[str, ui.RunView]) -> None:
     """Write at which step each seed of the finished runs passes a score or a loss, and how the models differ."""
-    moments = {name: _moments(curves, views[name].config) for name, curves in _finished_curves(views).items()}
+    moments = {
+        name: [
+            first_crossing(metric_curve(curves, views[name].config, metric, "step"), target, rising)
+            for metric, target, rising in _EVENTS.values()
+        ]
+        for name, curves in _finished_curves(views).items()
+    }
     sentences = [findings.moment_finding(state.variants[name].words, *steps) for name, steps in moments.items()]
     document.text(" ".join(filter(None, sentences)))
     learned = {name: steps for name, steps in moments.items() if np.isfinite(steps).any()}
-    rows = [
-        _moment_row(
-            event if len(learned) == 1 else f"{state.variants[name].label}: {event}", views[name].row.colour, steps
-        )
-        for name in learned
-        for event, steps in zip(_EVENTS, learned[name], strict=True)
-        if np.isfinite(steps).any()
-    ]
+    rows: list[charts.Row] = []
+    for name, event, steps in ((n, e, s) for n in learned for e, s in zip(_EVENTS, learned[n], strict=True)):
+        if len(reached := steps[np.isfinite(steps)]):
+            model = f"{state.variants[name].label}: " * (len(learned) > 1)
+            seeds = f" ({len(reached)} of {len(steps)} seeds)" * (len(reached) < len(steps))
+            cell = charts.Cell(f"{model}{event}{seeds}", views[name].row.colour)
+            rows.append({"event": cell, "step": charts.strip(f"{np.median(reached):.0f}", reached.round())})
     if rows:
         last = float(ui.last_step({name: views[name] for name in moments}))
         columns = {
@@ -95,20 +99,3 @@ def moments_view(document: ui.Document, state: InductionState, views: Mapping[st
         caption = "Median of the seeds that reach it, and a dot for each; interpolated between two evaluations."
         document.table("induction-moments", charts.Table(columns, rows, label, caption))
     document.text(findings.comparison_text(final_losses(state, views)) if moments else "")
-
-
-def _moments(curves: Curves, config: RunConfig) -> tuple[Float[ndarray, " seeds"], ...]:
-    """Return the step at which each seed reaches each of the _EVENTS; NaN where it does not."""
-    return tuple(
-        first_crossing(metric_curve(curves, config, metric, "step"), target, rising)
-        for metric, target, rising in _EVENTS.values()
-    )
-
-
-def _moment_row(event: str, colour: str, steps: Float[ndarray, " seeds"]) -> charts.Row:
-    reached = steps[np.isfinite(steps)]
-    seeds = "" if len(reached) == len(steps) else f" ({len(reached)} of {len(steps)} seeds)"
-    return {
-        "event": charts.Cell(f"{event}{seeds}", colour),
-        "step": charts.strip(f"{np.median(reached):.0f}", reached.round()),
-    }

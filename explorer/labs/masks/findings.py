@@ -34,15 +34,10 @@ def loss_baseline(task: GrammarTextConfig | RandomSymbolsConfig) -> LossBaseline
     """Return the baseline of a task: the entropy of its grammar, or an even guess for random symbols."""
     uniform_loss = math.log(len(task.labels))
     if isinstance(task, GrammarTextConfig):
-        return LossBaseline(
-            "letter",
-            task.loss_floor,
-            f"floor {task.loss_floor:.2f}",
-            f"{task.loss_floor:.2f}",
-            uniform_loss,
-        )
-    floor_text = f"ln {task.symbols} = {uniform_loss:.2f}"
-    return LossBaseline("symbol", uniform_loss, floor_text, floor_text, uniform_loss)
+        floor = f"{task.loss_floor:.2f}"
+        return LossBaseline("letter", task.loss_floor, f"floor {floor}", floor, uniform_loss)
+    floor = f"ln {task.symbols} = {uniform_loss:.2f}"
+    return LossBaseline("symbol", uniform_loss, floor, floor, uniform_loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,45 +51,27 @@ class FinalLosses:
 
 def leak_verdict(baseline: LossBaseline, causal: FinalLosses | None, unmasked: FinalLosses | None) -> str:
     """Say whether the loss without the mask fell below the entropy floor; without that model, where the other ended."""
-    if unmasked is not None:
-        end = _median(unmasked.loss)
-        if end < baseline.floor - TOLERANCE:
-            return (
-                f"Without the mask the loss is {end:.2f} nats per {baseline.unit}, below the lowest possible "
-                f"{baseline.floor_text}: the model sees the answer."
-            )
-        return (
-            f"Without the mask the loss is {end:.2f} nats per {baseline.unit}, not below {baseline.floor_text}: there "
-            "is no sign of a leak."
-        )
-    if causal is None:
+    losses = unmasked or causal
+    if losses is None:
         return ""
-    end = _median(causal.loss)
-    if end < baseline.floor - TOLERANCE:
-        return (
-            f"With the mask the loss is {end:.2f} nats per {baseline.unit}, below the lowest possible "
-            f"{baseline.floor_text}: there is a leak."
-        )
+    end, with_or_without = _median(losses.loss), "With" if unmasked is None else "Without"
+    sees = ", so the model sees the answer" if end < baseline.floor - TOLERANCE else ""
     return (
-        f"With the mask the loss is {end:.2f} nats per {baseline.unit}; the lowest possible is {baseline.floor_text}."
+        f"{with_or_without} the mask the loss is {end:.2f} nats per {baseline.unit}; the lowest possible without "
+        f"seeing the answer is {baseline.floor_text}{sees}."
     )
 
 
 def generation_finding(baseline: LossBaseline, causal: FinalLosses | None, unmasked: FinalLosses) -> str:
     """State the losses of the models on prefixes, where nothing can leak. Each is the median over seeds."""
-    loss, seeds = _median(unmasked.prefix_loss), len(unmasked.prefix_loss)
-    statistic = f"median of {count_seeds(seeds)}" if seeds > 1 else "one seed"
-    guess = f"A uniform guess has {baseline.uniform_loss:.2f}"
-    if loss > baseline.uniform_loss + TOLERANCE:
-        guess += (
-            f", so the model without the mask is worse than guessing: it copies a {baseline.unit} that is not there"
-        )
-    masked = ""
-    if causal is not None:
-        masked = f" The model with the mask has {_median(causal.prefix_loss):.2f}."
+    loss = _median(unmasked.prefix_loss)
+    worse = loss > baseline.uniform_loss + TOLERANCE
+    copies = f", so that model is worse than guessing: it copies a {baseline.unit} that is not there" * worse
+    masked = "" if causal is None else f" The model with the mask has {_median(causal.prefix_loss):.2f}."
     return (
         f"When it generates, a model reads only what is there already. The loss without the mask is then {loss:.2f} "
-        f"nats per {baseline.unit} ({statistic}).{masked} {guess}."
+        f"nats per {baseline.unit} (median of {count_seeds(len(unmasked.prefix_loss))}).{masked} A uniform guess has "
+        f"{baseline.uniform_loss:.2f}{copies}."
     )
 
 
@@ -120,13 +97,6 @@ def _median(values: Float[ndarray, " replicas"]) -> float:
 # ---- generated text
 
 
-def repetition_rate(ids: Int[ndarray, "replicas rows time"], first: int) -> Float[ndarray, " replicas"]:
-    """Return the share of generated symbols that repeat the symbol before."""
-    same = ids[..., first:] == ids[..., first - 1 : -1]
-    share: ndarray = same.mean(axis=(1, 2))
-    return share
-
-
 def repetition_finding(
     symbols: int,
     title: str,
@@ -139,13 +109,11 @@ def repetition_finding(
     symbols: size of the vocabulary; title: name of the model; first: index of the first generated symbol;
     top_probability: of the most likely symbol, per seed and step.
     """
-    share, certainty = float(repetition_rate(ids, first).mean()), float(top_probability.mean())
-    by_chance = f"by chance it would be {format_percent(1 / symbols, 0)}"
-    if abs(share - 1 / symbols) < 0.02:
-        by_chance = "as often as by chance"
+    repeated = float((ids[..., first:] == ids[..., first - 1 : -1]).mean())
     return (
-        f"{title}: {format_percent(share, 0)} of the generated symbols repeat the symbol before ({by_chance}). The "
-        f"most likely symbol has a mean probability of {certainty:.2f} ({count_seeds(len(ids))})."
+        f"{title}: {format_percent(repeated, 0)} of the generated symbols repeat the symbol before (by chance it would "
+        f"be {format_percent(1 / symbols, 0)}). The most likely symbol has a mean probability of "
+        f"{float(top_probability.mean()):.2f} ({count_seeds(len(ids))})."
     )
 
 
@@ -177,15 +145,9 @@ def count_letters_in_words(text: str, first: int) -> tuple[int, int]:
     return in_words, letters
 
 
-def share_in_words(ids: Int[ndarray, "replicas rows time"], first: int) -> float:
-    """Return the share of all generated letters that stand in words of the language; 0 without letters."""
-    counts = np.array([count_letters_in_words(text, first) for seed in ids for text in decode_rows(seed, LETTERS)]).sum(
-        axis=0
-    )
-    return float(counts[0] / max(counts[1], 1))
-
-
 def spelling_finding(title: str, ids: Int[ndarray, "replicas rows time"], first: int) -> str:
     """Say how much of a generated text consists of words of the language."""
-    share = format_percent(share_in_words(ids, first), 0)
+    texts = [text for seed in ids for text in decode_rows(seed, LETTERS)]
+    in_words, letters = np.array([count_letters_in_words(text, first) for text in texts]).sum(axis=0)
+    share = format_percent(float(in_words / max(letters, 1)), 0)
     return f"{title}: {share} of the generated letters are in words of the language."

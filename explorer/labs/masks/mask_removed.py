@@ -1,4 +1,4 @@
-"""Two models, trained with and without the causal mask, on sentences and on random symbols."""
+"""The masks of a batch, and two models trained with and without the causal mask: losses and generated texts."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from numpy import ndarray
 
 from explorer import charts, ui
 from explorer.inspection.compare import last_answers, median_and_range
+from explorer.inspection.transformer import unmasked_generation
+from explorer.inspection.transformer.example_attention import layer_matrices, word_vectors
 from explorer.labs.masks import findings
-from explorer.labs.masks.findings import FinalLosses
-from explorer.labs.masks.generated_text import generated_text_section
-from explorer.labs.masks.state import MasksState
-from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig, draw_sentence
+from explorer.labs.masks.state import MAX_PROMPT, MasksState
+from explorer.tasks.sequence_labelling.grammar_text import LETTERS, GrammarTextConfig, draw_sentence
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
-from explorer.ui.training import comparison_settings
-from explorer.ui.wording import describe_line, join_words
 
 AXIS_MIN = 1e-3  # nats; lower values are drawn at the edge
+KEY = "masks"  # of the component
+_component = ui.register("masks")
 SIZES: dict[str, Any] = {"height": 260, "narrow_height": 200, "columns": 2}
 
 
@@ -37,7 +37,7 @@ def mask_removed_section(session: ui.PageSession[MasksState]) -> None:
     ui.bind_widget(session, "reads", st.segmented_control, update=lambda s, reads: s.with_settings(reads=reads))
     ui.show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
-    ui.draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
+    ui.draw_missing_runs(request, state.configs, lambda names: ui.join_words([words[name] for name in names]))
     ui.draw_earlier_note(request)
     losses, baseline = final_losses(views), findings.loss_baseline(task)
     causal, unmasked = losses.get("causal"), losses.get("open")
@@ -45,8 +45,13 @@ def mask_removed_section(session: ui.PageSession[MasksState]) -> None:
     generated_text_section(shown, views)
     if unmasked is not None:
         ui.paragraph(findings.generation_finding(baseline, causal, unmasked))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        _settings(session)
+    with (
+        st.container(horizontal=True, vertical_alignment="center"),
+        st.popover("Settings", icon=":material/tune:"),
+    ):
+        if state.reads == "noise":
+            ui.bind_widget(session, "symbols", st.number_input, width=150)
+        ui.draw_training_settings(session)
     st.caption(ui.escape_markdown(_task_description(task_config(state))))
 
 
@@ -64,7 +69,7 @@ def training_section(session: ui.PageSession[MasksState]) -> None:
         ui.curve_panels(_metrics(task_config(state)), state.variants),
         f"Loss in nats per {unit} on new rows of {task_config(state).max_length} {unit}s, logarithmic axis. Left: the "
         f"model reads the whole row. Right: it reads only the {unit}s before the one it predicts. "
-        f"{describe_line(state.seeds)} Dashed line: the lowest possible loss.",
+        f"{ui.describe_line(state.seeds)} Dashed line: the lowest possible loss.",
         run=state.reads,
         **SIZES,
     )
@@ -98,22 +103,14 @@ def _task_description(task: GrammarTextConfig | RandomSymbolsConfig) -> str:
     )
 
 
-def _settings(session: ui.PageSession[MasksState]) -> None:
-    with st.popover("Settings", icon=":material/tune:"):
-        if session.state.reads == "noise":
-            ui.bind_widget(session, "symbols", st.number_input, width=150)
-        comparison_settings.draw_training_settings(session)
-
-
-def final_losses(views: Mapping[str, ui.RunView]) -> dict[str, FinalLosses]:
+def final_losses(views: Mapping[str, ui.RunView]) -> dict[str, findings.FinalLosses]:
     """Return the final losses of the runs that were trained to the end."""
     results = {}
     for name, view in views.items():
         curves = view.result
         if ui.is_finished(view) and curves is not None and len(curves.evaluated):
-            results[name] = FinalLosses(
-                curves.last("loss"), curves.last("prefix_loss"), last_answers(curves, "by_place")
-            )
+            by_place = last_answers(curves, "by_place")
+            results[name] = findings.FinalLosses(curves.last("loss"), curves.last("prefix_loss"), by_place)
     return results
 
 
@@ -170,3 +167,71 @@ def positions_view(
         x = charts.Axis("position", (0.8, last), ticks=marks)
         panels.append(ui.Panel(f"leak-{name}", charts.LineChart(titles[name], each, x, y, rules), title=titles[name]))
     document.figures("masks-places", panels, **SIZES)
+
+
+# ---- generated text
+
+
+LENGTH = 120  # characters of a text, including the prompt
+TEXTS_PER_SEED, SHOWN_SEEDS = 6, 3  # texts of every seed; seeds of which one text is shown
+ROWS_PER_SEED, SHOWN_ROWS, PROMPT_SYMBOLS = 64, 10, 2  # rows of symbols of every seed; rows shown; given symbols
+
+
+def generated_text_section(session: ui.PageSession[MasksState], views: Mapping[str, ui.RunView]) -> None:
+    """Draw the texts that both models generate, once there are trained models."""
+    state, runs = session.state, {name: view.loaded_run for name, view in views.items() if view.loaded_run}
+    if not runs:
+        return
+    if state.reads == "tale":
+        ui.bind_widget(session, "begin", st.text_input, width=400)
+        prompt, problems = state.prompt
+        ui.show_problems(problems)
+        calls = {
+            name: ui.Call(unmasked_generation.continue_text, run, prompt, TEXTS_PER_SEED, LENGTH)
+            for name, run in runs.items()
+        }
+    else:
+        calls = {
+            name: ui.Call(unmasked_generation.continue_symbols, run, ROWS_PER_SEED, PROMPT_SYMBOLS)
+            for name, run in runs.items()
+        }
+    name, waiting = f"masks-written-{state.reads}", "The models generate text …"
+    ui.show_each(name, calls, texts_view, state, waiting=waiting, height=330)
+
+
+def texts_view(
+    document: ui.Document, texts: Mapping[str, unmasked_generation.GeneratedSigns], state: MasksState
+) -> None:
+    """Write what each model generated in a column, and how good it is."""
+    for (name, generated), column in zip(texts.items(), document.columns(len(texts)), strict=True):
+        title, ids, first = state.variants[name].title, generated.ids, generated.prompt_length
+        if state.reads == "tale":
+            column.text(findings.spelling_finding(title, ids, first))
+            few = range(min(SHOWN_SEEDS, len(ids)))
+            column.code("\n\n".join(findings.decode_rows(ids[few, few], LETTERS)))  # each seed its own random numbers
+        else:
+            column.text(findings.repetition_finding(state.symbols, title, ids, first, generated.top_probability))
+            letters = RandomSymbolsConfig(symbols=state.symbols).labels
+            column.code(findings.format_rows(ids[0, :SHOWN_ROWS], first, letters))
+    document.caption(
+        f"Sampled letter by letter from the last {MAX_PROMPT} letters, with the same random numbers for both models. "
+        f"Shown: one text of each of at most {ui.number_word(SHOWN_SEEDS)} seeds. The percentages are over "
+        f"{TEXTS_PER_SEED} texts of each of {ui.count_seeds(state.seeds)}."
+        if state.reads == "tale"
+        else f"Two symbols are given, the others are sampled one by one. Shown: {SHOWN_ROWS} rows of the first seed; "
+        f"the percentages are over {ROWS_PER_SEED} rows of every seed."
+    )
+
+
+def draw_component(state: MasksState) -> None:
+    """Draw the matrices of the batch; the data is described in `labs/masks/components/masks/view.js`."""
+    batch = state.batch
+    vectors_by_word = word_vectors(word for words in batch for word in words)
+    data = {
+        "batch": batch,
+        "vectors": {word: np.round(vector, 4).tolist() for word, vector in sorted(vectors_by_word.items())},
+        "layers": [{name: np.round(each, 4).tolist() for name, each in layer.items()} for layer in layer_matrices()],
+        "state": state.component_state,
+        "file": "masks",
+    }
+    _component(data=data, key=KEY, **ui.event_callbacks(KEY, "set"))

@@ -9,7 +9,6 @@ from explorer.catalogue import task_row
 from explorer.experiments.labelling import MASK_VARIANTS, VARIANTS
 from explorer.tasks.sequence_labelling.grammar_text import LETTERS
 from explorer.training.config import RunConfig
-from explorer.ui.state import url_codec
 from explorer.ui.state.experiment_state import LabellingComparison
 from explorer.ui.state.fields import setting
 from explorer.ui.wording import number_word, quote_first
@@ -19,7 +18,6 @@ MAX_CHARACTERS = 200  # characters of a sentence
 MAX_PROMPT = 40  # characters of the prompt: as many as the models read
 READS = {"tale": "Sentences, letter by letter", "noise": "Random symbols"}
 SENTENCES = ("first", "second", "third")
-_COMPONENT_FIELDS = ("shown", "padding", "causal", "side", "fill")  # fields that the component sets
 _NAMES = tuple(dict.fromkeys(VARIANTS[name].name for name in MASK_VARIANTS))
 
 
@@ -28,6 +26,7 @@ class MasksState(LabellingComparison):
     """The batch of sentences, the masks on it, and the settings of the training with and without the causal mask."""
 
     TASKS: ClassVar[tuple[str, ...]] = ("tale", "noise")
+    COMPONENT_FIELDS: ClassVar[tuple[str, ...]] = ("shown", "padding", "causal", "side", "fill")
 
     who: tuple[str, ...] = setting(_NAMES)
     reads: Literal["tale", "noise"] = setting("tale", "Training text", options=READS)
@@ -59,21 +58,17 @@ class MasksState(LabellingComparison):
     def prompt(self) -> tuple[str, list[str]]:
         """Return the characters of the prompt that the models know, and messages about what was left out."""
         typed = self.begin.lower()
-        unknown = list(dict.fromkeys(character for character in typed if character not in LETTERS))
-        usable = "".join(character for character in typed if character in LETTERS)
-        messages = []
-        if unknown:
-            messages.append(
-                f"The models know the letters a to z, the space and the full stop; left out: {quote_first(unknown)}."
-            )
-        if len(usable) > MAX_PROMPT:
-            messages.append(
-                f"The models read {MAX_PROMPT} letters; only the first {MAX_PROMPT} letters of the prompt are used."
-            )
-            usable = usable[:MAX_PROMPT]
-        if not usable.strip():
-            messages.append(f"Write a prompt of at least one letter; until then it is “{MasksState().begin}”.")
-        return (usable if usable.strip() else MasksState().begin), messages
+        odd = list(dict.fromkeys(character for character in typed if character not in LETTERS))
+        known = "".join(character for character in typed if character in LETTERS)
+        usable, example = known[:MAX_PROMPT], MasksState().begin
+        messages = {
+            f"The models know the letters a to z, the space and the full stop; left out: {quote_first(odd)}.": odd,
+            f"The models read {MAX_PROMPT} letters; only the first {MAX_PROMPT} letters of the prompt are used.": (
+                known != usable
+            ),
+            f"Write a prompt of at least one letter; until then it is “{example}”.": not usable.strip(),
+        }
+        return usable if usable.strip() else example, [message for message, applies in messages.items() if applies]
 
     @property
     def batch(self) -> list[list[str]]:
@@ -83,29 +78,11 @@ class MasksState(LabellingComparison):
     @property
     def input_problems(self) -> list[str]:
         """Return a message for each sentence that was cut, and one if the whole batch is empty."""
-        messages = []
-        for name in SENTENCES:
-            words = len(getattr(self, name).split())
-            if words > MAX_WORDS:
-                messages.append(
-                    f"The {name} sentence has {words} words. The matrices have room for {number_word(MAX_WORDS)}, so "
-                    f"the first {number_word(MAX_WORDS)} are shown."
-                )
-        if not any(self.batch):
-            messages.append("The batch is empty: write a word in one of the three sentences.")
-        return messages
-
-    @property
-    def component_state(self) -> dict[str, object]:
-        """Return the fields that the component sets."""
-        return {name: getattr(self, name) for name in _COMPONENT_FIELDS}
-
-    def with_defaults(self) -> MasksState:
-        """Return the state with the default batch and masks; the training settings stay."""
-        defaults = MasksState()
-        return replace(self, **{name: getattr(defaults, name) for name in (*SENTENCES, *_COMPONENT_FIELDS)})
-
-
-def apply_event(state: MasksState, message: object) -> MasksState:
-    """Return the state after a JSON message of the component; an invalid message changes nothing."""
-    return url_codec.apply_message(state, message, _COMPONENT_FIELDS)
+        counts, room = {name: len(getattr(self, name).split()) for name in SENTENCES}, number_word(MAX_WORDS)
+        messages = [
+            f"The {name} sentence has {words} words. The matrices have room for {room}, so the first {room} are shown."
+            for name, words in counts.items()
+            if words > MAX_WORDS
+        ]
+        empty = "The batch is empty: write a word in one of the three sentences."
+        return messages if any(self.batch) else [*messages, empty]

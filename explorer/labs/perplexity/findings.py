@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
@@ -13,7 +13,7 @@ from explorer.inspection.language import tokenizer_losses
 from explorer.inspection.language.tokenizers import Kind
 from explorer.labs.perplexity.state import STRIDES
 from explorer.number_format import format_interval
-from explorer.ui.wording import capitalize, count_seeds, percentage
+from explorer.ui.wording import capitalize, count_seeds, format_median, join_words, percentage
 
 NAMES: Mapping[Kind, str] = {"char": "characters", "bytes": "byte-level BPE", "bpe": "BPE", "word": "words"}
 _NEGLIGIBLE = 0.001  # nats per character
@@ -27,25 +27,15 @@ def tokenizers_finding(losses: Mapping[Kind, tokenizer_losses.TokenizerLoss], co
     """
     if not counted:
         return _omitted_finding(losses)
-    ranked = sorted(losses, key=lambda kind: losses[kind].bits_per_byte)
-    best = ranked[0]
-    bits = f"{losses[best].bits_per_byte:.3f}"
-    if len(losses) == 1:
-        return (
-            f"{capitalize(NAMES[best])} have a perplexity of {losses[best].ngram.perplexity:,.1f} per token, "
-            f"{losses[best].ngram.bits_per_character:.3f} bits per character and {bits} bits per byte of the text as "
-            "it is."
-        )
+    best, *others = sorted(losses, key=lambda kind: losses[kind].bits_per_byte)
     per_token = min(losses, key=lambda kind: losses[kind].ngram.loss)
-    per_character = min(losses, key=lambda kind: losses[kind].ngram.bits_per_character)
-    if per_token == per_character == best:
-        return f"Every figure is lowest for {NAMES[best]}: {bits} bits per byte."
-    second = f"{losses[ranked[1]].bits_per_byte:.3f} for {NAMES[ranked[1]]}"
-    if losses[ranked[1]].bits_per_byte - losses[best].bits_per_byte < _PRACTICALLY_EQUAL:
+    bits = {kind: losses[kind].bits_per_byte for kind in losses}
+    second = f", against {bits[others[0]]:.3f} for {NAMES[others[0]]}" if others else ""
+    if others and bits[others[0]] - bits[best] < _PRACTICALLY_EQUAL:
         second += " (practically the same)"
     return (
         f"Perplexity is lowest for {NAMES[per_token]}; bits per byte, the only comparable figure, for {NAMES[best]}: "
-        f"{bits}, against {second}."
+        f"{bits[best]:.3f}{second}."
     )
 
 
@@ -96,7 +86,7 @@ def describe_windows(context: int, divisor: int) -> str:
 def selected_sentence(context: int, divisor: int, losses: Float[ndarray, "strides replicas"]) -> str:
     """State the loss and the perplexity for the selected context and stride."""
     values = losses[STRIDES.index(divisor)]
-    loss = format_interval(float(np.median(values)), float(values.min()), float(values.max()), 3)
+    loss = format_median(values, 3)
     return (
         f"{capitalize(describe_windows(context, divisor))}: {loss} nats per character, a perplexity of "
         f"{math.exp(float(np.median(values))):.2f}, median (lowest to highest) of {count_seeds(len(values))}."
@@ -104,22 +94,10 @@ def selected_sentence(context: int, divisor: int, losses: Float[ndarray, "stride
 
 
 def stride_sentence(context: int, losses: Float[ndarray, "strides replicas"]) -> str:
-    """Say what each smaller stride changes for one context, in all seeds."""
-    strides = [context // divisor for divisor in STRIDES]
+    """Say by how much each smaller stride lowers the loss for one context, as the mean and range of the seeds."""
+    strides, gains = [context // divisor for divisor in STRIDES], losses[:-1] - losses[1:]
     parts = [
-        f"stride {strides[i + 1]} instead of {strides[i]} {_describe_gain(losses[i] - losses[i + 1])}"
-        for i in range(len(strides) - 1)
+        f"stride {strides[i + 1]} instead of {strides[i]} by {format_interval(gain.mean(), gain.min(), gain.max(), 3)}"
+        for i, gain in enumerate(gains)
     ]
-    return f"With a context of {context}, {'; '.join(parts)}."
-
-
-def _describe_gain(gains: Sequence[float] | Float[ndarray, " replicas"]) -> str:
-    """Return what a change does to the loss, which it lowers by `gains` (nats per character, one for each seed)."""
-    mean, low, high = sum(gains) / len(gains), min(gains), max(gains)
-    if max(abs(low), abs(high)) < _NEGLIGIBLE:
-        return f"changes the loss of no seed by {_NEGLIGIBLE} nats or more"
-    if low > 0:
-        return f"lowers the loss of every seed, by {mean:.3f} nats on average"
-    if high < 0:
-        return f"raises the loss of every seed, by {-mean:.3f} nats on average"
-    return f"lowers the loss of some seeds and raises that of others, by {mean:+.4f} nats on average".replace("-", "−")
+    return f"With a context of {context}, a smaller stride lowers the loss in nats: {join_words(parts)}."

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.language.tokenizers import Kind
 from explorer.tasks.text.config import CORPUS_NAMES, MIN_VOCABULARY, Corpus, TextConfig
-from explorer.ui.state.fields import PageState, check_fingerprint, setting
+from explorer.ui.state.fields import PageState, check_fingerprint, one_of, setting
 
 TOKENIZERS: dict[Kind, str] = {"char": "Characters", "bytes": "Byte-level BPE", "bpe": "BPE", "word": "Words"}
 SIZES = {size: f"{int(size):,}" for size in ("300", "500", "1000", "2000", "5000", "10000", "20000")}
@@ -18,19 +17,13 @@ STRIDES = (1, 2, 4)  # windows begin a context divided by one of these apart
 STRIDE_NAMES = {"1": "blocks", "2": "half", "4": "a quarter"}
 
 
-def _check_tokens(names: object) -> None:
-    for name in names if isinstance(names, tuple) else ():
-        if name not in TOKENIZERS:
-            raise InvalidSetting(f"There is no tokenizer “{shorten(name)}”. There is {', '.join(TOKENIZERS)}.")
-
-
 @dataclass(frozen=True)
 class PerplexityState(PageState):
     """The text, its tokenizers, and how it is read. Each field is a URL parameter."""
 
     corpus: Corpus = setting("tinyshakespeare", "Text", options=CORPUS_NAMES)
     text: str = setting("", check=check_fingerprint)  # of an own text: its SHA-256
-    tokens: tuple[str, ...] = setting(tuple(TOKENIZERS), "Tokenizers", options=TOKENIZERS, check=_check_tokens)
+    tokens: tuple[str, ...] = setting(tuple(TOKENIZERS), "Tokenizers", options=TOKENIZERS, check=one_of(TOKENIZERS))
     vocabulary: Literal["300", "500", "1000", "2000", "5000", "10000", "20000"] = setting(
         "500", "Tokens in a vocabulary, at most", options=SIZES
     )

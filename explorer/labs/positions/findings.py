@@ -11,9 +11,9 @@ from numpy import ndarray
 
 from explorer.inspection.transformer import positions
 from explorer.inspection.verdicts import compare_with_best
-from explorer.number_format import format_range, format_significant
+from explorer.number_format import format_range, format_significant, format_units
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note
-from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+from explorer.ui.wording import capitalize, count_seeds, join_words
 
 ROUNDING = 1e-5  # upper bound of float32 rounding when terms are summed in another order
 SCHEME_NAMES = {
@@ -29,20 +29,15 @@ SCHEME_NAMES = {
 
 def order_finding(first: Sequence[str], second: Sequence[str], models: Sequence[positions.OrderDistance]) -> str:
     """Say which models distinguish two sentences of the same words."""
-    count = len(models[0].sentence_distance)
     if list(first) == list(second):
         return "Both sentences are the same, so there is no difference to detect."
     if sorted(first) != sorted(second):
         return "The sentences have different words, which every model detects. Write the same words in two orders."
-    blind = [one for one in models if float(one.sentence_distance.max()) < ROUNDING]
+    blind = [_model_name(one) for one in models if float(one.sentence_distance.max()) < ROUNDING]
+    seeds = count_seeds(len(models[0].sentence_distance))
     if not blind:
-        return f"All these models tell the two orders apart, in all {count_seeds(count)}."
-    names = join_words([_model_name(one) for one in blind])
-    return (
-        f"{capitalize(names)} cannot tell the two orders apart, in any of {count_seeds(count)}."
-        if len(blind) < len(models)
-        else f"None of these models can tell the two orders apart, in any of {count_seeds(count)}."
-    )
+        return f"All these models tell the two orders apart, in all {seeds}."
+    return f"{capitalize(join_words(blind))} cannot tell the two orders apart, in any of {seeds}."
 
 
 def causal_mask_finding(models: Sequence[positions.OrderDistance]) -> str:
@@ -52,14 +47,11 @@ def causal_mask_finding(models: Sequence[positions.OrderDistance]) -> str:
     )
     parts = []
     if encoder.word_distance is not None:
-        most = float(encoder.word_distance.max())
-        if most < ROUNDING:
-            parts.append(
-                "Without positions an encoder gives each word the same vector in both sentences. The remaining "
-                f"difference, at most {format_significant(most)} of the vector’s length, is rounding error."
-            )
-        else:
-            parts.append(f"Without positions the vectors of a word differ by up to {most:.2g} of their length.")
+        parts.append(
+            "Without positions the vectors of a word in both sentences of an encoder differ by at most "
+            f"{format_significant(float(encoder.word_distance.max()))} of their length; up to "
+            f"{format_significant(ROUNDING)} can be rounding error."
+        )
     low, high = float(decoder.sentence_distance.min()), float(decoder.sentence_distance.max())
     if low > ROUNDING:
         parts.append(
@@ -97,22 +89,13 @@ class CopyAccuracy:
 
 def length_verdict(results: Mapping[str, CopyAccuracy], longest: int) -> str:
     """Say up to which length the models copy at least half of the rows, and whether any goes beyond training."""
-    successful = [one for one in results.values() if one.longest_solved() >= longest]
-    beyond = [one for one in successful if one.longest_solved() > longest]
-    if not successful:
-        best = max(results.values(), key=CopyAccuracy.longest_solved)
-        return (
-            f"No model copies half of the rows at the trained {longest} digits; {best.words} comes nearest, up to "
-            f"{best.longest_solved()}."
-        )
-    if beyond:
-        best = max(beyond, key=CopyAccuracy.longest_solved)
-        return (
-            f"{capitalize(best.words)} copies at least half of the rows up to {best.longest_solved()} digits; training "
-            f"had at most {longest}."
-        )
-    count = "All models copy" if len(successful) == len(results) else f"{len(successful)} of {len(results)} models copy"
-    return f"{count} at least half of the rows up to the trained {longest} digits, and none does beyond."
+    reach = {one.words: one.longest_solved() for one in results.values()}
+    best = max(reach, key=lambda words: reach[words])
+    count = sum(each >= longest for each in reach.values())
+    return (
+        f"{count or 'None'} of {len(reach)} models copy at least half of the rows at the trained {longest} digits; "
+        f"{best} comes farthest, up to {reach[best]}."
+    )
 
 
 def extrapolation_finding(results: Mapping[str, CopyAccuracy], longest: int) -> str:
@@ -140,14 +123,10 @@ def beyond_training_finding(results: Mapping[str, CopyAccuracy], longest: int) -
 
 def no_positions_finding(results: Mapping[str, CopyAccuracy], longest: int) -> str:
     """Say how far the causal mask alone carries a model without position encoding."""
-    one, others = results.get("none"), [each for name, each in results.items() if name != "none"]
+    one, others = results.get("none"), [each.longest_solved() for name, each in results.items() if name != "none"]
     if one is None or not others:
         return ""
-    reach, best = one.longest_solved(), max(each.longest_solved() for each in others)
-    how = f"up to {number_word(reach)} digit{'' if reach == 1 else 's'}" if reach else "at no length"
-    more = (
-        "as far as with any of the others"
-        if reach >= best
-        else f"with the best of the others up to {number_word(best)}"
+    return (
+        "Without positions at least half of the rows are right up to "
+        f"{format_units(one.longest_solved(), 'digit')}, with the best of the others up to {max(others)} (median seed)."
     )
-    return f"Without positions at least half of the rows are right {how}, {more} (median seed)."

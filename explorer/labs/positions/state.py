@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from explorer.experiments.labelling import POSITION_VARIANTS, VARIANTS
 from explorer.tokenization.words import split_words
-from explorer.ui.state import url_codec
 from explorer.ui.state.experiment_state import LabellingComparison
 from explorer.ui.state.fields import setting
 
 POSITION_COUNT = 40  # in the pictures: as many as the included run has learned vectors for
 MAX_CHARACTERS = 120  # characters of a sentence
 MAX_WORDS = 20  # words of a sentence that are read
-_COMPONENT_FIELDS = ("width", "base", "turn_width", "turn_base", "place", "pair", "other", "draw", "after")
 _TITLES = {VARIANTS[name].name: VARIANTS[name].title for name in POSITION_VARIANTS}
 _OUTPUT_ORDERS = {"copy": "the same", "reverse": "reversed"}
 
@@ -24,6 +22,10 @@ class PositionsState(LabellingComparison):
     """The pictures of position encodings, the two sentences, and the settings of the copy task."""
 
     TASKS: ClassVar[tuple[str, ...]] = ("echo",)
+    COMPONENT_FIELDS: ClassVar[tuple[str, ...]] = (
+        *("width", "base", "turn_width", "turn_base"),
+        *("place", "pair", "other", "draw", "after"),
+    )
 
     who: tuple[str, ...] = setting(tuple(_TITLES), "Models", options=_TITLES)
     longest: int = setting(12, "Most digits in training", low=1, high=24, step=1)
@@ -47,12 +49,8 @@ class PositionsState(LabellingComparison):
 
     @property
     def component_state(self) -> dict[str, object]:
-        """Return the fields that the component sets. Dimensions come in pairs, so widths are rounded down to even
-        numbers.
-        """
-        return {name: getattr(self, name) for name in _COMPONENT_FIELDS} | {
-            name: getattr(self, name) // 2 * 2 for name in ("width", "turn_width")
-        }
+        """The fields that the component sets; widths are rounded down to even numbers: dimensions come in pairs."""
+        return super().component_state | {name: getattr(self, name) // 2 * 2 for name in ("width", "turn_width")}
 
     @property
     def sentences(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -74,13 +72,3 @@ class PositionsState(LabellingComparison):
         ]
         empty = "A sentence is empty, so an example is shown in its place: write a few words in both."
         return problems if all(counts.values()) else [*problems, empty]
-
-    def with_defaults(self) -> PositionsState:
-        """Return the state with the default pictures; sentences and training settings stay."""
-        defaults = PositionsState()
-        return replace(self, **{name: getattr(defaults, name) for name in _COMPONENT_FIELDS})
-
-
-def apply_event(state: PositionsState, message: object) -> PositionsState:
-    """Return the state after a JSON message of the component; an invalid message changes nothing."""
-    return url_codec.apply_message(state, message, _COMPONENT_FIELDS)

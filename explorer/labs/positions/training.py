@@ -14,8 +14,6 @@ from explorer.labs.positions import findings
 from explorer.labs.positions.findings import CopyAccuracy
 from explorer.labs.positions.state import PositionsState
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig, evaluation_lengths
-from explorer.ui.training import comparison_settings
-from explorer.ui.wording import describe_line, join_words
 
 _METRICS = [ui.Metric("exact", "Exact match on new rows")]
 _OUTPUT_ORDERS = {"copy": "in the same order", "reverse": "in reverse order"}
@@ -32,11 +30,15 @@ def training_section(session: ui.PageSession[PositionsState]) -> None:
     )
     ui.show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
-    ui.draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
+    ui.draw_missing_runs(request, state.configs, lambda names: ui.join_words([words[name] for name in names]))
     ui.draw_earlier_note(request)
     ui.draw_now(lengths_view, copy_accuracies(shown, views), shown.variants, shown.longest)
     with st.container(horizontal=True, vertical_alignment="center"):
-        _settings(session)
+        with st.popover("Settings", icon=":material/tune:"):
+            ui.bind_widget(session, "who", st.pills, selection_mode="multi")
+            ui.bind_widget(session, "again", st.selectbox, width=230)
+            ui.bind_widget(session, "longest", st.number_input, width=140)
+            ui.draw_training_settings(session)
         ui.draw_train_controls(request, state.configs, keys=("positions.run", "positions.stop"))
     ui.draw_learning_chart(
         "positions-race",
@@ -48,14 +50,6 @@ def training_section(session: ui.PageSession[PositionsState]) -> None:
         narrow_height=240,
         columns=1,
     )
-
-
-def _settings(session: ui.PageSession[PositionsState]) -> None:
-    with st.popover("Settings", icon=":material/tune:"):
-        ui.bind_widget(session, "who", st.pills, selection_mode="multi")
-        ui.bind_widget(session, "again", st.selectbox, width=230)
-        ui.bind_widget(session, "longest", st.number_input, width=140)
-        comparison_settings.draw_training_settings(session)
 
 
 def copy_accuracies(state: PositionsState, views: Mapping[str, ui.RunView]) -> dict[str, CopyAccuracy]:
@@ -89,7 +83,7 @@ def lengths_view(
     document.figures("positions-lengths", panels, height=260, narrow_height=190, columns=len(panels))
     document.caption(
         "Exact match: the share of new rows of a length in which the model predicts every digit correctly. "
-        + describe_line(len(next(iter(results.values())).exact))
+        + ui.describe_line(len(next(iter(results.values())).exact))
     )
     document.text(findings.extrapolation_finding(results, trained))
     document.text(findings.beyond_training_finding(results, trained))

@@ -1,19 +1,25 @@
-"""Two sentences of the same words: which untrained models distinguish them."""
+"""Two sentences of the same words, which some untrained models distinguish, and the pictures of the encodings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
 
 from explorer import charts, ui
 from explorer.catalogue import MODELS
+from explorer.errors import DamagedRun
+from explorer.experiments.labelling import VARIANTS
 from explorer.inspection.transformer import positions
 from explorer.labs.positions import findings
-from explorer.labs.positions.state import PositionsState
-from explorer.ui.wording import count_seeds
+from explorer.labs.positions.state import POSITION_COUNT, PositionsState
+from explorer.run_store.store import StoredRun
+from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
+from explorer.ui.training import run_view
+from explorer.web.results import pack, register_arrays
 
+_KEY = "positions"  # of the component
 _ZERO = 1e-9  # where a distance of zero is drawn
 _DISTANCE = charts.Axis(
     "difference, as a share",
@@ -50,7 +56,7 @@ def order_view(
     document.figures("positions-order-figure", [ui.Panel("order", order_chart(models))], height=330, columns=1)
     document.caption(
         "Distance of the two sentence vectors relative to their length, a dot for each of "
-        f"{count_seeds(len(models[0].sentence_distance))}. The models are untrained Transformers with two layers; a "
+        f"{ui.count_seeds(len(models[0].sentence_distance))}. The models are untrained Transformers with two layers; a "
         "sentence vector is the mean of the outputs. Circles: encoders, where every word attends to every other. "
         "Hollow: causal decoders."
     )
@@ -74,3 +80,51 @@ def order_chart(models: Sequence[positions.OrderDistance]) -> charts.DotChart:
     return charts.DotChart(
         "Distance of the two sentence vectors, relative to their length", rows, _DISTANCE, [rounding]
     )
+
+
+def draw_component(session: ui.PageSession[PositionsState]) -> None:
+    """Draw the pictures; their data is described in `labs/positions/components/positions/view.js`. The learned vectors
+    follow once they are loaded.
+    """
+    view = run_view.run_views({"learned": VARIANTS["echo-learned"].config()})["learned"]
+    trained = 2 * view.config.task_as(DelayedCopyConfig).longest
+    calls: dict[str, ui.Call[bytes | None]] = {"pictures": ui.Call(_pack_nothing)}
+    if run := view.stored:
+        calls["learned"] = ui.Call(_pack_learned_vectors, run)
+
+    ui.show_each(
+        "positions-pictures",
+        calls,
+        pictures_view,
+        trained,
+        session.state.component_state,
+        waiting="The learned vectors are loaded …",
+        height=700,
+        pool="quick",
+        partly=True,
+        events={_KEY: ("set",)},
+        on_event=lambda: ui.apply_component_event(session, _KEY),  # the formulas below show the same settings
+    )
+
+
+def _pack_nothing() -> None:
+    """Return at once: the pictures do not wait for the learned vectors."""
+
+
+def pictures_view(
+    document: ui.Document, results: Mapping[str, bytes | None], trained: int, settings: Mapping[str, object]
+) -> None:
+    """Write the pictures, with the learned vectors as soon as they are loaded; the first `trained` are trained."""
+    content = results.get("learned")
+    learned = None if content is None else {"address": register_arrays(content), "trained": trained}
+    data = {"count": POSITION_COUNT, "learned": learned, "state": settings, "file": "positions"}
+    document.component("positions", data, key=_KEY)
+
+
+def _pack_learned_vectors(run: StoredRun) -> bytes | None:
+    """Return the first seed's learned vectors for the browser; None if the run is damaged."""
+    try:
+        before, after = positions.learned_positions(run)
+    except DamagedRun:
+        return None
+    return pack({"before": before[:POSITION_COUNT], "after": after[:POSITION_COUNT]})

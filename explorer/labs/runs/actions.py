@@ -1,4 +1,4 @@
-"""Actions on stored runs: compare, export, import, delete and describe. Each reports its error on the page."""
+"""Actions on stored runs, each of which reports its error on the page, and the dialog of one run."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from typing import Any
 
 import streamlit as st
 
+from explorer import ui
+from explorer.catalogue import page_file, page_title, task_row
 from explorer.environment import environment
 from explorer.errors import LineageError
+from explorer.experiments.run_names import run_name
 from explorer.jobs import limits
+from explorer.labs.runs.descriptions import STATE_WORDS, run_facts
 from explorer.labs.runs.state import RunsState
-from explorer.run_store import operations, store
+from explorer.run_store import index, operations, store
 from explorer.run_store.archive import read
 from explorer.run_store.archive.write import pack
 from explorer.ui import wording
-from explorer.ui.page_sections import show_problems
-from explorer.ui.state.session import PageSession
+from explorer.ui.code_and_papers import draw_downloads
+from explorer.ui.state.session import focus_run
 from explorer.ui.state.visitor import count_action, current_tab, current_visitor
 from explorer.web import rate_limits
 from explorer.web.visitors import operator_session_end
@@ -27,7 +31,7 @@ from explorer.web.visitors import operator_session_end
 log = logging.getLogger(__name__)
 
 
-def delete_runs(session: PageSession[RunsState], keys: Sequence[str]) -> None:
+def delete_runs(session: ui.PageSession[RunsState], keys: Sequence[str]) -> None:
     """Delete runs. They can be restored until the visitor leaves the page."""
     me = current_visitor()
     if session.attempt(lambda: operations.delete_runs(keys, me.id, me.operator)):
@@ -35,20 +39,20 @@ def delete_runs(session: PageSession[RunsState], keys: Sequence[str]) -> None:
         session.state = replace(session.state, runs=(), run="")
 
 
-def restore_runs(session: PageSession[RunsState]) -> None:
+def restore_runs(session: ui.PageSession[RunsState]) -> None:
     """Restore the runs that were deleted since the visitor opened the page."""
     me, keys = current_visitor(), list(current_tab().deleted)
     if session.attempt(lambda: operations.restore_runs(keys, me.id, me.operator)):
         current_tab().deleted.clear()
 
 
-def change_card(session: PageSession[RunsState], key: str, **fields: Any) -> None:
+def change_card(session: ui.PageSession[RunsState], key: str, **fields: Any) -> None:
     """Change the name, tags, note or pin of a run."""
     me = current_visitor()
     session.attempt(lambda: operations.edit_card(key, me.id, me.operator, **fields))
 
 
-def import_run(session: PageSession[RunsState], content: bytes) -> str:
+def import_run(session: ui.PageSession[RunsState], content: bytes) -> str:
     """Import a zip; return the key of its run, or an empty string if it was refused."""
     keys: list[str] = []
 
@@ -78,7 +82,7 @@ def may_change(key: str) -> bool:
         return me.operator
 
 
-def actions_row(session: PageSession[RunsState], compare: Mapping[str, str], most_compared: int) -> None:
+def actions_row(session: ui.PageSession[RunsState], compare: Mapping[str, str], most_compared: int) -> None:
     """Draw the actions on the selected runs.
 
     `compare` is the address of the Compare page as the visitor left it, `most_compared` how many runs fit there.
@@ -134,8 +138,7 @@ def most_upload_megabytes() -> int:
 
 
 @st.fragment
-def _import_popover(session: PageSession[RunsState]) -> None:
-    """Draw the upload of a run that was exported as a zip."""
+def _import_popover(session: ui.PageSession[RunsState]) -> None:
     with st.popover("Import", icon=":material/upload:"):
         with st.form("import", border=False):  # the button of a form waits for an upload that is under way
             upload = st.file_uploader(
@@ -143,7 +146,7 @@ def _import_popover(session: PageSession[RunsState]) -> None:
             )
             pressed = st.form_submit_button("Import it", icon=":material/upload:")
         if pressed and upload is None:
-            show_problems(
+            ui.show_problems(
                 [
                     "No zip has arrived. Choose one. If its name has a red background, the server refused the file, "
                     "probably because it is too large."
@@ -153,4 +156,97 @@ def _import_popover(session: PageSession[RunsState]) -> None:
             if key := import_run(session, upload.getvalue()):
                 session.state = replace(session.state, run=key)
                 st.rerun()
-            show_problems(session.problems)
+            ui.show_problems(session.problems)
+
+
+# ---- the dialog of one run
+
+
+def open_run(session: ui.PageSession[RunsState], key: str) -> None:
+    """Open the dialog of a run."""
+
+    def close() -> None:
+        session.state = replace(session.state, run="")
+        focus_run("")
+
+    try:
+        run = store.find(key)
+    except LineageError as error:
+        ui.show_problems([str(error)])
+        return
+    title = ui.escape_markdown(run.card.name or run_name(run.config))
+    st.dialog(title, width="large", on_dismiss=close)(_run_details)(session, key)
+
+
+def _run_details(session: ui.PageSession[RunsState], key: str) -> None:
+    try:
+        run = store.find(key)
+    except LineageError as error:  # deleted in the meantime
+        ui.show_problems([str(error)])
+        return
+    card, mine = run.card, may_change(key)
+    st.caption(f"{key} · {STATE_WORDS[card.state]}")
+    with st.container(horizontal=True):
+        for name, value in run_facts(run):
+            st.metric(name, ui.escape_markdown(value), width="content")
+    if card.problem:
+        st.warning(ui.escape_markdown(card.problem), icon=":material/error:")
+    if mine:
+        _card_form(session, run, key)
+    elif card.note or card.tags:
+        st.text("\n".join([*(["tags: " + ", ".join(card.tags)] if card.tags else []), card.note]))
+    with st.container(horizontal=True):
+        page = task_row(run.config.task).page
+        st.page_link(
+            page_file(page), label=f"Open in {page_title(page)}", query_params={"run": key}, icon=":material/science:"
+        )
+        st.page_link(
+            "compare.py",
+            label="Compare it, or branch from it",
+            query_params={"runs": key},
+            icon=":material/stacked_line_chart:",
+        )
+        st.download_button(
+            "Export",
+            lambda: export_run(key),
+            file_name=f"lineage_{key}.zip",
+            mime="application/zip",
+            icon=":material/download:",
+            on_click="ignore",
+            key="export-open",
+        )
+        draw_downloads(run.config, "code-open")
+        if mine and st.button("Delete", icon=":material/delete:", key="delete-open"):
+            delete_runs(session, (key,))
+            focus_run("")
+            st.rerun()
+
+
+def _card_form(session: ui.PageSession[RunsState], run: store.StoredRun, key: str) -> None:
+    """Draw the inputs for name, tags, note and pin; each change is stored at once."""
+    card = run.card
+
+    def save(name: str) -> None:
+        change_card(session, key, **{name: st.session_state[f"say.{key}.{name}"]})
+
+    def ties(name: str) -> dict[str, Any]:
+        return {"key": f"say.{key}.{name}", "on_change": save, "args": (name,)}
+
+    left, right = st.columns(2)
+    with left:
+        st.text_input(
+            "Name", card.name, max_chars=operations.MAX_NAME_LENGTH, placeholder=run_name(run.config), **ties("name")
+        )
+        options = sorted({*card.tags, *index.all_tags()}, key=str.casefold)
+        st.multiselect(
+            "Tags",
+            options,
+            list(card.tags),
+            accept_new_options=True,
+            max_selections=operations.MAX_TAGS,
+            **ties("tags"),
+        )
+        st.toggle("Pinned: it is not deleted to make room", card.pinned, **ties("pinned"))
+    with right:
+        st.text_area("Note", card.note, max_chars=environment().most_text, height=150, **ties("note"))
+    ui.show_problems(session.problems)

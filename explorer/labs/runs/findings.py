@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from explorer.number_format import format_units
 from explorer.run_store.index import Entry
 
 
@@ -11,8 +12,9 @@ def overview_finding(entries: Sequence[Entry], visitor_id: str) -> str:
     """Say how many runs are the visitor's, how many are included, and how many belong to others."""
     mine, included, others = count_by_owner(entries, visitor_id)
     tasks = len({entry.task for entry in entries if entry.shipped})
-    own = f"You have trained {_runs(mine)}" if mine else "You have trained no run yet"
-    found = f"{own}; {_runs(included)} of {tasks} task{'s' * (tasks != 1)} {'is' if included == 1 else 'are'} included"
+    own = f"You have trained {format_units(mine, 'run')}" if mine else "You have trained no run yet"
+    shipped = f"{format_units(included, 'run')} of {format_units(tasks, 'task')}"
+    found = f"{own}; {shipped} {'is' if included == 1 else 'are'} included"
     return f"{found}, and other visitors have trained {others:,}." if others else f"{found}."
 
 
@@ -23,7 +25,7 @@ def filtered_finding(entries: Sequence[Entry], visitor_id: str) -> str:
         return "No run matches."
     parts = [f"{mine:,} of yours"] * bool(mine) + [f"{included:,} included"] * bool(included)
     parts += [f"{others:,} of other visitors"] * bool(others)
-    matches = f"{_runs(len(entries))} match{'es' * (len(entries) == 1)}"
+    matches = f"{format_units(len(entries), 'run')} match{'es' * (len(entries) == 1)}"
     return f"{matches}: {', '.join(parts)}." if len(parts) > 1 else f"{matches}."
 
 
@@ -32,7 +34,3 @@ def count_by_owner(entries: Sequence[Entry], visitor_id: str) -> tuple[int, int,
     included = sum(entry.shipped for entry in entries)
     mine = sum(not entry.shipped and entry.owner == visitor_id for entry in entries)
     return mine, included, len(entries) - included - mine
-
-
-def _runs(count: int) -> str:
-    return f"{count:,} run{'' if count == 1 else 's'}"

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from explorer import ui
 from explorer.catalogue import page_file, page_title
 from explorer.environment import environment
 from explorer.errors import NotAllowed
@@ -16,10 +17,6 @@ from explorer.hub.architectures import Kind
 from explorer.hub.card import NOT_TRAINED_HERE, ModelCard
 from explorer.labs.runs.state import RunsState
 from explorer.number_format import format_bytes, format_units
-from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown
-from explorer.ui.result_section import live_section
-from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import current_visitor
 
 _LINKS: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (  # page, its URL parameter for a model, and kinds of models
@@ -30,13 +27,13 @@ _CARD_WIDTH = 420  # pixels
 _SECONDS = 0.5  # between two requests for the progress
 
 
-def real_models_section(session: PageSession[RunsState]) -> None:
+def real_models_section(session: ui.PageSession[RunsState]) -> None:
     """Draw the opened models, and for the operator the field and what is being opened."""
     operator = current_visitor().operator
     cards = opened.opened_models()
     st.header("Real models, not trained here", anchor=False)
     if not packages.is_installed():
-        st.caption(escape_markdown(packages.MISSING))
+        st.caption(ui.escape_markdown(packages.MISSING))
     elif operator:
         _open_form(session)
     elif not cards:
@@ -52,8 +49,7 @@ def real_models_section(session: PageSession[RunsState]) -> None:
                 _draw_card(session, card, operator)
 
 
-def _open_form(session: PageSession[RunsState]) -> None:
-    """Draw the field for a name or a folder."""
+def _open_form(session: ui.PageSession[RunsState]) -> None:
     with st.form("open-model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Name of a model, or a folder on the server",
@@ -65,24 +61,22 @@ def _open_form(session: PageSession[RunsState]) -> None:
         st.form_submit_button("Open", icon=":material/folder_open:", on_click=_start, args=(session,))
     names = ", ".join(allowed_models()) or "no model"
     st.caption(
-        f"Can be downloaded: {escape_markdown(names)}. Loaded models together take at most "
+        f"Can be downloaded: {ui.escape_markdown(names)}. Loaded models together take at most "
         f"{format_bytes(environment().models_memory)} of memory."
     )
 
 
-def _start(session: PageSession[RunsState]) -> None:
-    """Begin to open the model that is in the field."""
-    given = str(st.session_state.get("runs.open", "")).strip()
+def _start(session: ui.PageSession[RunsState]) -> None:
 
     def start() -> None:
         opening.start_opening(given)
         st.session_state["runs.open"] = ""
 
-    if given:
+    if given := str(st.session_state.get("runs.open", "")).strip():
         _act_as_operator(session, start)
 
 
-def _act_as_operator(session: PageSession[RunsState], act: Callable[[], object]) -> None:
+def _act_as_operator(session: ui.PageSession[RunsState], act: Callable[[], object]) -> None:
     """Do what only the operator may do; their session may have ended since the page was drawn."""
 
     def check_and_act() -> None:
@@ -93,24 +87,24 @@ def _act_as_operator(session: PageSession[RunsState], act: Callable[[], object])
     session.attempt(check_and_act)
 
 
-def _draw_openings(session: PageSession[RunsState]) -> None:
+def _draw_openings(session: ui.PageSession[RunsState]) -> None:
     """Draw what is being opened, which the browser asks for again and again, and what could not be opened."""
     current = opening.list_openings()
     if not current:
         return
     active = any(not each.problem for each in current)
-    live_section("openings", _describe_openings, 40 * len(current), has_begun=lambda: active)
+    ui.live_section("openings", _describe_openings, 40 * len(current), has_begun=lambda: active)
     with st.container(horizontal=True):
         for each in current:
             st.button(
-                f"{'Dismiss' if each.problem else 'Cancel'}: {escape_markdown(each.title)}",
+                f"{'Dismiss' if each.problem else 'Cancel'}: {ui.escape_markdown(each.title)}",
                 key=f"runs.cancel.{each.number}",
                 on_click=_act_as_operator,
                 args=(session, partial(opening.cancel_or_dismiss, each.number)),
             )
 
 
-def _describe_openings(document: Document) -> float | None:
+def _describe_openings(document: ui.Document) -> float | None:
     """Write a line for each model; return the seconds until the next lines."""
     current = opening.list_openings()
     for each in current:
@@ -121,15 +115,15 @@ def _describe_openings(document: Document) -> float | None:
     return _SECONDS if any(not each.problem for each in current) else None
 
 
-def _draw_card(session: PageSession[RunsState], card: ModelCard, operator: bool) -> None:
+def _draw_card(session: ui.PageSession[RunsState], card: ModelCard, operator: bool) -> None:
     """Draw what is known about a model, and links to the pages that show it."""
     facts = dict(card.facts())
-    st.markdown(f"**{escape_markdown(card.name)}**")
+    st.markdown(f"**{ui.escape_markdown(card.name)}**")
     size = f"{format_units(card.layers, 'layer')} of {format_units(card.heads, 'head')}"
     about = f"{card.kind} ({card.model_type}), {size}, {facts['parameters']} parameters, {card.precision}."
-    st.caption(escape_markdown(f"{NOT_TRAINED_HERE.capitalize()}: {about}"))
+    st.caption(ui.escape_markdown(f"{NOT_TRAINED_HERE.capitalize()}: {about}"))
     origin = f"{facts['source']}, {facts['commit']}" if "commit" in facts else facts["source"]
-    st.caption(escape_markdown(f"From {origin}. Licence: {facts['licence']}. Context: {facts['context']}."))
+    st.caption(ui.escape_markdown(f"From {origin}. Licence: {facts['licence']}. Context: {facts['context']}."))
     with st.container(horizontal=True, vertical_alignment="center"):
         for address, parameter, kinds in _LINKS:
             if card.kind in kinds:

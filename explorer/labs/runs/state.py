@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from explorer.catalogue import MODELS, TASKS
 from explorer.errors import InvalidSetting, UnknownSweep
-from explorer.labs.runs.options import MOST_RUNS, matching_entries
+from explorer.labs.runs.descriptions import MOST_RUNS, matching_entries
 from explorer.run_store import index
 from explorer.run_store.index import Entry, Query
 from explorer.sweeps import stored

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer import charts
+from explorer import charts, ui
 from explorer.catalogue import MODELS, TASKS
 from explorer.labs.runs.descriptions import (
     TASK_DESCRIPTIONS,
@@ -27,19 +27,17 @@ from explorer.run_store import index
 from explorer.run_store.index import Entry
 from explorer.sweeps import stored
 from explorer.sweeps.findings import describe_sweep
-from explorer.ui.components.table import draw_rows
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget
+from explorer.ui.components.charts import draw_rows
 from explorer.web.visitors import Visitor
 
 _OTHERS = "others"  # the row of the table of tasks that opens the runs of other visitors
 _OWN_SHOWN = 10  # of the visitor's runs above the table of tasks
 
 
-def search_row(session: PageSession[RunsState]) -> None:
+def search_row(session: ui.PageSession[RunsState]) -> None:
     """Draw the search field and the filters, which are in a popover."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(
+        ui.bind_widget(
             session,
             "text",
             st.text_input,
@@ -59,7 +57,7 @@ def search_row(session: PageSession[RunsState]) -> None:
             )
 
 
-def _filters(session: PageSession[RunsState]) -> None:
+def _filters(session: ui.PageSession[RunsState]) -> None:
     titles = {
         "tasks": {name: row.title for name, row in TASKS.items()},
         "models": {name: row.title for name, row in MODELS.items()},
@@ -67,7 +65,7 @@ def _filters(session: PageSession[RunsState]) -> None:
     }
 
     def draw(name: str, widget: object, **more: object) -> None:
-        bind_widget(session, name, widget, update=lambda s, value: s.with_filter(**{name: value}), **more)  # type: ignore[arg-type]
+        ui.bind_widget(session, name, widget, update=lambda s, value: s.with_filter(**{name: value}), **more)  # type: ignore[arg-type]
 
     for name, options in titles.items():
         selected = [value for value in getattr(session.state, name) if value in options]
@@ -82,16 +80,14 @@ def _filters(session: PageSession[RunsState]) -> None:
     draw("others", st.toggle)
 
 
-def overview(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
+def overview(session: ui.PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
     """Draw the visitor's newest runs, and the tasks of the included runs, each with the number of its runs."""
     state = session.state
     own = [entry for entry in entries if not entry.shipped and entry.owner == visitor.id]
     ticked = [entry for entry in entries if entry.key in state.runs and entry not in own[:_OWN_SHOWN]]
     if own or ticked:
-        title = " and ".join(
-            ["Your runs"] * bool(own) + ["Selected runs" if not own else "selected runs"] * bool(ticked)
-        )
-        st.header(title, anchor=False)
+        title = " and ".join(["your runs"] * bool(own) + ["selected runs"] * bool(ticked))
+        st.header(ui.capitalize(title), anchor=False)
         _draw_runs(session, [*own[:_OWN_SHOWN], *ticked], entries, visitor)
         if len(own) > _OWN_SHOWN:
             st.button(
@@ -103,14 +99,12 @@ def overview(session: PageSession[RunsState], entries: Sequence[Entry], visitor:
     _tasks_table(session, entries, visitor)
 
 
-def _tasks_table(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
+def _tasks_table(session: ui.PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
     counts = Counter(entry.task for entry in entries if entry.shipped)
-    rows = {
-        name: _task_row(row.title, TASK_DESCRIPTIONS[name], counts[name]) for name, row in TASKS.items() if counts[name]
-    }
-    others = sum(not entry.shipped and entry.owner != visitor.id for entry in entries)
-    if others:
-        rows[_OTHERS] = _task_row("Of other visitors", "any of these tasks", others)
+    counted = {name: (row.title, TASK_DESCRIPTIONS[name], counts[name]) for name, row in TASKS.items() if counts[name]}
+    if others := sum(not entry.shipped and entry.owner != visitor.id for entry in entries):
+        counted[_OTHERS] = "Of other visitors", "any of these tasks", others
+    rows = {name: {"title": title, "about": about, "runs": f"{n:,}"} for name, (title, about, n) in counted.items()}
     columns = {
         "title": charts.Column("task", "open", wrap=True),
         "about": charts.Column("what a model learns", wrap=True),
@@ -124,11 +118,7 @@ def _tasks_table(session: PageSession[RunsState], entries: Sequence[Entry], visi
         st.rerun()
 
 
-def _task_row(title: str, about: str, count: int) -> charts.Row:
-    return {"title": title, "about": about, "runs": f"{count:,}"}
-
-
-def runs_section(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
+def runs_section(session: ui.PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
     """Draw the runs that match, 50 at a time: the visitor's own first, then by task."""
     state = session.state
     pages = -(-len(entries) // ROWS)
@@ -139,31 +129,23 @@ def runs_section(session: PageSession[RunsState], entries: Sequence[Entry], visi
     if pages == 1:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
+        following = f"Next {min(ROWS, len(entries) - first - ROWS)}" if page < pages else "Next"
         for label, number, icon in (
             (f"Previous {ROWS}", page - 1, ":material/chevron_left:"),
-            (
-                f"Next {min(ROWS, len(entries) - first - ROWS)}" if page < pages else "Next",
-                page + 1,
-                ":material/chevron_right:",
-            ),
+            (following, page + 1, ":material/chevron_right:"),
         ):
             st.button(
                 label,
                 icon=icon,
                 disabled=not 1 <= number <= pages,
-                on_click=_open_page,
-                args=(session, number),
+                on_click=lambda number=number: session.change(lambda s: replace(s, page=number)),
                 key=f"runs.page.{'previous' if number < page else 'next'}",
             )
         st.caption(f"Runs {first + 1:,} to {first + len(rows):,} of {len(entries):,}")
 
 
-def _open_page(session: PageSession[RunsState], number: int) -> None:
-    session.change(lambda s: replace(s, page=number))
-
-
 def _draw_runs(
-    session: PageSession[RunsState], shown: Sequence[Entry], entries: Sequence[Entry], visitor: Visitor
+    session: ui.PageSession[RunsState], shown: Sequence[Entry], entries: Sequence[Entry], visitor: Visitor
 ) -> None:
     """Draw a row for each shown run. A click on its name opens it, a tick selects it.
 
@@ -211,15 +193,14 @@ def sort_entries(entries: Sequence[Entry], sort: str, visitor: Visitor) -> list[
 
 
 def _sort_value(entry: Entry, key: str, visitor: Visitor) -> object:
-    values: dict[str, object] = {
+    return {
         "title": tuple(_natural(entry)),
         "accuracy": find_score(entry).median,
         "seconds": entry.seconds,
         "when": entry.created.timestamp(),
         "bytes": entry.bytes,
         "owner": _owner(entry, visitor),
-    }
-    return values.get(key)
+    }.get(key)
 
 
 def _natural(entry: Entry) -> list[tuple[int, float, str]]:

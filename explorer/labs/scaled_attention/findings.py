@@ -22,23 +22,11 @@ _EQUAL_RATIO = 1.2  # of steps: practically equal up to this factor
 def width_finding(widths: Sequence[int], gradient: Float[ndarray, "kinds widths"]) -> str:
     """Say at which width the gradient of unscaled softmax peaks, and what is left of it at the largest width."""
     raw, divided = gradient
-    peak, last = int(raw.argmax()), len(widths) - 1
-    change = f"grows to {raw[last]:.2g} at dₖ = {widths[last]:,}"
-    if peak < last:
-        change = f"falls {_fold(raw[peak], raw[last])} from dₖ = {widths[peak]:,} to {widths[last]:,}"
-    settled = divided[widths.index(4) :] if 4 in widths else divided
-    low, high = settled.min(), settled.max()
-    is_steady = low > 0 and high / low < 1.2
-    level = f"stays at {settled.mean():.2f}" if is_steady else f"lies between {low:.2g} and {high:.2g}"
-    return f"Undivided, the gradient of softmax {change}; divided, it {level}."
-
-
-def _fold(before: float, after: float) -> str:
-    """Say how many times lower a value became."""
-    if after <= 0 or before / after > 1e6:
-        return "more than a million-fold"
-    times = before / after
-    return f"{float(f'{times:.2g}'):,.0f}-fold" if times >= 10 else f"{times:.1f}-fold"
+    peak, settled = int(raw.argmax()), divided[widths.index(4) :] if 4 in widths else divided
+    return (
+        f"Undivided, the gradient of softmax is largest at dₖ = {widths[peak]:,} ({raw[peak]:.2g}) and {raw[-1]:.2g} "
+        f"at {widths[-1]:,}; divided, it is {format_range(settled.min(), settled.max())} from dₖ = 4 on."
+    )
 
 
 def softmax_at_width(
@@ -68,19 +56,16 @@ def training_verdict(width: int, divided: LossCurves | None, raw: LossCurves | N
 
 def training_text(divided: LossCurves | None, raw: LossCurves | None) -> str:
     """Say after how many steps the seeds learned, and whether the models differ."""
-    if divided is None or raw is None:
+    steps = [] if divided is None or raw is None else [divided.steps_to_solve, raw.steps_to_solve]
+    learned = [np.isfinite(each) for each in steps]
+    if not any(each.any() for each in learned):
         return ""
-    scaled_steps, raw_steps = divided.steps_to_solve, raw.steps_to_solve
-    scaled_learned, raw_learned = np.isfinite(scaled_steps), np.isfinite(raw_steps)
-    if not scaled_learned.any() and not raw_learned.any():
-        return ""
-    parts = [f"{_steps_to_learn('With the division', scaled_steps)}; {_steps_to_learn('without it', raw_steps)}."]
-    if scaled_learned.all() and raw_learned.all():
-        parts.append(_ratio_of_steps(scaled_steps, raw_steps))
-    else:
-        difference = solved_difference(scaled_learned, raw_learned)
-        parts.append(f"Number of seeds that learn it: {describe_judgement(judge([difference])[0])}.")
-    return " ".join(parts)
+    names = zip(("With the division", "without it"), steps, strict=True)
+    needed = "; ".join(_steps_to_learn(name, each) for name, each in names)
+    if all(each.all() for each in learned):
+        return f"{needed}. {_ratio_of_steps(*steps)}"
+    difference = describe_judgement(judge([solved_difference(*learned)])[0])
+    return f"{needed}. Number of seeds that learn it: {difference}."
 
 
 def _ratio_of_steps(scaled_steps: Float[ndarray, " replicas"], raw_steps: Float[ndarray, " replicas"]) -> str:

@@ -8,7 +8,6 @@ from explorer import charts, ui
 from explorer.inspection.pretrained import first_token, opened_model
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
-from explorer.ui.training.real_model_choice import choose_real_model
 
 _VARIANTS: Mapping[opened_model.FirstTokens, str] = {
     "unchanged": "sentences as they are",
@@ -26,7 +25,7 @@ def first_token_section(session: ui.PageSession[ScaledAttentionState]) -> None:
         "fits its query. Many heads of trained language models then give it to the first token, whose value vector is "
         "short: so they add little (Xiao et al. 2023, “attention sinks”)."
     )
-    if card := choose_real_model(session, "language model"):
+    if card := ui.choose_real_model(session, "language model"):
         ui.show_each(
             "first-token",
             {variant: ui.Call(opened_model.attention_to_first_token, card, variant) for variant in _VARIANTS},

@@ -9,16 +9,14 @@ from typing import ClassVar, Literal
 
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.labelling import SCALING_VARIANTS, VARIANTS
-from explorer.ui.state import url_codec
 from explorer.ui.state.experiment_state import LabellingComparison
-from explorer.ui.state.fields import setting
+from explorer.ui.state.fields import at_most, setting
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection
 
 MIN_SIZE, MAX_SIZE = 2, 6  # tokens, and dimensions of the small tables
 MAX_WORDS_CHARACTERS = 80  # characters of the words of the small tables
 MAX_ABSOLUTE = 100.0  # of a number in a table
 STEPS = ("scores", "scaled", "masked", "weights", "out")
-_COMPONENT_FIELDS = ("width", "q", "k", "v", "draw", "divide", "mask", "padding", "at")  # set by the component
 _CELL_NAME = re.compile(rf"(?:{'|'.join(STEPS)})\.\d{{1,2}}\.\d{{1,2}}")
 
 
@@ -38,13 +36,6 @@ def _check_cell(given: object) -> None:
         )
 
 
-def _check_words(given: object) -> None:
-    if len(str(given)) > MAX_WORDS_CHARACTERS:
-        raise InvalidSetting(
-            f"Words of {len(str(given)):,} characters are too long. Give at most {MAX_WORDS_CHARACTERS}."
-        )
-
-
 def _check_padding(given: object) -> None:
     if not (isinstance(given, tuple) and all(0 <= v < MAX_SIZE for v in given)):
         raise InvalidSetting(f"Padding names tokens from 0 to {MAX_SIZE - 1}.")
@@ -59,12 +50,17 @@ class ScaledAttentionState(LabellingComparison):
     """The small tables or the model that they come from, the width of the random vectors, and the training settings."""
 
     TASKS: ClassVar[tuple[str, ...]] = ("echo",)
+    COMPONENT_FIELDS: ClassVar[tuple[str, ...]] = (
+        *("width", "q", "k", "v", "draw", "divide"),
+        *("mask", "padding", "at"),
+    )
+    TABLE_FIELDS: ClassVar[tuple[str, ...]] = (*COMPONENT_FIELDS, "source", "words", "model", "say", "layer", "head")
 
     who: tuple[str, ...] = setting(_NAMES)
     seeds: int = setting(5, "Seeds", low=1, high=16, step=1)
     steps: int = setting(0, "Training steps (0 = default)", low=0, high=1_000_000, step=50)
     source: Literal["tables", "model"] = setting("tables", "Q, K and V from", options=_SOURCES)
-    words: str = setting("the cat sat down", "Two to six words", check=_check_words)
+    words: str = setting("the cat sat down", "Two to six words", check=at_most(MAX_WORDS_CHARACTERS))
     width: int = setting(4, low=MIN_SIZE, high=MAX_SIZE)
     q: tuple[float, ...] = setting((), check=_check_table)  # row by row; empty: drawn with the seed `draw`
     k: tuple[float, ...] = setting((), check=_check_table)
@@ -91,16 +87,11 @@ class ScaledAttentionState(LabellingComparison):
     def input_problems(self) -> list[str]:
         """Return messages about words and tables that could not be used."""
         count, messages = len(self.words.split()), []
-        if count > MAX_SIZE:
-            messages.append(
-                f"The sentence has {count} words; the tables hold {MAX_SIZE}, and the first {MAX_SIZE} are shown."
-            )
-        elif count < MIN_SIZE:
-            messages.append(
-                f"The sentence has {count or 'no'} word{'s' * (count != 1)}; the tables need {MIN_SIZE} to {MAX_SIZE}."
-            )
-        broken = [name.upper() for name in "qkv" if len(getattr(self, name)) % self.width]
-        if broken:
+        if not MIN_SIZE <= count <= MAX_SIZE:
+            first = f"; the first {MAX_SIZE} are shown" * (count > MAX_SIZE)
+            words = f"{count or 'no'} word{'s' * (count != 1)}"
+            messages.append(f"The sentence has {words}; the tables hold {MIN_SIZE} to {MAX_SIZE}{first}.")
+        if broken := [name.upper() for name in "qkv" if len(getattr(self, name)) % self.width]:
             messages.append(
                 f"The numbers of {' and '.join(broken)} do not fill rows of {self.width}; the default numbers are "
                 f"shown. Give a multiple of {self.width} numbers, or another width."
@@ -114,12 +105,8 @@ class ScaledAttentionState(LabellingComparison):
 
     @property
     def component_state(self) -> dict[str, object]:
-        """Return the fields that the component sets; a table that does not fit the width is left empty."""
-        fields: dict[str, object] = {}
-        for name in _COMPONENT_FIELDS:
-            value = getattr(self, name)
-            fields[name] = list(value) if isinstance(value, tuple) else value
-        return fields | {name: [] for name in "qkv" if len(getattr(self, name)) % self.width}
+        """The fields that the component sets; a table that does not fit the width is left empty."""
+        return super().component_state | {name: () for name in "qkv" if len(getattr(self, name)) % self.width}
 
     def with_token_count(self, count: int) -> ScaledAttentionState:
         """Return the state with that many tokens: the last ones are removed, new ones are named by their number."""
@@ -133,14 +120,3 @@ class ScaledAttentionState(LabellingComparison):
         does not.
         """
         return replace(self, model=model, layer=0, head=0, at="", say=None if self.say in examples else self.say)
-
-    def with_defaults(self) -> ScaledAttentionState:
-        """Return the state with the default tables; the training settings stay."""
-        defaults = ScaledAttentionState()
-        names = ("source", "words", *_COMPONENT_FIELDS, "model", "say", "layer", "head")
-        return replace(self, **{name: getattr(defaults, name) for name in names})
-
-
-def apply_event(state: ScaledAttentionState, message: object) -> ScaledAttentionState:
-    """Return the state after a JSON message of the component; an invalid message changes nothing."""
-    return url_codec.apply_message(state, message, _COMPONENT_FIELDS)

@@ -11,9 +11,9 @@ from numpy import ndarray
 
 from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.verdicts import LEVEL, compare_with_best
-from explorer.number_format import format_interval, format_number, format_units
+from explorer.number_format import format_number, format_units
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note
-from explorer.ui.wording import count_seeds, number_word
+from explorer.ui.wording import count_seeds, format_median
 
 CHANCE = 0.5  # of two senses
 MIN_DIFFERENCE, MAX_EQUAL = 0.1, 0.03  # of two cosines: different from here on; equal up to here
@@ -25,21 +25,11 @@ def similarity_verdict(same: Cosines, other: Cosines) -> str:
 
     The numbers are medians over the seeds.
     """
-    layers = same.shape[1] - 1
     first, first_other, last, last_other = (float(np.median(v[:, i])) for i in (0, -1) for v in (same, other))
-    after = f"After {number_word(layers)} layer{'s' if layers > 1 else ''}"
-    if last - last_other < MIN_DIFFERENCE:
-        return (
-            f"{after} the senses are not separated: similarity {last:.2f} within one sense, {last_other:.2f} between "
-            "senses."
-        )
-    start = (
-        f"both are {first:.2f}"
-        if abs(first - first_other) < MAX_EQUAL and f"{first:.2f}" == f"{first_other:.2f}"
-        else f"they are {first:.2f} and {first_other:.2f}"
-    )
+    separated = "" if last - last_other >= MIN_DIFFERENCE else "the senses are not separated: "
     return (
-        f"{after}, similarity is {last:.2f} within one sense and {last_other:.2f} between senses; at layer 0 {start}."
+        f"After {format_units(same.shape[1] - 1, 'layer')}, {separated}similarity is {last:.2f} within one sense and "
+        f"{last_other:.2f} between senses; at layer 0 they are {first:.2f} and {first_other:.2f}."
     )
 
 
@@ -75,14 +65,10 @@ def controls_finding(trained: tuple[Any, Any], untrained: tuple[Any, Any], alone
 def nearest_neighbour_finding(trained: Cosines, untrained: Cosines) -> str:
     """Say how often the nearest occurrence of a word has the same sense, which alone proves nothing."""
     before, after = float(np.median(untrained[:, -1])), float(np.median(trained[:, -1]))
-    if before > CHANCE + MIN_DIFFERENCE:
-        return (
-            f"The nearest occurrence of the same word has the same sense with probability {after:.2f}, but already "
-            f"{before:.2f} before training, so nearest neighbours alone prove nothing."
-        )
+    nothing = ", so nearest neighbours alone prove nothing" * (before > CHANCE + MIN_DIFFERENCE)
     return (
         f"The nearest occurrence of the same word has the same sense with probability {after:.2f}; before training it "
-        f"is {before:.2f}."
+        f"is {before:.2f}{nothing}."
     )
 
 
@@ -92,8 +78,8 @@ def word_sense_finding(
     """Say how often the sense is right, and how often with new cue words. `blind`: accuracy without attention."""
     without = "" if blind is None else f" Without attention it is {blind:.2f}; guessing gives {CHANCE:.2f}."
     return (
-        f"On new sentences the accuracy is {_range(right)}.{without} With nouns that never stood next to the word in "
-        f"training it is {_range(new)}. Numbers are medians, with the range over seeds."
+        f"On new sentences the accuracy is {format_median(right)}.{without} With nouns that never stood next to the "
+        f"word in training it is {format_median(new)}. Numbers are medians, with the range over seeds."
     )
 
 
@@ -103,14 +89,10 @@ def masked_word_finding(
     """Say how often a homograph is nearer to the right synonym, also with new cue words. `blind`: without attention."""
     without = "" if blind is None else f" Without attention it is {blind:.2f}."
     return (
-        f"No training example says what a word with two senses means; yet a share of {_range(right)} lies nearer to "
-        f"the synonym of the right sense.{without} With nouns that never stood next to the word it is {_range(new)}; "
-        f"guessing gives {CHANCE:.2f}. Numbers are medians, with the range over seeds."
+        f"No training example says what a word with two senses means; yet a share of {format_median(right)} lies "
+        f"nearer to the synonym of the right sense.{without} With nouns that never stood next to the word it is "
+        f"{format_median(new)}; guessing gives {CHANCE:.2f}. Numbers are medians, with the range over seeds."
     )
-
-
-def _range(values: Float[ndarray, " replicas"]) -> str:
-    return format_interval(float(np.median(values)), float(values.min()), float(values.max()))
 
 
 def format_sense(gloss: bool, topic: str, synonym: str, amount: float) -> str:

@@ -18,12 +18,9 @@ from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.homographs import FRAMES, NOUNS, SENSES, SYNONYMS
 from explorer.training.record import Record
 from explorer.ui.state.fragments import rerun_fragments
-from explorer.ui.state.session import fragment
-from explorer.ui.training.run_view import untrained_panel
-from explorer.ui.wording import join_words
 
 HEIGHT = 700
-_PART, _MAP = "sentences-map-part", "sentences-map-figure"  # the fragment, and the component in it
+_PART, _MAP = "sentences-map-part", "sentences-map-figure"  # the ui.fragment, and the component in it
 
 
 def map_section(
@@ -45,10 +42,10 @@ def map_section(
     ui.show_problems(typed.problems)
     view = alone if state.who == "alone" else encoder
     if view.loaded_run is None:
-        untrained_panel({state.who: view}, "The map appears here after training.", HEIGHT)
+        ui.untrained_panel({state.who: view}, "The map appears here after training.", HEIGHT)
         return
     run = view.loaded_run
-    fragment(session, _PART, lambda: _draw_map(session, run, typed))
+    ui.fragment(session, _PART, lambda: _draw_map(session, run, typed))
 
 
 def _draw_map(session: ui.PageSession[SentenceEncoderState], run: StoredRun | Record, typed: TypedSentences) -> None:
@@ -112,16 +109,14 @@ def map_view(
 
 def _map_data(found: sense_vectors.SenseReading, state: SentenceEncoderState, typed: TypedSentences) -> dict[str, Any]:
     """Return the points and the typed sentences as `static/components/sense_map/view.js` takes them."""
-    word, drawn = state.word, found.map
-    rows = [
-        {
-            "words": list(typed.words.get(i, line.split())),
-            "place": found.positions.get(i, -1),
-            "readable": i in typed.words,
-            "says": _describe_answer(state, found.readings[i]) if i in typed.words else "left out",
-        }
-        for i, line in enumerate(state.lines[:MAX_SENTENCES])
-    ]
+    word, drawn, rows = state.word, found.map, []
+    for i, line in enumerate(state.lines[:MAX_SENTENCES]):
+        says = "" if i in typed.words else "left out"
+        if i in typed.words and (answers := found.readings[i].answers):
+            topic, amount = answers[0]
+            says = findings.format_sense(state.task == "gloss", topic, SYNONYMS[topic], amount)
+        words, place = typed.words.get(i, line.split()), found.positions.get(i, -1)
+        rows.append({"words": list(words), "place": place, "readable": i in typed.words, "says": says})
     return {
         "word": word,
         "topics": list(SENSES[word]),
@@ -139,13 +134,6 @@ def _map_data(found: sense_vectors.SenseReading, state: SentenceEncoderState, ty
         "at": list(found.homographs),
         "sentences": rows,
     }
-
-
-def _describe_answer(state: SentenceEncoderState, reading: sense_vectors.SentenceReading) -> str:
-    if not reading.answers:
-        return ""
-    topic, amount = reading.answers[0]
-    return findings.format_sense(state.task == "gloss", topic, SYNONYMS[topic], amount)
 
 
 def _write_sentence(document: ui.Document, found: sense_vectors.SenseReading, state: SentenceEncoderState) -> None:
@@ -177,7 +165,12 @@ def sentence_input(session: ui.PageSession[SentenceEncoderState]) -> None:
     """Draw the field for the visitor's sentences and the vocabulary of the language."""
     state = session.state
     ui.bind_widget(
-        session, "say", st.text_area, shown=state.text, update=SentenceEncoderState.with_sentences, height=282
+        session,
+        "say",
+        st.text_area,
+        shown="\n".join(state.lines),
+        update=SentenceEncoderState.with_sentences,
+        height=282,
     )
     st.button(
         "Back to the examples",
@@ -191,4 +184,4 @@ def sentence_input(session: ui.PageSession[SentenceEncoderState]) -> None:
         st.markdown(f"**{word}: {topic}**, synonym “{SYNONYMS[topic]}”. {', '.join(nouns)}")
     st.caption("The last two of each eight nouns never stand next to the word with two senses in training.")
     small = sorted({word for frame in FRAMES for word in frame} - {"X", "A", "B"})
-    st.markdown(f"Function words: {join_words(small)}.")
+    st.markdown(f"Function words: {ui.join_words(small)}.")

@@ -14,16 +14,12 @@ from explorer.experiments.model_variant import ModelVariant
 from explorer.tasks.sequence_labelling.homographs import HOMOGRAPHS, VOCABULARY
 from explorer.training.config import RunConfig
 from explorer.ui.state.experiment_state import VariantComparison
-from explorer.ui.state.fields import setting
+from explorer.ui.state.fields import one_of, setting
 from explorer.ui.state.run_lookup import find_config
 
 Task = Literal["gloss", "gist"]
 Kind = Literal["trained", "untrained", "alone"]
-DEFAULT_SEEDS, MAX_SENTENCES, MAX_CHARACTERS = (
-    5,
-    10,
-    900,
-)  # seeds; typed sentences, and characters in all of them
+DEFAULT_SEEDS, MAX_SENTENCES, MAX_CHARACTERS = 5, 10, 900  # typed sentences, and characters in all of them
 EXAMPLES = (
     "the bank is near the loan and the cash",
     "the bank is near the boat and the reed",
@@ -45,11 +41,6 @@ REAL_EXAMPLES = (
 )
 MIN_REAL_SENTENCES, MAX_REAL_SENTENCES = 3, 8
 _ENCODERS = {"trained": "Trained", "untrained": "Untrained", "alone": "No attention"}
-
-
-def _check_word(value: object) -> None:
-    if value not in HOMOGRAPHS:
-        raise InvalidSetting(f"There is no map of “{shorten(value)}”. There is {', '.join(HOMOGRAPHS)}.")
 
 
 def _check_typed_word(value: object) -> None:
@@ -74,7 +65,7 @@ class SentenceEncoderState(VariantComparison):
     # Sentences separated by “/”; empty: the examples.
     say: str = setting("", f"Your sentences, one per line, at most {MAX_SENTENCES}", longest=MAX_CHARACTERS)
     chosen: int = setting(0, low=0, high=MAX_SENTENCES - 1)  # the selected sentence
-    word: str = setting("bank", "Word", options=HOMOGRAPHS, check=_check_word)  # whose map is shown
+    word: str = setting("bank", "Word", options=HOMOGRAPHS, check=one_of(HOMOGRAPHS))  # whose map is shown
     replica: int = setting(0, "Seed", low=0, high=15)
     who: Kind = setting("trained", "Encoder", options=_ENCODERS)  # whose map is shown
     layer: int = setting(-1, low=-1, high=2)  # of the map; -1: the last
@@ -114,18 +105,13 @@ class SentenceEncoderState(VariantComparison):
     @property
     def lines(self) -> tuple[str, ...]:
         """Return the typed sentences, or the examples."""
-        return tuple(line.strip() for line in self.say.split("/") if line.strip()) if self.say else EXAMPLES
-
-    @property
-    def text(self) -> str:
-        """Return the sentences, one per line."""
-        return "\n".join(self.lines)
+        return _split_lines(self.say.split("/")) if self.say else EXAMPLES
 
     def with_sentences(self, text: str) -> SentenceEncoderState:
         """Return the state with other sentences, one per line. Sentences beyond the limit are stored but not read."""
-        lines = tuple(line.strip() for line in text.replace("/", " ").splitlines() if line.strip())
-        is_default = lines in ((), EXAMPLES)
-        return replace(self, say="" if is_default else "/".join(lines), chosen=min(self.chosen, max(len(lines) - 1, 0)))
+        lines = _split_lines(text.replace("/", " ").splitlines())
+        say = "" if lines in ((), EXAMPLES) else "/".join(lines)
+        return replace(self, say=say, chosen=min(self.chosen, max(len(lines) - 1, 0)))
 
     @property
     def real_lines(self) -> tuple[str, ...]:
@@ -144,12 +130,8 @@ class SentenceEncoderState(VariantComparison):
     def with_run(self, visitor_id: str = "") -> SentenceEncoderState:
         """Return the state with the settings of the requested run, which becomes the encoder. Raises LineageError."""
         config = self.requested_run(self.run, visitor_id)
-        layers = getattr(config.model, "layers", 0)
-        if (
-            not getattr(config.model, "attention", False)
-            or layers not in (1, 2)
-            or getattr(config.model, "causal", True)
-        ):
+        layers, attends, causal = (getattr(config.model, name, None) for name in ("layers", "attention", "causal"))
+        if not attends or layers not in (1, 2) or causal is not False:
             raise InvalidSetting(
                 f"Run {shorten(self.run)} is no encoder of one or two layers with attention: it can be compared, at "
                 f"/compare?run={self.run}."

@@ -1,8 +1,9 @@
-"""Three questions about training, each with a small experiment and its result."""
+"""Three questions about training, each with a small experiment, its result and its training curves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -13,17 +14,79 @@ from explorer.catalogue import MODELS
 from explorer.experiments import sequence_shapes
 from explorer.experiments.sequence_shapes import RULE_MODELS, RULES, PositionRule
 from explorer.inspection.attention import agreement_heads
-from explorer.inspection.compare import last_answers, median_and_range
+from explorer.inspection.compare import last_answers, median_and_range, metric_over_seeds
 from explorer.inspection.recurrent import input_gradients
 from explorer.labs.sequence_shapes import findings
-from explorer.labs.sequence_shapes.claim_training import ClaimTraining, CurveSpec, training_section
 from explorer.labs.sequence_shapes.findings import PositionRuleAccuracy
 from explorer.labs.sequence_shapes.state import SequenceShapesState
 from explorer.number_format import format_percent, format_significant
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
+from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.budgets import budget_sentence, learning_rates_sentence
-from explorer.ui.training.run_view import untrained_panel
+
+
+@dataclass(frozen=True)
+class CurveSpec:
+    """One line of a chart: a run, one of its metrics, and how it is drawn."""
+
+    run: str
+    metric: str
+    label: str  # at the end of the line
+    words: str
+    colour: str
+    dash: str
+
+
+@dataclass(frozen=True)
+class ClaimTraining:
+    """The runs of one claim. `panels`: the lines of each chart, by its title."""
+
+    name: str
+    configs: Mapping[str, RunConfig]
+    panels: Mapping[str, tuple[CurveSpec, ...]]
+    caption: str
+
+    def run_views(self) -> dict[str, ui.RunView]:
+        """Return the views of the runs."""
+        return ui.TrainRequest.for_section(self.name).views(self.configs)
+
+
+def training_section(training: ClaimTraining) -> None:
+    """Draw the button and the training curves."""
+    request = ui.TrainRequest.for_section(training.name)
+    ui.show_problems(request.problems)
+    keys = f"shapes.{training.name}.run", f"shapes.{training.name}.stop"
+    ui.draw_train_controls(request, training.configs, keys=keys)
+
+    def make_panels(views: Mapping[str, ui.RunView]) -> list[ui.Panel]:
+        return [
+            _panel(training.name, title, tuple((s, views[s.run].curves) for s in specs), ui.last_step(views))
+            for title, specs in training.panels.items()
+        ]
+
+    ui.draw_learning_chart(
+        f"shapes-{training.name}-race",
+        request,
+        training.configs,
+        make_panels,
+        training.caption,
+        height=220,
+        narrow_height=180,
+        columns=len(training.panels),
+    )
+
+
+@cached()
+def _panel(name: str, title: str, curves_by_spec: tuple[tuple[CurveSpec, Curves | None], ...], last: int) -> ui.Panel:
+    """Draw one chart; cached for all visitors who look at the same runs."""
+    lines = []
+    for spec, curves in curves_by_spec:
+        x, *values = metric_over_seeds(curves, spec.metric, median_and_range)
+        lines.append(charts.Line(spec.label, spec.words, spec.colour, spec.dash, x, np.stack(values, axis=1)))
+    x_axis, subject = charts.Axis("step", (0.0, float(last))), f"{title}, share of right answers by step"
+    return ui.Panel(f"shapes-{name}-{title}", charts.LineChart(subject, lines, x_axis, charts.ACCURACY), title=title)
+
 
 HEIGHT = 260
 _CLIPS = {"clipped": 1.0, "free": 0.0}
@@ -55,23 +118,22 @@ def clipping_section() -> None:
             height=HEIGHT,
         )
     else:
-        untrained_panel(views, "A run is not finished yet: train it below.", HEIGHT)
+        ui.untrained_panel(views, "A run is not finished yet: train it below.", HEIGHT)
     training_section(training)
 
 
 def _clipping_training() -> ClaimTraining:
-    row = MODELS["rnn"]
+    configs = {name: sequence_shapes.clipping_config(clip) for name, clip in _CLIPS.items()}
     curves = [("clipped", "clipped", "solid"), ("free", "not clipped", "6px,4px")]
     specs = tuple(
-        CurveSpec(name, "accuracy", words, f"the RNN {words}", row.colour, dash) for name, words, dash in curves
+        CurveSpec(name, "accuracy", words, f"the RNN {words}", MODELS["rnn"].colour, dash)
+        for name, words, dash in curves
     )
-    return ClaimTraining(
-        "clipping",
-        {name: sequence_shapes.clipping_config(clip) for name, clip in _CLIPS.items()},
-        {"The first of 50 symbols": specs},
+    caption = (
         "Share of new sequences whose first symbol is named; guessing is right in 50 %. Line: median of eight seeds; "
-        "band: lowest to highest.",
+        "band: lowest to highest."
     )
+    return ClaimTraining("clipping", configs, {"The first of 50 symbols": specs}, caption)
 
 
 def clipping_view(document: ui.Document, results: Mapping[str, input_gradients.RecallOutcome]) -> None:
@@ -117,29 +179,24 @@ def position_section() -> None:
     if any(results.values()):
         _draw_position_results(results, views)
     else:
-        untrained_panel(views, "No finished run yet: train the models below.", HEIGHT)
+        ui.untrained_panel(views, "No finished run yet: train the models below.", HEIGHT)
     training_section(training)
 
 
 def _position_training() -> ClaimTraining:
-    rows = [MODELS[model] for model in RULE_MODELS]
-    return ClaimTraining(
-        "place",
-        {
-            f"{rule.name}-{model}": sequence_shapes.position_rule_config(rule, model)
-            for rule in RULES
-            for model in RULE_MODELS
-        },
-        {
-            rule.title: tuple(
-                CurveSpec(f"{rule.name}-{row.name}", "accuracy", row.title, f"the {row.title}", row.colour, row.dash)
-                for row in rows
-            )
-            for rule in RULES
-        },
-        "Share of right answers on new rows of the trained length. Line: median of five seeds; band: lowest to "
-        "highest.",
+    configs: dict[str, RunConfig] = {}
+    panels: dict[str, tuple[CurveSpec, ...]] = {}
+    for rule in RULES:
+        names = {model: f"{rule.name}-{model}" for model in RULE_MODELS}
+        configs |= {name: sequence_shapes.position_rule_config(rule, model) for model, name in names.items()}
+        rows = [(name, MODELS[model]) for model, name in names.items()]
+        panels[rule.title] = tuple(
+            CurveSpec(name, "accuracy", row.title, f"the {row.title}", row.colour, row.dash) for name, row in rows
+        )
+    caption = (
+        "Share of right answers on new rows of the trained length. Line: median of five seeds; band: lowest to highest."
     )
+    return ClaimTraining("place", configs, panels, caption)
 
 
 def _draw_position_results(
@@ -160,8 +217,9 @@ def position_view(
     document: ui.Document, results: Mapping[str, Sequence[PositionRuleAccuracy]], panels: Sequence[ui.Panel]
 ) -> None:
     """Write which networks learn the rules, and their accuracy by position."""
-    document.finding(findings.position_verdict(results))
-    document.text(findings.position_caption(results))
+    verdict, counts = findings.position_verdict(results)
+    document.finding(verdict)
+    document.text(counts)
     document.figures("shapes-place", panels, height=HEIGHT, narrow_height=220, columns=2)
 
 
@@ -169,11 +227,10 @@ def _position_accuracies(rule: PositionRule, views: Mapping[str, ui.RunView]) ->
     results = []
     for model in RULE_MODELS:
         view = views[f"{rule.name}-{model}"]
-        if view.result is None or not ui.is_finished(view):
-            continue
-        by_place, length = view.result.answers["by_place"][-1], view.config.task_as(PositionRuleConfig).length
-        right, beyond = by_place[:, :length].mean(axis=1), by_place[:, length:].mean(axis=1)
-        results.append(PositionRuleAccuracy(f"the {MODELS[model].title}", model != "transformer", right, beyond))
+        if view.result is not None and ui.is_finished(view):
+            by_place, length = view.result.answers["by_place"][-1], view.config.task_as(PositionRuleConfig).length
+            right, beyond = by_place[:, :length].mean(axis=1), by_place[:, length:].mean(axis=1)
+            results.append(PositionRuleAccuracy(f"the {MODELS[model].title}", model != "transformer", right, beyond))
     return results
 
 
@@ -213,7 +270,7 @@ def heads_section(session: ui.PageSession[SequenceShapesState]) -> None:
     views = training.run_views()
     run = views["heads"].loaded_run
     if run is None:
-        untrained_panel(views, "No finished run yet: train the model below.", 420)
+        ui.untrained_panel(views, "No finished run yet: train the model below.", 420)
     else:
         ui.show(
             "shapes-heads",

@@ -9,11 +9,20 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.inspection.recurrent import input_gradients
+from explorer.inspection.recurrent import input_gradients, unrolled
 from explorer.inspection.verdicts import MeanDifference, judge, mean_difference, solved_difference
-from explorer.number_format import format_percent, format_range, format_significant
+from explorer.number_format import format_percent, format_range, format_significant, format_units
+from explorer.tasks.negation import CLASSES, true_label
+from explorer.tasks.sequence_labelling.homographs import (
+    FIRST_NOUN_SLOT,
+    FRAMES,
+    NOUNS,
+    SECOND_NOUN_SLOT,
+    SENSES,
+    WORD_SLOT,
+)
 from explorer.ui.verdict_sentences import verdict_words
-from explorer.ui.wording import count_seeds, join_words, number_word
+from explorer.ui.wording import count_seeds, join_words, number_word, visible_whitespace
 
 LAST_STEPS = 2  # the last steps, whose share of the gradient is reported
 LEARNED = 0.95  # accuracy from which a seed counts as successful
@@ -21,16 +30,12 @@ MIN_ACCURACY_LOSS = 0.05  # smallest drop in accuracy that counts
 _VANISHED = 1e-3
 
 
-def last_steps_share(share: Float[ndarray, "replicas time"]) -> float:
-    """Return the share of the whole gradient that comes from the last steps (median over seeds)."""
-    return float(np.median(share[:, -LAST_STEPS:].sum(axis=1)))
-
-
 def gradient_share_finding(nets: Sequence[tuple[str, Float[ndarray, "replicas time"]]], trained: bool) -> str:
     """Say how much of the gradient of the shared weights the last steps contribute. `nets`: names and shares."""
-    parts = [f"{format_percent(last_steps_share(share), 0)} ({name})" for name, share in nets]
+    shares = [(name, float(np.median(share[:, -LAST_STEPS:].sum(axis=1)))) for name, share in nets]
+    parts = join_words([f"{format_percent(share, 0)} ({name})" for name, share in shares])
     when = "After training" if trained else "Before training"
-    return f"{when}, the last {number_word(LAST_STEPS)} steps contribute {join_words(parts)} of the gradient."
+    return f"{when}, the last {number_word(LAST_STEPS)} steps contribute {parts} of the gradient."
 
 
 def exactness_text(off: float, seed_count: int, steps: int) -> str:
@@ -46,18 +51,15 @@ def exactness_text(off: float, seed_count: int, steps: int) -> str:
 
 def clipping_verdict(clipped: input_gradients.RecallOutcome, unclipped: input_gradients.RecallOutcome) -> str:
     """Say in at most 20 words whether clipping restores vanished gradients."""
-    solved = (
-        f"{_count_learned(clipped)} of {len(clipped.accuracy)} seeds learn with clipping, {_count_learned(unclipped)}"
-    )
-    ends = [_median_ratio(each) for each in (clipped, unclipped)]
-    if ends[0] < _VANISHED:
-        return f"No: the gradient vanishes with clipping too; {solved} without it."
-    if ends[1] > _VANISHED:
-        return f"These gradients do not vanish, clipped or not; {solved} without it."
+    counts = [int((each.accuracy >= LEARNED).sum()) for each in (clipped, unclipped)]
+    solved = f"{counts[0]} of {len(clipped.accuracy)} seeds learn with clipping, {counts[1]} without it"
     ratio = _ratio_difference(clipped, unclipped)
-    if ratio and judge([ratio])[0].verdict == "different":
-        return f"In these runs, yes: {solved} without it."
-    return f"These runs cannot tell: {solved} without it."
+    if np.median(clipped.gradient_ratio) < _VANISHED:
+        return f"No: the gradient vanishes with clipping too; {solved}."
+    if np.median(unclipped.gradient_ratio) > _VANISHED:
+        return f"These gradients do not vanish, clipped or not; {solved}."
+    is_certain = ratio and judge([ratio])[0].verdict == "different"
+    return f"{'In these runs, yes' if is_certain else 'These runs cannot tell'}: {solved}."
 
 
 def clipping_caption(clipped: input_gradients.RecallOutcome, unclipped: input_gradients.RecallOutcome) -> str:
@@ -65,20 +67,12 @@ def clipping_caption(clipped: input_gradients.RecallOutcome, unclipped: input_gr
     learned = solved_difference(unclipped.accuracy >= LEARNED, clipped.accuracy >= LEARNED)
     ratio = _ratio_difference(clipped, unclipped)
     judgements = judge([learned, *([ratio] if ratio else [])])
-    first, second = (format_significant(_median_ratio(each)) for each in (clipped, unclipped))
+    first, second = (format_significant(float(np.median(each.gradient_ratio))) for each in (clipped, unclipped))
     gradients = f": {verdict_words(judgements[1])}" if ratio else ""
     return (
         f"Seeds that learn the task: {verdict_words(judgements[0])}. Gradient at the first symbol divided by that at "
         f"the last, after training (median): {first} with clipping, {second} without{gradients}."
     )
-
-
-def _count_learned(each: input_gradients.RecallOutcome) -> int:
-    return int((each.accuracy >= LEARNED).sum())
-
-
-def _median_ratio(each: input_gradients.RecallOutcome) -> float:
-    return float(np.median(each.gradient_ratio))
 
 
 def _ratio_difference(
@@ -103,54 +97,30 @@ class PositionRuleAccuracy:
     beyond: Float[ndarray, " replicas"]  # accuracy at later positions
 
 
-def position_verdict(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> str:
-    """Say in at most 20 words whether shared weights learn rules that depend on the position; keyed by the rule."""
-    shared = [(rule, each) for rule, models in results.items() for each in models if each.shares_weights]
-    if not shared:
-        return ""
-    learned = [(rule, each) for rule, each in shared if _count_right(each) == len(each.trained)]
-    if not learned:
-        best_rule, best = max(shared, key=lambda pair: _count_right(pair[1]))
-        return f"Not with every seed: at best {_describe_learners(best)} learn {best_rule}."
-    first_rule, first = learned[0]
-    others = [(rule, each) for rule, each in learned if each.words != first.words]
-    second = f", {_describe_learners(others[0][1])} {others[0][0]}" if others else ""
-    return f"Yes: {_describe_learners(first)} learn {first_rule}{second}."
-
-
-def position_caption(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> str:
-    """Return which networks with shared weights do not learn a rule with every seed; "" if all do."""
-    parts = [
-        f"{_describe_learners(each)} learn {rule}"
+def position_verdict(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> tuple[str, str]:
+    """Say whether shared weights learn rules that depend on the position, and with how many seeds; keyed by rule."""
+    shared = [
+        (int((each.trained >= LEARNED).sum()), len(each.trained), f"{each.words.removeprefix('the ')}s learn {rule}")
         for rule, models in results.items()
         for each in models
-        if each.shares_weights and _count_right(each) < len(each.trained)
+        if each.shares_weights
     ]
-    return f"Not every network does: {join_words(parts)}." if parts else ""
-
-
-def _count_right(each: PositionRuleAccuracy) -> int:
-    return int((each.trained >= LEARNED).sum())
-
-
-def _describe_learners(each: PositionRuleAccuracy) -> str:
-    """Return how many seeds of a network learn a rule: 5 of 5 RNNs."""
-    return f"{_count_right(each)} of {len(each.trained)} {each.words.removeprefix('the ')}s"
+    if not shared:
+        return "", ""
+    always = join_words([words for count, seeds, words in shared if count == seeds])
+    verdict = f"Yes: with every seed {always}." if always else "Not with every seed."
+    return verdict, f"{join_words([f'{count} of {seeds} {words}' for count, seeds, words in shared])}."
 
 
 def extrapolation_finding(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> str:
     """Say how accurate models are beyond the trained positions, of the seeds that learned the rule (medians)."""
-    parts = []
-    for models in results.values():
-        for each in models:
-            learned = each.trained >= LEARNED
-            if learned.any():
-                parts.append((each, float(np.median(each.beyond[learned]))))
-    shared = [value for each, value in parts if each.shares_weights]
-    own = [value for each, value in parts if not each.shares_weights]
-    if not shared or not own:
+    medians: dict[bool, list[float]] = {True: [], False: []}
+    for each in (model for models in results.values() for model in models):
+        if (learned := each.trained >= LEARNED).any():
+            medians[each.shares_weights].append(100 * float(np.median(each.beyond[learned])))
+    if not all(medians.values()):
         return ""
-    with_shared, with_own = (f"{100 * min(each):.0f} to {100 * max(each):.0f} %" for each in (shared, own))
+    with_shared, with_own = (f"{min(each):.0f} to {max(each):.0f} %" for each in medians.values())
     return (
         f"At positions beyond training, the seeds that learned the rule are right in {with_shared} with shared "
         f"weights, and in {with_own} with a learned vector for every position, which was never trained there."
@@ -201,3 +171,92 @@ def _accuracy_loss(
 ) -> Float[ndarray, "replicas heads"]:
     lost: ndarray = whole[:, None] - without.reshape(len(whole), -1)
     return lost
+
+
+# ---- the unrolled network
+
+
+SURE = 0.995
+_MAX_NAMED = 3  # words with two senses that a headline names
+
+
+def format_probability(p: float) -> str:
+    """Format a probability without rounding up to certainty."""
+    return "more than 99 %" if p > SURE else "less than 1 %" if p < 1 - SURE else f"{100 * p:.0f} %"
+
+
+def many_to_one_finding(net: unrolled.UnrolledNetwork, words: Sequence[str]) -> tuple[str, str]:
+    """Many to one: report the prediction that is used, and how often an earlier one would have differed."""
+    label, p = net.steps[-1].top_answers[0]
+    true = true_label(tuple(words))
+    verdict = "" if true is None else ", which is right" if CLASSES[true] == label else ", which is wrong"
+    others = sum(step.top_answers[0][0] != label for step in net.steps[:-1])
+    headline = f"After the last token the network answers “{label}” ({format_probability(p)}){verdict}."
+    return headline, f"Its unused outputs differ from this answer at {others} of {len(net.steps) - 1} earlier steps."
+
+
+def senses_finding(net: unrolled.UnrolledNetwork) -> tuple[str, str]:
+    """Aligned: report the prediction for every homograph, and how many cue nouns had been read by then."""
+    answers, cues_read = [], []
+    for t, step in enumerate(net.steps):
+        if step.reads not in SENSES:
+            continue
+        words = {word for topic in SENSES[step.reads] for word in NOUNS[topic]}
+        cues = [i for i, other in enumerate(net.steps) if other.reads in words]
+        label, p = step.top_answers[0]
+        answers.append(f"“{step.reads}” as {label} ({format_probability(p)})")
+        cues_read.append(f"{sum(i < t for i in cues)} of {len(cues)} before “{step.reads}”")
+    if not answers:
+        senses = join_words(list(SENSES))
+        return f"None of these {len(net.steps)} words has two senses.", f"Words with two senses: {senses}."
+    if len(answers) > _MAX_NAMED:
+        headline = f"The network tags {len(answers)} words that have two senses."
+    else:
+        headline = f"The network tags {join_words(answers)}."
+    return headline, f"Nouns that tell the sense, read so far: {'; '.join(cues_read)}."
+
+
+def senses_caption(right: Sequence[float]) -> str:
+    """Report the accuracy of every seed on new sentences."""
+    early = sum(
+        frame.index(WORD_SLOT) < min(frame.index(FIRST_NOUN_SLOT), frame.index(SECOND_NOUN_SLOT)) for frame in FRAMES
+    )
+    return (
+        f"On new sentences, {count_seeds(len(right))} name the right sense in {100 * min(right):.0f} to "
+        f"{100 * max(right):.0f} % of cases (guessing: 50 %). In {early} of {len(FRAMES)} sentence patterns the word "
+        "comes before all nouns that tell."
+    )
+
+
+def letters_finding(net: unrolled.UnrolledNetwork) -> tuple[str, str]:
+    """Aligned: report how often the most likely character was the next one."""
+    pairs = list(zip(net.steps, net.steps[1:], strict=False))
+    right = sum(step.top_answers[0][0] == after.reads for step, after in pairs)
+    label, p = net.steps[-1].top_answers[0]
+    last = f"After the last character it predicts “{visible_whitespace(label)}” ({format_probability(p)})."
+    if not pairs:
+        return last, ""
+    return f"At {right} of {len(pairs)} steps the most likely next character is the right one.", last
+
+
+def unaligned_finding(net: unrolled.UnrolledNetwork, right: str | None) -> tuple[str, str]:
+    """Unaligned: report what was generated after the input was read. `right`: None if there is no right answer."""
+    writing = [step for step in net.steps if step.used]
+    sentence = "".join(step.top_answers[0][0] for step in writing if step.top_answers[0][0] != "<EOS>")
+    verdict = "" if right is None else ", which is right" if sentence == right else f" instead of {right}"
+    read = len(net.steps) - len(writing)
+    headline = (
+        f"The encoder reads {format_units(read, 'token')}, then the decoder writes {sentence or 'nothing'}{verdict}."
+    )
+    return headline, f"The output has {format_units(len(writing), 'token')}, counting the end token."
+
+
+def one_to_many_finding(net: unrolled.UnrolledNetwork) -> tuple[str, str]:
+    """One to many: report what was generated from one token, and where the network was least certain."""
+    text = "".join(visible_whitespace(step.top_answers[0][0]) for step in net.steps)
+    least = min(net.steps, key=lambda step: step.top_answers[0][1])
+    label, p = least.top_answers[0]
+    return (
+        f"From “{visible_whitespace(net.steps[0].reads)}” alone the network writes “{text}”.",
+        f"It is least certain of “{visible_whitespace(label)}” ({format_probability(p)}).",
+    )

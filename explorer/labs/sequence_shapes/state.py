@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from explorer.ui.state.fields import PageState, setting
@@ -41,5 +41,4 @@ class SequenceShapesState(PageState):
 
     def reset(self) -> SequenceShapesState:
         """Return the state with the default unrolled network; the other sections stay."""
-        defaults = SequenceShapesState()
-        return replace(self, **{name: getattr(defaults, name) for name in _UNROLLED_FIELDS})
+        return self.with_defaults(*_UNROLLED_FIELDS)

@@ -13,7 +13,7 @@ from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.inspection import load_model
 from explorer.inspection.recurrent import unrolled
-from explorer.labs.sequence_shapes import unrolled_findings as findings
+from explorer.labs.sequence_shapes import findings as findings
 from explorer.labs.sequence_shapes.state import MAX_CHARACTERS, SequenceShapesState
 from explorer.run_store import store
 from explorer.tasks import negation
@@ -24,7 +24,7 @@ from explorer.tasks.sequence_labelling.word_sense import SENSE_LABELS, WordSense
 from explorer.tokenization.text import Tokenizer, from_json
 from explorer.tokenization.words import Reading, read_characters
 from explorer.training.config import RunConfig
-from explorer.ui.state.session import fragment
+from explorer.ui.wording import visible_whitespace
 
 GENERATED_CHARACTERS = 20
 _PART = "shapes-net"
@@ -46,7 +46,7 @@ class Example:
 
 def unrolled_section(session: ui.PageSession[SequenceShapesState]) -> None:
     """Draw the controls and the unrolled network."""
-    fragment(session, _PART, lambda: _draw_fragment(session))
+    ui.fragment(session, _PART, lambda: _draw_fragment(session))
 
 
 def _draw_fragment(session: ui.PageSession[SequenceShapesState]) -> None:
@@ -81,8 +81,7 @@ def _controls(session: ui.PageSession[SequenceShapesState], example: Example, co
         )
         seeds = dict(enumerate(map(str, config.seeds)))
         ui.bind_widget(session, "replica", st.selectbox, shown=replica, redraw=(_PART,), options=seeds, width=110)
-        if state != state.reset():
-            ui.reset_button(session, "fresh")
+        ui.reset_button(session, "fresh")
 
 
 def unrolled_view(
@@ -105,9 +104,11 @@ def component_data(net: unrolled.UnrolledNetwork, title: str, colour: str, file:
     """Return the data of the component."""
     steps = [
         {
-            "input": findings.visible_token(step.reads),
+            "input": visible_whitespace(step.reads),
             "used": step.used,
-            "top": [[findings.visible_token(label), round(p, 5)] for label, p in step.top_answers],
+            "top": [  # characters, or labels of several words
+                [label if len(label) > 1 else visible_whitespace(label), round(p, 5)] for label, p in step.top_answers
+            ],
             "state": [round(float(value), 3) for value in step.state],
             "fed_back": step.fed_back,
         }
@@ -125,45 +126,38 @@ def component_data(net: unrolled.UnrolledNetwork, title: str, colour: str, file:
 # ---- examples; torch is imported with the first one
 
 
+def _load(run: str) -> load_model.LoadedModel:
+    return load_model.load_model(store.find(run))
+
+
 def _read_negation(text: str, replica: int) -> unrolled.UnrolledNetwork:
-    words = negation.VOCABULARY.split(text)
-    return unrolled.unroll_classifier(load_model.load_model(store.find("negation-single-rnn")), replica, words)
+    return unrolled.unroll_classifier(_load("negation-single-rnn"), replica, negation.VOCABULARY.split(text))
 
 
 def _read_senses(text: str, replica: int) -> unrolled.UnrolledNetwork:
-    words = homographs.VOCABULARY.split(text)
-    return unrolled.unroll_tagger(
-        load_model.load_model(store.find("gloss-gru")), replica, words, WordSenseConfig().vocabulary, SENSE_LABELS
-    )
+    words, vocabulary = homographs.VOCABULARY.split(text), WordSenseConfig().vocabulary
+    return unrolled.unroll_tagger(_load("gloss-gru"), replica, words, vocabulary, SENSE_LABELS)
 
 
 def _read_letters(text: str, replica: int) -> unrolled.UnrolledNetwork:
-    ids, tokens = _encode_characters(text)
-    return unrolled.unroll_language_model(load_model.load_model(store.find("text-rnn")), replica, ids, tokens)
+    tokenizer = _tokenizer()
+    ids = tokenizer.encode(text).tolist()
+    return unrolled.unroll_language_model(_load("text-rnn"), replica, ids, tokenizer.tokens)
 
 
 def _generate(text: str, replica: int) -> unrolled.UnrolledNetwork:
-    ids, tokens = _encode_characters(text)
-    return unrolled.unroll_generation(
-        load_model.load_model(store.find("text-rnn")), replica, ids[0], tokens, GENERATED_CHARACTERS
-    )
+    tokenizer = _tokenizer()
+    first = tokenizer.encode(text).tolist()[0]
+    return unrolled.unroll_generation(_load("text-rnn"), replica, first, tokenizer.tokens, GENERATED_CHARACTERS)
 
 
 def _read_date(text: str, replica: int) -> unrolled.UnrolledNetwork:
     source = source_ids(DatesConfig(), text)
-    return unrolled.unroll_translation(
-        load_model.load_model(store.find("dates-vector")), replica, DatesConfig(), source
-    )
+    return unrolled.unroll_translation(_load("dates-vector"), replica, DatesConfig(), source)
 
 
 def _tokenizer() -> Tokenizer:
     return from_json(store.find("text-rnn").tokenizer)
-
-
-def _encode_characters(text: str) -> tuple[list[int], tuple[str, ...]]:
-    """Return the ids of the characters and the vocabulary."""
-    tokenizer = _tokenizer()
-    return tokenizer.encode(text).tolist(), tokenizer.tokens
 
 
 def _keep_characters(text: str) -> Reading:

@@ -1,4 +1,4 @@
-"""How a text becomes rows of tokens and targets."""
+"""How a text becomes rows of tokens and targets, and where in the text the rows begin."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Int
+from numpy import ndarray
 
-from explorer import ui
+from explorer import charts, ui
+from explorer.charts.style import INK, PAGE, RULE
 from explorer.inspection.language.batch_preview import BatchPreview, Rows, preview_batches, with_rows
 from explorer.labs.tokens import findings
-from explorer.labs.tokens.row_origins import origins_chart
 from explorer.labs.tokens.state import TokensState
 from explorer.tasks.text.config import TextConfig
 
@@ -65,14 +67,81 @@ def rows_view(
     document.component("batch_rows", data, "tokens-rows")
     document.text(findings.epoch_finding(previews[order], rows))
     document.finding("Start of each row in training steps 1, 2 and 3")
-    panels = [_origins_panel(findings.ORDERS[name], preview) for name, preview in previews.items()]
+    panels = []
+    for name, preview in previews.items():
+        shortest, title, caption = (
+            min(map(len, preview.batches)),
+            findings.ORDERS[name],
+            findings.origin_finding(preview),
+        )
+        positions = np.array([[row.position for row in batch[:shortest]] for batch in preview.batches])
+        words = f"{title}: where in the text each row of the first three batches begins. {caption}"
+        chart = origins_chart(positions, preview.tokens, words)
+        panels.append(ui.Panel(title, chart, title=title, caption=caption))
     document.figures("tokens-origins", panels, height=280, columns=2)
 
 
-def _origins_panel(name: str, preview: BatchPreview) -> ui.Panel:
-    """Return where in the text the rows of the first batches begin, with one order of the batches."""
-    shortest = min(map(len, preview.batches))
-    positions = np.array([[row.position for row in batch[:shortest]] for batch in preview.batches])
-    caption = findings.origin_finding(preview)
-    words = f"{name}: where in the text each row of the first three batches begins. {caption}"
-    return ui.Panel(name, origins_chart(positions, preview.tokens, words), title=name, caption=caption)
+_APART = 0.03  # of the axis: dots that are nearer overlap
+
+
+def origins_chart(positions: Int[ndarray, "steps rows"], tokens: int, words: str) -> charts.Drawing:
+    """Return a line for each row of the batches, and on it a dot with its number for each step.
+
+    positions: of the first token of each row
+    tokens: of the training text
+    words: the text alternative
+    """
+    steps, rows = positions.shape
+    # Rows that continue start a few tokens further at each step: on the axis of the whole text they would coincide.
+    continues = steps > 1 and bool((np.ptp(positions, axis=0) < _APART * tokens).all())
+    if continues:
+        positions = positions - positions[0]
+        tokens = max(1, int(1.5 * positions.max()))
+    labels = [(row, *each) for row in range(rows) for each in _group_steps(positions[:, row], _APART * tokens)]
+    dots = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": positions.T.flatten().tolist(),
+        "y": [row for row in range(rows) for _ in range(steps)],
+        "customdata": [step + 1 for _ in range(rows) for step in range(steps)],
+        "marker": {"size": 13, "color": INK, "line": {"color": PAGE, "width": 2}},
+        "name": "first token of the row",
+        "hovertemplate": "step %{customdata}: from token %{x:,}<extra></extra>",
+        "cliponaxis": False,
+    }
+    numbers = {
+        "type": "scatter",
+        "mode": "text",
+        "x": [position for _, _, position in labels],
+        "y": [row - 0.16 for row, _, _ in labels],
+        "text": [text for _, text, _ in labels],
+        "textposition": "top center",
+        "textfont": {"size": 14, "color": INK},
+        "name": "step",
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+    }
+    line = {"type": "line", "x0": 0, "x1": tokens, "line": {"color": RULE, "width": 6}, "layer": "below"}
+    x = charts.Axis(
+        "tokens after the row of step 1" if continues else "position in the training tokens", (0, tokens), ticks=5
+    )
+    y = charts.Axis(span=(rows - 0.6, -0.7), ticks={row: f"row {row + 1}" for row in range(rows)})
+    layout = {
+        "xaxis": x.layout(),
+        "yaxis": y.layout() | {"showgrid": False},
+        "shapes": [line | {"y0": row, "y1": row} for row in range(rows)],
+        "margin": {"l": 8, "r": 24, "t": 12, "b": 8},
+    }
+    return charts.Drawing(words, [dots, numbers], layout)
+
+
+def _group_steps(positions: Int[ndarray, " steps"], apart: float) -> list[tuple[str, int]]:
+    """Return labels and their positions; steps whose dots would overlap share a label such as "1 2 3"."""
+    groups: list[tuple[list[int], int]] = []
+    for step in np.argsort(positions, kind="stable").tolist():
+        position = int(positions[step])
+        if groups and position - groups[-1][1] < apart:
+            groups[-1][0].append(step + 1)
+        else:
+            groups.append(([step + 1], position))
+    return [(" ".join(map(str, sorted(steps))), position) for steps, position in groups]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from explorer.errors import shorten
-from explorer.inspection.language.batch_preview import BatchPreview
+from explorer.inspection.language.batch_preview import BatchPreview, Rows
 from explorer.inspection.language.split_leakage import MANY_WORDS, ORDER, LeakageGap, UnknownWords
 from explorer.inspection.language.tokenizers import Kind, Tokenization, TrainedTokenizer, merge_ids
 from explorer.number_format import format_units
@@ -50,32 +50,28 @@ def merges_finding(bpe: TrainedTokenizer, size: int) -> str:
         f"In this text “{tokens[left]}” comes before “{tokens[right]}” {uses[0]:,} times, the most frequent pair; so "
         f"“{tokens[merged]}” becomes token {merged:,}, and the text becomes {uses[0]:,} tokens shorter."
     )
-    if not merge_count:
-        return f"{first} The {lengths[0]:,} characters become {lengths[-1]:,} tokens with all merges."
     return (
         f"{first} After {merge_count:,} merges the text has {lengths[merge_count]:,} tokens instead of {lengths[0]:,}. "
         f"Later merges save less: the last one replaces {uses[-1]:,} pairs."
     )
 
 
-def batch_finding(preview: BatchPreview, rows: str, context: int) -> str:
+def batch_finding(preview: BatchPreview, rows: Rows, context: int) -> str:
     """Return how many positions and targets the first batch has, and which targets the rows have."""
     first = preview.batches[0]
-    questions = sum(row.loss_positions for row in first)
-    positions = len(first) * context
     padding = sum(not cell.token for row in first for cell in row.cells)
-    head = f"{_count(len(first), 'row', number_word(len(first)).capitalize())}, {_count(positions, 'position')}"
-    head += f", {_count(questions, 'target')}"
-    empty = f"{_count(padding, 'position')} {'is' if padding == 1 else 'are'} padding"
-    if rows == "blocks":
-        return f"{head}: every position predicts its next token."
-    if rows == "sentences":
-        return f"{head}: every token of a line predicts the next; {empty}."
-    return f"{head}: only the last position of a row is predicted; {empty}."
-
-
-def _count(count: int, noun: str, written: str = "") -> str:
-    return f"{written} {noun}{'' if count == 1 else 's'}" if written else format_units(count, noun)
+    counts = (
+        f"{number_word(len(first)).capitalize()} row{'s' * (len(first) != 1)}",
+        format_units(len(first) * context, "position"),
+        format_units(sum(row.loss_positions for row in first), "target"),
+    )
+    empty = f"{format_units(padding, 'position')} {'is' if padding == 1 else 'are'} padding"
+    which = {
+        "blocks": "every position predicts its next token",
+        "sentences": f"every token of a line predicts the next; {empty}",
+        "prefixes": f"only the last position of a row is predicted; {empty}",
+    }[rows]
+    return f"{', '.join(counts)}: {which}."
 
 
 def epoch_finding(preview: BatchPreview, rows: str) -> str:
@@ -98,15 +94,12 @@ def describe_leak(gap: LeakageGap) -> str:
     """Return by how much a leaky split lowers the loss."""
     if gap.problem:
         return f"{gap.problem} So this leak cannot be measured on this text."
-    where = "Windows at random" if gap.rows == "blocks" else "Single targets of lines at random"
-    honest = "an unseen end of the text" if gap.rows == "blocks" else "unseen lines"
-    gain = (gap.clean_bits - gap.leaky_bits) / gap.clean_bits if gap.clean_bits > 0 else 0.0
-    numbers = f"{gap.leaky_bits:.2f} bits per character, against {gap.clean_bits:.2f} on {honest}"
-    if abs(gain) < _HARDLY or abs(gap.clean_bits - gap.leaky_bits) < _NOTHING:
-        return f"{where}: {numbers}. The leak hardly matters here."
-    if gain < 0:
-        return f"{where}: {numbers}. The leaky split is harder here, by {-gain:.0%}."
-    return f"{where}: {numbers}. The leak makes the n-gram look {gain:.0%} better."
+    where, honest = (
+        ("Windows at random", "an unseen end of the text")
+        if gap.rows == "blocks"
+        else ("Single targets of lines at random", "unseen lines")
+    )
+    return f"{where}: {gap.leaky_bits:.2f} bits per character, against {gap.clean_bits:.2f} on {honest}."
 
 
 def describe_unknown_words(found: UnknownWords) -> str:
@@ -129,10 +122,9 @@ def leakage_finding(gaps: Sequence[LeakageGap]) -> str:
     worst = max(measured, key=lambda each: each.clean_bits - each.leaky_bits)
     if worst.clean_bits - worst.leaky_bits < max(_HARDLY * worst.clean_bits, _NOTHING):
         return f"On this text no leak makes the n-gram of order {ORDER} look better measurably."
-    what = "overlapping windows" if worst.rows == "blocks" else "pairs of the same line"
     return (
-        f"With {what}, the n-gram seems to need {worst.leaky_bits:.2f} bits per character; on unseen text it needs "
-        f"{worst.clean_bits:.2f}."
+        f"With {'overlapping windows' if worst.rows == 'blocks' else 'pairs of the same line'}, the n-gram seems to "
+        f"need {worst.leaky_bits:.2f} bits per character; on unseen text it needs {worst.clean_bits:.2f}."
     )
 
 
@@ -141,7 +133,7 @@ def real_tokenizer_finding(characters: int, title: str, tokens: int, own_title: 
     if not tokens or not own_tokens:
         return "Type a text to see it in tokens."
     return (
-        f"{title} reads this text as {_count(tokens, 'token')} of {ratio(characters / tokens)} characters; "
+        f"{title} reads this text as {format_units(tokens, 'token')} of {ratio(characters / tokens)} characters; "
         f"{own_title}, needs {own_tokens:,} of {ratio(characters / own_tokens)}."
     )
 
@@ -152,6 +144,6 @@ def split_note(tokens: int, vocabulary: int, unknown: Sequence[str], exact: bool
     more = f" and {len(unknown) - _MOST_UNKNOWN:,} more" if len(unknown) > _MOST_UNKNOWN else ""
     lost = f"unknown: {shown}{more}" if unknown else "no unknown parts"
     return (
-        f"{_count(tokens, 'token')} · {vocabulary:,} in the vocabulary · {lost} · round trip: "
+        f"{format_units(tokens, 'token')} · {vocabulary:,} in the vocabulary · {lost} · round trip: "
         f"{'exact' if exact else 'changed'}"
     )

@@ -13,7 +13,6 @@ from explorer.model.real_model import COLOUR, RealModel
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tokenization.text import Tokenizer
-from explorer.ui.state.session import fragment
 
 MOST_SHOWN = 120  # tokens of a tokenizer
 _OWN_COLOUR = "--m-transformer"
@@ -39,15 +38,15 @@ def real_tokenizer_section(session: ui.PageSession[TokensState], config: TextCon
         text, _ = truncate_typed(state.typed_text(corpora.load_text(config)))
         calls: dict[str, ui.Call[object]] = {
             "tokenizers": ui.Call(train_tokenizers, config),
-            "real": ui.Call(split_with, model, text),
+            "real": ui.Call(split_text, model, text),
         }
         context = state.tokenizer, state.vocabulary, text
         ui.show_each("tokens-real", calls, tokens_view, *context, waiting="The text is being split …", height=300)
 
-    fragment(session, "tokens-real", draw)
+    ui.fragment(session, "tokens-real", draw)
 
 
-def split_with(model: RealModel, text: str) -> Split:
+def split_text(model: RealModel, text: str) -> Split:
     """Split a text with the tokenizer of a real model. Raises LineageError."""
     return _split(model.title, COLOUR, model.tokenizer, text)
 

@@ -30,7 +30,6 @@ from explorer.labs.tokens.findings import TITLES, ratio
 from explorer.labs.tokens.state import TokensState, truncate_typed
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import CORPUS_NAMES, TextConfig
-from explorer.ui.state.session import fragment
 from explorer.ui.wording import percentage
 
 # The fragments that depend on the typed text: only these are redrawn when it changes.
@@ -45,7 +44,7 @@ Tokenizers: TypeAlias = Mapping[Kind, TrainedTokenizer]
 
 def tokenizer_section(session: ui.PageSession[TokensState], config: TextConfig) -> None:
     """Draw the typed text in tokens, with a slider for the size of the vocabulary."""
-    fragment(session, _REDRAW[0], lambda: _draw_typed_text(session, config))
+    ui.fragment(session, _REDRAW[0], lambda: _draw_typed_text(session, config))
 
 
 def _draw_typed_text(session: ui.PageSession[TokensState], config: TextConfig) -> None:
@@ -94,7 +93,7 @@ def comparison_section(session: ui.PageSession[TokensState], config: TextConfig)
         call, context = ui.Call(train_tokenizers, config), (state.vocabulary, _corpus_name(config), text, shown)
         ui.show("tokens-table", call, comparison_view, *context, waiting=_TRAINING, height=260)
 
-    fragment(session, _REDRAW[1], draw_table)
+    ui.fragment(session, _REDRAW[1], draw_table)
 
 
 def merges_section(session: ui.PageSession[TokensState], config: TextConfig) -> None:
@@ -163,7 +162,6 @@ def tokens_view(
 
 
 def _slider_marks(trained: TrainedTokenizer) -> list[list[object]]:
-    """Return the labelled vocabulary sizes of the slider."""
     if trained.min_vocabulary == trained.max_vocabulary:
         return []
     special = sum(id is not None for id in (trained.tokenizer.unknown, trained.tokenizer.padding))
@@ -245,17 +243,11 @@ def sizes_view(document: ui.Document, tokenizers: Tokenizers, vocabulary: int) -
     unknown: dict[Kind, ndarray] = {"word": 100 * tokenizers["word"].unknown_rates}
     per_token, share = charts.Axis("characters per token"), charts.Axis("unknown", unit=" %")
     subjects = "Characters per token by vocabulary size", "Words outside the vocabulary, in percent, by its size"
+    left = sizes_chart(subjects[0], characters, tokenizers, vocabulary, per_token)
+    right = sizes_chart(subjects[1], unknown, tokenizers, vocabulary, share)
     panels = [
-        ui.Panel(
-            "characters-per-token",
-            sizes_chart(subjects[0], characters, tokenizers, vocabulary, per_token),
-            title="Characters per token",
-        ),
-        ui.Panel(
-            "unknown-words",
-            sizes_chart(subjects[1], unknown, tokenizers, vocabulary, share),
-            title="Out-of-vocabulary words",
-        ),
+        ui.Panel("characters-per-token", left, title="Characters per token"),
+        ui.Panel("unknown-words", right, title="Out-of-vocabulary words"),
     ]
     document.figures("tokens-sizes", panels, height=280, columns=2)
 

@@ -10,8 +10,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.inspection.words import word_vectors
-from explorer.number_format import format_interval, format_percent, format_signed
-from explorer.ui.wording import count_seeds, join_words, number_word
+from explorer.number_format import format_percent, format_signed
+from explorer.ui.wording import format_median, join_words, number_word
 
 
 def neighbours_finding(word: str, candidates: Sequence[word_vectors.Candidate]) -> str:
@@ -32,25 +32,23 @@ def analogy_finding(question: tuple[str, str, str], answer: word_vectors.Analogy
 def exclusion_sentence(question: tuple[str, str, str], answer: word_vectors.Analogy) -> str:
     """Return what the answer would be if the words of the question could be answers."""
     own = sum(word in question for word in answer.raw_answers)
-    seeds = len(answer.raw_answers)
-    if not own:
-        return f"Without this exclusion, too, no seed of {seeds} would answer with a word of the question."
-    return f"Without this exclusion {own} of {seeds} seeds would answer with a word of the question."
+    return f"Without this exclusion {own} of {len(answer.raw_answers)} seeds would answer with a word of the question."
 
 
 def accuracy_sentence(name: str, accuracy: word_vectors.AnalogyAccuracy, planted: bool, words: int) -> str:
     """State the accuracy on all known questions, with and without excluding the words of the question."""
     kind = "planted questions" if planted else "questions about pairs such as king and queen"
     return (
-        f"{name} answers {_percent(accuracy.excluded)} of {accuracy.questions:,} {kind} correctly, and "
-        f"{_percent(accuracy.raw)} without the exclusion; guessing among {words:,} words gives "
-        f"{format_percent(1 / words, 2)}."
+        f"{name} answers {_percent(accuracy.excluded, 1)} of {accuracy.questions:,} {kind} correctly, and "
+        f"{_percent(accuracy.raw, 1)} without the exclusion (median and range of the seeds); guessing among {words:,} "
+        f"words gives {format_percent(1 / words, 2)}."
     )
 
 
-def _percent(values: Float[ndarray, " replicas"]) -> str:
-    middle, low, high = (format_percent(float(v)) for v in (np.median(values), values.min(), values.max()))
-    return middle if low == high else f"{middle} (median of {count_seeds(len(values))}, {low} to {high})"
+def _percent(values: Float[ndarray, " _"], digits: int) -> str:
+    """Return the median in percent and, if they look different, the lowest and the highest value."""
+    middle, low, high = (format_percent(float(v), digits) for v in (np.median(values), values.min(), values.max()))
+    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def frequency_finding(effects: word_vectors.FrequencyEffects) -> str:
@@ -65,42 +63,29 @@ def frequency_finding(effects: word_vectors.FrequencyEffects) -> str:
     first, last = effects.groups[0], effects.groups[-1]
     pairs = f"median of {number_word(len(rare))} pairs" if len(rare) > 1 else "one pair"
     return (
-        f"Two seeds share {_percent_of(rare)} of the neighbours of words that occur {first} times, and "
-        f"{_percent_of(frequent)} if they occur {last} times ({pairs})."
+        f"Two seeds share {_percent(rare, 0)} of the neighbours of words that occur {first} times, and "
+        f"{_percent(frequent, 0)} if they occur {last} times ({pairs})."
     )
-
-
-def _percent_of(values: Float[ndarray, " pairs"]) -> str:
-    middle, low, high = (format_percent(float(v), 0) for v in (np.median(values), values.min(), values.max()))
-    return middle if low == high else f"{middle} ({low} to {high})"
 
 
 def antonyms_finding(pairs: Sequence[word_vectors.PairSimilarity]) -> str:
     """Say how often a word's nearest neighbour is its antonym."""
-    first = sum(int((pair.ranks == 1).sum()) for pair in pairs)
-    cases = sum(len(pair.ranks) for pair in pairs)
-    names = " and ".join((pairs[0].first, pairs[0].second))
-    if 2 * first > cases:
-        return (
-            f"Opposites are neighbours, like {names}: the nearest neighbour is the antonym in {first} of {cases} cases "
-            "(pairs and seeds)."
-        )
-    return f"The nearest neighbour of a word is its antonym in {first} of {cases} cases (pairs and seeds)."
+    first, cases = sum(int((pair.ranks == 1).sum()) for pair in pairs), sum(len(pair.ranks) for pair in pairs)
+    names = f"{pairs[0].first} and {pairs[0].second}"
+    return (
+        f"The nearest neighbour of a word is its antonym, as in {names}, in {first} of {cases} cases (pairs and seeds)."
+    )
 
 
 def senses_finding(
     word: str, senses: Sequence[word_vectors.PairSimilarity], between: word_vectors.PairSimilarity
 ) -> str:
     """Say how near a word with two senses is to a word of each sense, and how near these are to each other."""
-    parts = join_words([f"{_cosine(sense.cosines)} to “{sense.second}”" for sense in senses])
+    parts = join_words([f"{format_median(sense.cosines)} to “{sense.second}”" for sense in senses])
     return (
         f"“{word}” has two senses but one vector: its cosine similarity is {parts}, while these two words have "
-        f"{_cosine(between.cosines)} to each other."
+        f"{format_median(between.cosines)} to each other."
     )
-
-
-def _cosine(values: Float[ndarray, " replicas"]) -> str:
-    return format_interval(float(np.median(values)), float(values.min()), float(values.max()))
 
 
 def associations_finding(
@@ -113,19 +98,15 @@ def associations_finding(
     share: how often the first say “he”, and the second “she”
     """
     per_seed = leans[0].mean(axis=1) - leans[1].mean(axis=1)
-    words = [join_words(list(group)) for group in groups]
-    numbers = (
-        f"similarity to “he” minus similarity to “she” is on average {format_signed(float(leans[0].mean()))} for "
-        f"{words[0]}, and {format_signed(float(leans[1].mean()))} for {words[1]}"
+    first, second = (
+        f"{format_signed(float(lean.mean()))} for {join_words(list(group))}"
+        for group, lean in zip(groups, leans, strict=True)
     )
-    planted = (
-        f"The text says “he” in {format_percent(share, 0)} of the sentences about the first, and “she” in as many of "
-        "the others."
+    return (
+        f"In {int((per_seed > 0).sum())} of {len(per_seed)} seeds the vectors reproduce the associations of the text: "
+        f"similarity to “he” minus similarity to “she” is on average {first}, and {second}. The text says “he” in "
+        f"{format_percent(share, 0)} of the sentences about the first, and “she” in as many of the others."
     )
-    if (per_seed > 0).all():
-        return f"The vectors reproduce the associations of the text in every seed: {numbers}. {planted}"
-    positive = int((per_seed > 0).sum())
-    return f"In {positive} of {len(per_seed)} seeds the vectors reproduce an association: {numbers}. {planted}"
 
 
 def map_caption(explained: float, seed: int, width: int) -> str:

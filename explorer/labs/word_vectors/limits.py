@@ -18,8 +18,6 @@ from explorer.run_store.store import StoredRun
 from explorer.tasks.text import corpora
 from explorer.tasks.word_vectors_grammar import HOMOGRAPH, PROFESSIONS
 from explorer.training.record import Record
-from explorer.ui.training.run_view import run_views
-from explorer.ui.wording import count_seeds
 
 
 def frequency_section(state: WordVectorsState, views: Mapping[str, ui.RunView]) -> None:
@@ -38,7 +36,7 @@ def frequency_section(state: WordVectorsState, views: Mapping[str, ui.RunView]) 
 
 def _included_run(corpus: str) -> list[StoredRun | Record]:
     """Return the included run of skip-gram on a text, or nothing if there is none."""
-    return list(finished_runs(run_views({"skip_gram": word_vectors.config("skip_gram", corpus)})).values())
+    return list(finished_runs(ui.run_views({"skip_gram": word_vectors.config("skip_gram", corpus)})).values())
 
 
 def frequency_view(document: ui.Document, effects: FrequencyEffects, row: ModelRow, text: str) -> None:
@@ -52,9 +50,9 @@ def frequency_view(document: ui.Document, effects: FrequencyEffects, row: ModelR
     document.caption(
         f"{row.title}{text}. Left: share of a word’s ten nearest neighbours that two seeds have in common, mean over "
         "the words; whiskers: lowest and highest pair of seeds. Pairs share seeds, so the difference is not tested. "
-        f"Right: length of each word’s vector, mean of {count_seeds(len(effects.lengths))}."
+        f"Right: length of each word’s vector, mean of {ui.count_seeds(len(effects.lengths))}."
         if effects.agreement is not None
-        else f"{row.title}{text}: the length of the vector of each word, mean of {count_seeds(len(effects.lengths))}."
+        else f"{row.title}{text}: length of the vector of each word, mean of {ui.count_seeds(len(effects.lengths))}."
     )
 
 
@@ -120,8 +118,8 @@ def failures_view(document: ui.Document, found: Failures, row: ModelRow) -> None
     document.table("words-failures-table", charts.Table(columns, rows, "Pairs of words by cosine similarity"))
     document.caption(
         f"{row.title} on the grammar: median cosine similarity, and a dot for each of "
-        f"{count_seeds(len(found.between.cosines))}. Rank: that of the second word among the neighbours of the first, "
-        "median over the seeds."
+        f"{ui.count_seeds(len(found.between.cosines))}. Rank: that of the second word among the neighbours of the "
+        "first, median over the seeds."
     )
     document.text(findings.senses_finding(HOMOGRAPH, found.senses, found.between))
     document.text(findings.associations_finding(found.groups, found.leans, max(PROFESSIONS.values())))

@@ -1,4 +1,4 @@
-"""The choice of the text and the models, and the run views of this page."""
+"""The choice of the text and the models, and their training curves."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from dataclasses import replace
 
 import streamlit as st
 
+from explorer import charts, ui
 from explorer.errors import CorpusMissing, NeedsText
 from explorer.labs.word_vectors.state import CORPUS_DESCRIPTIONS, CORPUS_NAMES, WordVectorsState
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.ui import visitor_text
-from explorer.ui.page_sections import escape_markdown, show_problems
-from explorer.ui.state.session import PageSession
-from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.text_picker import draw_missing_corpus, draw_own_text_form
 
 
-def controls(session: PageSession[WordVectorsState]) -> None:
+def controls(session: ui.PageSession[WordVectorsState]) -> None:
     """Draw the choice of the text, the models and, folded, their settings."""
 
     def with_other_corpus(state: WordVectorsState, corpus: str) -> WordVectorsState:
@@ -26,15 +24,15 @@ def controls(session: PageSession[WordVectorsState]) -> None:
         return state.with_corpus(corpus, visitor_text.own_text() if corpus == "own" else "")  # type: ignore[arg-type]
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        bind_widget(session, "corpus", st.segmented_control, update=with_other_corpus, options=CORPUS_NAMES)
-        bind_widget(session, "who", st.pills, selection_mode="multi")
+        ui.bind_widget(session, "corpus", st.segmented_control, update=with_other_corpus, options=CORPUS_NAMES)
+        ui.bind_widget(session, "who", st.pills, selection_mode="multi")
         with st.popover("Settings", icon=":material/tune:"):
             for name in ("seeds", "steps", "seed", "width", "window", "negatives", "min_count"):
-                bind_widget(session, name, st.number_input)
-            bind_widget(session, "rate", st.number_input, format="%.4f")
-            bind_widget(session, "subsampling", st.number_input, format="%.5f")
-            reset_button(session)
-    st.caption(escape_markdown(CORPUS_DESCRIPTIONS[session.state.corpus]))
+                ui.bind_widget(session, name, st.number_input)
+            ui.bind_widget(session, "rate", st.number_input, format="%.4f")
+            ui.bind_widget(session, "subsampling", st.number_input, format="%.5f")
+            ui.reset_button(session)
+    st.caption(ui.escape_markdown(CORPUS_DESCRIPTIONS[session.state.corpus]))
     if session.state.corpus == "own":
         draw_own_text_form(session)
         if not session.state.text:
@@ -42,7 +40,7 @@ def controls(session: PageSession[WordVectorsState]) -> None:
     _check_text(session)
 
 
-def _check_text(session: PageSession[WordVectorsState]) -> None:
+def _check_text(session: ui.PageSession[WordVectorsState]) -> None:
     """Say so if the text cannot be read; stored vectors can be looked at all the same."""
     state = session.state
     if not corpora.is_corpus_available(state.corpus):
@@ -51,5 +49,36 @@ def _check_text(session: PageSession[WordVectorsState]) -> None:
         try:
             corpora.load_text(TextConfig(corpus="own", text=state.text))
         except (NeedsText, CorpusMissing) as error:
-            show_problems([f"{error} The results of the grammar are shown."])
+            ui.show_problems([f"{error} The results of the grammar are shown."])
             session.state = replace(state, text="")
+
+
+_METRICS = [
+    ui.Metric("loss", "Loss (nats)", charts.Axis(span=(0.0, 1.0)), headroom=1.05),
+    ui.Metric("analogy_accuracy", "Analogies answered correctly"),
+    ui.Metric("neighbour_purity", "Neighbours of the same kind"),  # the grammar says which are
+]
+
+
+def training_section(state: WordVectorsState, request: ui.TrainRequest) -> None:
+    """Draw loss, analogy accuracy and, for the grammar, the kinds of neighbours by step."""
+    planted = state.read_corpus == "grammar"
+    metrics = _METRICS if planted else _METRICS[:2]
+    analogies = (
+        "Analogies: all planted questions; the words of the question cannot be answers. Neighbours: the share of a "
+        "word’s five nearest words that the grammar uses in the same sentences."
+        if planted
+        else "Analogies: questions about pairs such as king and queen, if the text has at least two of them."
+    )
+    ui.draw_learning_chart(
+        "words-training",
+        request,
+        state.configs,
+        ui.curve_panels(metrics, state.variants),
+        "Loss: distinguishing true neighbours from noise words in the training text; the losses of skip-gram and CBOW "
+        f"cannot be compared. {analogies} Line: median over seeds; band: lowest to highest.",
+        run=f"words-{state.read_corpus}",
+        height=260,
+        narrow_height=210,
+        columns=len(metrics),
+    )

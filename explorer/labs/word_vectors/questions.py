@@ -1,4 +1,4 @@
-"""Two questions to word vectors: the neighbours of a word, and analogies."""
+"""Three questions to word vectors: the neighbours of a word, analogies, and a map of chosen words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ import streamlit as st
 
 from explorer import charts, ui
 from explorer.experiments.model_variant import ModelVariant
-from explorer.inspection.words.word_questions import Answers, Neighbours, answer_analogy, find_neighbours
+from explorer.inspection.words.word_questions import (
+    Answers,
+    Neighbours,
+    WordMap,
+    answer_analogy,
+    find_neighbours,
+    map_words,
+)
 from explorer.inspection.words.word_vectors import Candidate
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.state import WordVectorsState
 from explorer.run_store.store import StoredRun
 from explorer.training.record import Record
-from explorer.ui.wording import count_seeds
 
 Variants: TypeAlias = Mapping[str, ModelVariant]
 HEIGHT = 400
@@ -45,13 +51,14 @@ def neighbours_view(document: ui.Document, results: Mapping[str, Neighbours], va
     document.finding(findings.neighbours_finding(first.word, first.candidates))
     _add_candidates(document, "words-near", variants, {name: each.candidates for name, each in results.items()})
     seeds = len(first.candidates[0].cosines)
-    document.caption(f"Cosine similarity of the two vectors: median of {count_seeds(seeds)}, and a dot for each seed.")
+    document.caption(
+        f"Cosine similarity of the two vectors: median of {ui.count_seeds(seeds)}, and a dot for each seed."
+    )
 
 
 def _add_candidates(
     document: ui.Document, key: str, variants: Variants, results: Mapping[str, Sequence[Candidate]]
 ) -> None:
-    """Add a column with a table for each model."""
     for part, (name, candidates) in zip(document.columns(len(results)), results.items(), strict=True):
         variant = variants[name]
         rows = [
@@ -100,3 +107,42 @@ def analogy_view(document: ui.Document, results: Mapping[str, Answers], variants
         document.text(f"{title}: {findings.exclusion_sentence(each.question, each.analogy)}")
         if each.accuracy:
             document.text(findings.accuracy_sentence(title, each.accuracy, each.planted, each.words))
+
+
+def map_section(session: ui.PageSession[WordVectorsState], views: Mapping[str, ui.RunView]) -> None:
+    """Draw the box for the words, and their map in every model."""
+    state, runs = session.state, finished_runs(views)
+    *marked, show = state.examples
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        ui.bind_widget(session, "show", st.text_input, shown=show, width=620)
+        seeds = max((run.config.replicas for run in runs.values()), default=1)
+        ui.bind_widget(session, "replica", st.selectbox, options=range(max(seeds, state.replica + 1)), width=90)
+    words = tuple(dict.fromkeys(show.split()))
+    calls = {name: ui.Call(map_words, run, words, state.replica) for name, run in runs.items()}
+    if calls:
+        waiting = "The map is computed …"
+        ui.show_each("words-map", calls, map_view, state.variants, marked, waiting=waiting, height=480)
+
+
+def map_view(document: ui.Document, results: Mapping[str, WordMap], variants: Variants, marked: Sequence[str]) -> None:
+    """Write the map of every model; the words in `marked` have larger points."""
+    document.problems(dict.fromkeys(problem for each in results.values() for problem in each.problems))
+    panels = [
+        ui.Panel(
+            f"words-map-{name}",
+            charts.PointChart(
+                f"Words on the map of {variants[name].words}",
+                each.projection.points,
+                each.projection.words,
+                variants[name].colour,
+                charts.Axis("first component"),
+                charts.Axis("second component"),
+                marked,
+            ),
+            title=variants[name].title,
+        )
+        for name, each in results.items()
+    ]
+    document.figures("words-map-figure", panels, height=420, narrow_height=380, columns=len(panels))
+    first = next(iter(results.values()))
+    document.caption(findings.map_caption(first.projection.explained, first.seed, first.width))

@@ -197,7 +197,7 @@ def _handle_events(classroom: Classroom) -> None:
 def _component_data(classroom: Classroom, teaches: bool) -> dict[str, object]:
     shown = classroom.shown
     step_count = len(lesson_results.all_lessons()[shown.lesson].steps) if shown.lesson else 0
-    url = _classroom_url(classroom.code)
+    url = urljoin(st.context.url or "http://localhost", f"{base_path()}/?class={classroom.code}")  # is short to type
     return {
         "code": classroom.code,
         "number": classroom.number,
@@ -209,8 +209,3 @@ def _component_data(classroom: Classroom, teaches: bool) -> dict[str, object]:
         "address": url if teaches else None,
         "qr": qr_code(url) if teaches else None,
     }
-
-
-def _classroom_url(code: str) -> str:
-    """Return the URL of a classroom, short enough to be typed."""
-    return urljoin(st.context.url or "http://localhost", f"{base_path()}/?class={code}")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.catalogue import PAGES
 from explorer.errors import shorten
-from explorer.ui.classroom import classroom_card, hidden_controls, lesson_card, share_form
+from explorer.ui.classroom import classroom_card, lesson_card, share_form
 from explorer.ui.components.base import event_callbacks, register
 from explorer.ui.page_sections import show_problems
 from explorer.ui.sections import draw_contents, forget_sections
@@ -17,8 +17,8 @@ from explorer.ui.state.session import followed_search, shared_url_params
 
 def draw_page_in_shell(page: str, run: Callable[[], None]) -> None:
     """Draw a page (`page` is its path) with the elements above and below it."""
-    hidden = hidden_controls.hidden_control_names()
-    hidden_controls.hide_controls(hidden)
+    hidden = share_form.hidden_control_names()
+    share_form.hide_controls(hidden)
     is_open = _draw_card_above(page)
     problems = st.container() if "lock" in shared_url_params() else None
     if is_open:
@@ -27,7 +27,7 @@ def draw_page_in_shell(page: str, run: Callable[[], None]) -> None:
         draw_contents()
         if problems:  # the controls of the page are known only after it is drawn
             with problems:
-                hidden_controls.show_unknown_controls(hidden)
+                share_form.show_unknown_controls(hidden)
         if page not in ("", "lessons"):
             share_form.draw_share_button(page, hidden)
 

@@ -1,4 +1,7 @@
-"""The form in which a teacher gives a page to a class, with hidden controls and a question."""
+"""The form in which a teacher gives a page to a class, with a question and without some of the controls.
+
+The URL parameter `lock=KEY,KEY` hides controls. This is no protection: without it the page shows all controls.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,21 @@ from explorer.catalogue import PAGES, page_title
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.lessons.lesson import Choice, Question, Scale
 from explorer.ui.classroom import classroom_card
-from explorer.ui.classroom.hidden_controls import MAX_NAMES, inner_control_names
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import escape_markdown, show_problems
+from explorer.ui.sections import has_folded_sections
 from explorer.ui.state import page_states
 from explorer.ui.state.fields import PageState, setting
-from explorer.ui.state.session import PageSession, open_page, page_url_params
+from explorer.ui.state.session import PageSession, open_page, page_url_params, shared_url_params
 from explorer.ui.state.visitor import current_visitor
+from explorer.ui.state.widgets import original_key
 from explorer.web.classes import store
 from explorer.web.classes.classroom import Classroom, ClassroomQuestion
 
 _share = register("share_button")
 _CONTROLS = "lineage.controls"  # controls of the last shared page, as `_read_controls` returns them
 _MAX_CONTROLS = 300
+MAX_NAMES = 60  # hidden controls
 _CONTROL_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 Kind = Literal["nothing", "a choice", "a number", "sentences"]
 _KINDS: dict[Kind, str] = {
@@ -61,7 +66,9 @@ def draw_share_button(page: str, hidden: Iterable[str] = ()) -> None:
     if isinstance(controls, list):
         st.session_state[_CONTROLS] = _read_controls(controls)
         open_page("lessons", {"give": f"{page}?{urlencode(page_url_params())}"})
-    _share(data={"mark": inner_control_names(hidden)}, key="share", **event_callbacks("share", "controls"))
+    # Controls inside components and popovers, which the browser has to mark first (`share_button/controls.js`).
+    inner = [name for name in hidden if "--in--" in name]
+    _share(data={"mark": inner}, key="share", **event_callbacks("share", "controls"))
 
 
 def _read_controls(entries: list[Any]) -> Controls:
@@ -124,7 +131,6 @@ def draw_share_form(session: PageSession[ShareForm]) -> None:
 
 
 def _current_class() -> Classroom | None:
-    """Return this visitor's class, or None."""
     try:
         return store.classroom_of_teacher(current_visitor().id)
     except StoreError as error:
@@ -190,3 +196,38 @@ def draw_join_form(session: PageSession[ShareForm]) -> None:
         else:
             session.change(lambda state: replace(state, join=""))
             classroom_card.open_classroom(classroom)
+
+
+def hidden_control_names() -> tuple[str, ...]:
+    """Return the names of the controls that the URL hides, as used in CSS classes."""
+    return tuple(
+        name for name in shared_url_params().get("lock", "").split(",")[:MAX_NAMES] if _CONTROL_NAME.fullmatch(name)
+    )
+
+
+def hide_controls(names: Iterable[str]) -> None:
+    """Hide these controls by CSS; Streamlit gives each keyed element the class st-key-KEY."""
+    rules = ", ".join(f'.st-key-{name}, [class*="st-key-{name}--v"]' for name in names)  # of any version of a widget
+    if rules:
+        st.html(f"<style>{rules} {{ display: none !important; }}</style>")
+
+
+def show_unknown_controls(names: Iterable[str]) -> None:
+    """Show a message for each name in the URL that is not a control of the page just drawn.
+
+    The components inside a section are known to the browser only, where a style hides the message about them. The
+    controls in a folded section are not known before it is unfolded, so a page with one shows no such message.
+    """
+    # The keys as Streamlit writes them in CSS classes, without their versions.
+    keys = {re.sub(r"[^A-Za-z0-9_-]", "-", original_key(str(key))) for key in st.session_state}
+    requested = [name for name in shared_url_params().get("lock", "").split(",") if name]
+    show_problems(map(_unknown_message, (name for name in requested if name not in names)))
+    for name in names:
+        if name not in keys and not has_folded_sections():
+            with st.container(key=f"unknown-{name}"):
+                show_problems([_unknown_message(name)])
+                st.html(f"<style>:root:has(.st-key-{name}) .st-key-unknown-{name} {{ display: none; }}</style>")
+
+
+def _unknown_message(name: str) -> str:
+    return f"There is no control “{shorten(name)}” on this page to hide; that part of the address was left out."

@@ -89,7 +89,6 @@ def event_callbacks(key: str, *events: str, inner: Mapping[str, tuple[str, ...]]
 
 
 def _counter(key: str) -> str:
-    """Return the key under which the session state keeps the number of the last event of a component."""
     return f"{key}: number of the last event"
 
 

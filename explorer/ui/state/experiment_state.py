@@ -225,16 +225,14 @@ class VariantComparison(ExperimentState):
         impossible = ",".join(name for name in requested if name not in possible)
         if requested and not impossible:
             return self, ()
-        default = next(each.default for each in dataclasses.fields(self) if each.name == self.MODELS_FIELD)
-        changes: dict[str, Any] = {self.MODELS_FIELD: self.selected_models or default}
         problem = f"There is no “{shorten(impossible)}” on this page." if impossible else "The address names no model."
-        return replace(self, **changes), (f"{problem} There is {', '.join(possible)}.",)
+        changes: dict[str, Any] = {self.MODELS_FIELD: self.selected_models}
+        state = replace(self, **changes) if self.selected_models else self.with_defaults(self.MODELS_FIELD)
+        return state, (f"{problem} There is {', '.join(possible)}.",)
 
     def reset(self) -> Self:
         """Return the state with the default models and settings; the views of the page stay."""
-        names = {self.MODELS_FIELD, "run", *self._training_settings, *self.RESET}
-        defaults: dict[str, Any] = {f.name: f.default for f in dataclasses.fields(self) if f.name in names}
-        return replace(self, **defaults)
+        return self.with_defaults(self.MODELS_FIELD, "run", *self._training_settings, *self.RESET)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
 
 from explorer.errors import InvalidSetting, LineageError, NeedsText, shorten
 from explorer.tasks.text.config import SHA256_PATTERN
@@ -62,6 +62,30 @@ def check_fingerprint(text: object) -> None:
         )
 
 
+def one_of(options: Iterable[object]) -> Callable[[object], None]:
+    """Return a check that a value, or each value of a tuple, is among the options."""
+    possible = list(options)
+
+    def check(given: object) -> None:
+        for value in given if isinstance(given, tuple) else (given,):
+            if value not in possible:
+                raise InvalidSetting(f"There is no “{shorten(value)}” here. There is {', '.join(map(str, possible))}.")
+
+    return check
+
+
+def at_most(characters: int) -> Callable[[object], None]:
+    """Return a check that a text is not longer."""
+
+    def check(given: object) -> None:
+        if len(text := str(given)) > characters:
+            raise InvalidSetting(
+                f"A text has at most {characters:,} characters here; “{shorten(text)}” has {len(text):,}. Shorten it."
+            )
+
+    return check
+
+
 def missing_text_message(error: LineageError, sha: str, what: str) -> str:
     """Return the message for a visitor whose address names an own file that cannot be read.
 
@@ -81,6 +105,8 @@ def missing_text_message(error: LineageError, sha: str, what: str) -> str:
 class PageState:
     """The state of a page. A subclass declares each field with `setting`; a field is a URL parameter."""
 
+    COMPONENT_FIELDS: ClassVar[tuple[str, ...]] = ()  # fields that components of the page set, by `apply_message`
+
     @classmethod
     def url_base(cls) -> Self:
         """Return the state that the parameters of a URL change, if it has any; without any the default state is shown.
@@ -92,6 +118,15 @@ class PageState:
     def with_field(self, name: str, value: Any) -> Self:
         """Return the state after the visitor has changed one field. Raises InvalidSetting."""
         return replace(self, **{name: value})
+
+    @property
+    def component_state(self) -> dict[str, object]:
+        """The fields that the components of the page set."""
+        return {name: getattr(self, name) for name in self.COMPONENT_FIELDS}
+
+    def with_defaults(self, *names: str) -> Self:
+        """Return the state with the default values of these fields."""
+        return replace(self, **{each.name: each.default for each in fields(self) if each.name in names})
 
     def reset(self) -> Self:
         """Return the state with the default settings."""

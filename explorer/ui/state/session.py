@@ -278,13 +278,18 @@ def write_url(session: PageSession[Any]) -> None:
         st.session_state[_FOLLOWED] = None
 
 
-def apply_component_event(session: PageSession[State], key: str, apply: Callable[[State, Any], State]) -> None:
+def take_component_message(session: PageSession[State], key: str) -> None:
+    """Apply the last event `set` of a component to the fields that it sets (see `url_codec.apply_message`)."""
+    if (message := pop_event(key, "set")) is not None:
+        session.change(lambda state: url_codec.apply_message(state, message))
+
+
+def apply_component_event(session: PageSession[State], key: str) -> None:
     """Apply the last event `set` of a component in a fragment, and rerun the whole page if it changed the state."""
-    message, before = pop_event(key, "set"), session.state
-    if message is not None:
-        session.change(lambda state: apply(state, message))
-        write_url(session)
+    before = session.state
+    take_component_message(session, key)
     if session.state != before:
+        write_url(session)
         st.rerun()
 
 

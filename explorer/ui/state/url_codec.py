@@ -17,9 +17,11 @@ import pydantic
 
 from explorer.errors import InvalidSetting, LineageError, shorten
 from explorer.training.config import default_config
+from explorer.ui.state.fields import PageState
 from explorer.ui.state.open_experiment import AnyExperiment, OpenExperiment
 
 State = TypeVar("State")
+AnyPage = TypeVar("AnyPage", bound=PageState)
 _MAX_LENGTH = 600  # characters of one parameter
 _BASES = ("run", "setup")  # parameters of `OpenExperiment.of_url`
 
@@ -52,7 +54,6 @@ def _write_page_state(state: object) -> dict[str, str]:
 
 
 def _url_base(kind: type[State]) -> State:
-    """Return the state that URL parameters change, see `PageState.url_base`."""
     base: State = getattr(kind, "url_base", kind)()
     return base
 
@@ -72,20 +73,19 @@ def read(kind: type[State], params: Mapping[str, str], visitor_id: str = "") -> 
     return state, tuple(problems)
 
 
-def apply_message(state: State, message: object, names: Iterable[str]) -> State:
-    """Return the state with the fields of a JSON message of a component; an invalid message changes nothing.
+def apply_message(state: AnyPage, message: object) -> AnyPage:
+    """Return the state after a message of a component: its `COMPONENT_FIELDS` as a JSON object, or as its text.
 
-    names: the fields that the component sets; an empty text stands for the default
+    An invalid message changes nothing. An empty text stands for the default of a field.
     """
     try:
-        content = json.loads(str(message))
-        values = {name: content[name] for name in names if name in content}
+        content = message if isinstance(message, dict) else json.loads(str(message))
+        values = {name: content[name] for name in state.COMPONENT_FIELDS if name in content}
     except (ValueError, TypeError):
         return state
     fields = {n: ",".join(map(str, v)) if isinstance(v, list) else str(_to_lower(v)) for n, v in values.items()}
     new, problems = read(type(state), {name: text for name, text in fields.items() if values[name] != ""})
-    changes = {name: getattr(new, name) for name in fields}
-    return state if problems else dataclasses.replace(state, **changes)  # type: ignore[type-var]
+    return state if problems else dataclasses.replace(state, **{name: getattr(new, name) for name in fields})
 
 
 def _attempt(params: Mapping[str, str], apply: Callable[[str, str], object]) -> list[str]:
@@ -100,7 +100,6 @@ def _attempt(params: Mapping[str, str], apply: Callable[[str, str], object]) -> 
 
 
 def _parameters(kind: type[Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the metadata of each field that is a URL parameter, by name."""
     return {f.name: f.metadata for f in dataclasses.fields(kind) if f.metadata.get("in_url", True)}
 
 
@@ -222,21 +221,11 @@ def _apply_view(state: AnyExperiment, name: str, text: str) -> AnyExperiment:
         return state.with_models(chosen)
     about = _parameters(type(state)).get(name, {})
     if callable(high := about.get("high")):
-        return state.with_field(name, _parse_index(name, text, high(state)))
+        if text.isascii() and text.isdigit() and len(text) < 9 and int(text) <= high(state):
+            return state.with_field(name, int(text))
+        raise InvalidSetting(f"{name} = {shorten(text)} is not possible. Give a whole number from 0 to {high(state)}.")
     if options := about.get("options"):
-        return state.with_field(name, _parse_choice(name, text, options))
+        if text in options:
+            return state.with_field(name, text)
+        raise InvalidSetting(f"{name} = {shorten(text)} is not possible. Give {' or '.join(options)}.")
     return state.with_field(name, _parse_field(type(state), name, text))
-
-
-def _parse_index(name: str, text: str, most: int) -> int:
-    """Return a whole number up to `most`. Raises InvalidSetting."""
-    if text.isascii() and text.isdigit() and len(text) < 9 and int(text) <= most:
-        return int(text)
-    raise InvalidSetting(f"{name} = {shorten(text)} is not possible. Give a whole number from 0 to {most}.")
-
-
-def _parse_choice(name: str, text: str, options: Iterable[str]) -> str:
-    """Return a text that is one of the options. Raises InvalidSetting."""
-    if text in options:
-        return text
-    raise InvalidSetting(f"{name} = {shorten(text)} is not possible. Give {' or '.join(options)}.")

@@ -210,11 +210,6 @@ def _version_of(key: str, value: object, labels: list[str]) -> str:
     version, *shown = versions.get(key, (0, value, labels))
     version += shown != [value, labels]
     versions[key] = version, value, labels
-    return versioned_key(key, version)
-
-
-def versioned_key(key: str, version: int) -> str:
-    """Return the key of a version of a widget; see `bind_widget`."""
     return f"{key}--v{version}" if version else key
 
 
@@ -289,7 +284,6 @@ def setting_widget(
 
 
 def _settings_class(lab: OpenExperiment, name: str, model: str | None) -> type[Any]:
-    """Return the settings class that has this field."""
     task = TASKS[lab.TASK].config
     kinds = [type(lab.config(model).model), Optimiser, RunConfig, task] if model else [task, RunConfig]
     return next(kind for kind in kinds if name in {f.name for f in dataclasses.fields(kind)})

@@ -157,18 +157,12 @@ def describe_state(views: Views) -> str:
     if state == "training":
         return describe_progress(views)
     if state == "finished":
-        return _describe_duration(views)
+        took = format_duration(sum(view.seconds or 0.0 for view in views.values()))
+        return f"trained in {took}" if any(view.job for view in views.values()) else f"trained earlier, in {took}"
     if state == "waiting":
         problem = next((view.job.problem for view in views.values() if view.job and view.job.problem), "")
         return f"waiting in the queue. {problem}".rstrip(". ")
     return {"never trained": "not trained yet"}.get(state, state)
-
-
-def _describe_duration(views: Views) -> str:
-    """Return the total training time, and whether the runs were trained just now or earlier."""
-    now = any(view.job for view in views.values())
-    took = sum(view.seconds or 0.0 for view in views.values())
-    return f"trained in {format_duration(took)}" if now else f"trained earlier, in {format_duration(took)}"
 
 
 def describe_progress(views: Views) -> str:

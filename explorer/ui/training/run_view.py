@@ -1,4 +1,4 @@
-"""The runs that a page shows: stored, stopped or being trained."""
+"""The runs that a page shows: stored, stopped or being trained, and the loss curves of those that are finished."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import ModelRow, model_row
+from explorer.inspection.steps_to_solve import LossCurves
 from explorer.jobs.job import JobView
 from explorer.jobs.service import service
 from explorer.run_store import store
@@ -123,6 +124,16 @@ def untrained_panel(views: Mapping[str, RunView], sentence: str, height: int) ->
     """Draw `sentence` in an empty panel, or that the models are training, where that is why nothing can be shown."""
     live = any(view.live for view in views.values())
     empty_panel("The models are training; their results follow here." if live else sentence, height)
+
+
+def finished_loss_curves(views: Mapping[str, RunView]) -> dict[str, LossCurves]:
+    """Return the loss curves of the runs that were trained to the end, from which the steps to solve a task follow."""
+    results = {name: view.result for name, view in views.items() if view.loaded_run}
+    return {
+        name: LossCurves(curves.evaluated[: len(curves.metrics["loss"])].astype(float), curves.metrics["loss"])
+        for name, curves in results.items()
+        if curves is not None and len(curves.evaluated)
+    }
 
 
 def loaded_runs(views: Mapping[str, RunView], sentence: str = "", height: int = 0) -> dict[str, Run]:

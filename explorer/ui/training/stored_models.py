@@ -11,7 +11,6 @@ from explorer.hub import opened
 from explorer.hub.architectures import Kind
 from explorer.hub.opened import PREFIX
 from explorer.hub.packages import MISSING, is_installed
-from explorer.jobs.job import JobView
 from explorer.jobs.service import service
 from explorer.model.model import Model
 from explorer.model.real_model import RealModel
@@ -126,11 +125,9 @@ def model_titles(
     except StoreError:  # the page also works without the list
         entries = []
     titles = {name: "" for name in _FIRST}
-    titles |= {
-        v.key: f"{model_row(v.config.model).title} on your text"
-        for v in service.views(visitor_id)
-        if _has_private_weights(v)
-    }
+    for view in service.views(visitor_id):  # others than texts have pages of their own
+        if isinstance(view.config.task, TextConfig) and view.private and view.state in ("finished", "stopped"):
+            titles[view.key] = f"{model_row(view.config.model).title} on your text"
     for entry in sorted(entries, key=lambda entry: entry.owner != visitor_id):
         if entry.task in ("negation", "sentiment") and entry.settings.get("corpus") == "own":
             continue  # only the negation page shows these
@@ -138,12 +135,6 @@ def model_titles(
         titles[name] = entry.name or _default_title(entry.title, name, entry.shipped)
     titles = {name: title for name, title in titles.items() if title}
     return {name: name for name in selected if name not in titles} | titles
-
-
-def _has_private_weights(view: JobView) -> bool:
-    """Return whether a job on an own text has ended with weights."""
-    is_text = isinstance(view.config.task, TextConfig)  # others have pages of their own
-    return is_text and view.private and view.state in ("finished", "stopped")
 
 
 def _default_title(model: str, name: str, shipped: bool) -> str:

@@ -1,4 +1,4 @@
-"""Controls of pages that train models: buttons to train and stop, cost, progress and outcome."""
+"""Controls of pages that train models: buttons to train and stop, settings, cost, progress and outcome."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from explorer.jobs.service import service
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
 from explorer.ui.page_sections import escape_markdown
+from explorer.ui.state.experiment_state import LabellingComparison
 from explorer.ui.state.fragments import draw_fragment, rerun_fragments
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import count_action, current_visitor
+from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
@@ -137,11 +139,15 @@ def draw_train_controls(
                 return
             can_start = _draw_train_button(request, views, train_key, label)
             if can_start and next_seed and all(map(is_finished, views)):
+
+                def train_with_next_seed() -> None:
+                    request.start(next_seed())
+                    st.rerun()
+
                 st.button(
                     "With another seed",
                     icon=":material/casino:",
-                    on_click=_train_with_next_seed,
-                    args=(request, next_seed),
+                    on_click=train_with_next_seed,
                     key="another-seed",
                     help="The same settings, with the next seeds: another start, another order of batches.",
                 )
@@ -239,11 +245,6 @@ def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: st
     return not problem
 
 
-def _train_with_next_seed(request: TrainRequest, next_seed: Callable[[], Iterable[RunConfig]]) -> None:
-    request.start(next_seed())
-    st.rerun()
-
-
 def _draw_stop_button(request: TrainRequest, views: Sequence[RunView], name: str) -> None:
     """Draw a stop button, disabled with an explanation for visitors who did not start the job."""
     mine = any(view.live and view.job and current_visitor().owns(view.job.starter) for view in views)
@@ -279,7 +280,6 @@ def is_finished(view: RunView) -> bool:
 
 
 def _can_resume(view: RunView) -> bool:
-    """Return whether a stopped run can be resumed."""
     return bool(_was_stopped(view) and view.job.step if view.job else view.stopped)
 
 
@@ -293,3 +293,14 @@ def _estimate_seconds(configs: Sequence[RunConfig]) -> float:
     others = sum(not view.done and view.key not in own for view in service.views(current_visitor().id))
     seconds = max(sum(estimate_cost(config).seconds for config in configs), 0.5)
     return seconds * (1 + others / max(len(configs), 1))  # jobs share the processor
+
+
+Compared = TypeVar("Compared", bound=LabellingComparison)
+
+
+def draw_training_settings(session: PageSession[Compared]) -> None:
+    """Draw the inputs for seeds, steps and first seed, and a button for the defaults."""
+    bind_widget(session, "seeds", st.number_input, width=110)
+    bind_widget(session, "steps", st.number_input, width=170)
+    bind_widget(session, "seed", st.number_input, width=120)
+    reset_button(session)

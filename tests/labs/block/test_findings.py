@@ -7,8 +7,8 @@ from syrupy.assertion import SnapshotAssertion
 from explorer.errors import InvalidSetting
 from explorer.labs.block import findings, formulas
 from explorer.labs.block.findings import Contribution
-from explorer.labs.block.formulas import NormExample
 from explorer.labs.block.state import BlockState
+from explorer.ui.state.url_codec import apply_message
 
 
 def contribution(part: str, stream: int, much: int, half: str = "") -> Contribution:
@@ -29,8 +29,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         *(formulas.block_formula(*each) for each in ((True, True), (False, True), (False, False))),
         *(formulas.norm_placement_text(*each) for each in ((True, False), (True, True), (False, True))),
         *(formulas.norm_formula(*each) for each in (("layer", True), ("layer", False), ("rms", True))),
-        formulas.norm_example_text(NormExample("layernorm", True, "a", -1.0, 0.5, 4.0, 2.0, 0.25, -1.25)),
-        formulas.norm_example_text(NormExample("rmsnorm", False, "a", 1.0, 0.0, 4.0, 2.0, 0.0, 1.0)),
+        formulas.norm_example_text(True, "a", np.array([-1.0, 2.0]), [2.0, 0.25], -1.25),
+        formulas.norm_example_text(False, "a", np.array([1.0, 2.0]), [2.0], 1.0),
     ] == snapshot
 
 
@@ -43,7 +43,7 @@ def test_component_messages_change_the_state() -> None:
     with pytest.raises(InvalidSetting, match="at most 200"):
         state.with_text("x" * 201, "usual")
     event = {"open": "embedding.out", "token": 1, "unit": 2, "head": 0}
-    assert state.apply_event(event) == BlockState("decoder", layer=3, open="embedding.out", token=1, unit=2)
-    assert state.apply_event(None) is state
-    for wrong in ({"open": 3}, {"token": -1}, {"unit": True}, {"open": "x" * 65}):
-        assert state.apply_event({**event, **wrong}) is state
+    assert apply_message(state, event) == BlockState("decoder", layer=3, open="embedding.out", token=1, unit=2)
+    assert apply_message(state, None) == state
+    for wrong in ({"token": -1}, {"unit": True}, {"head": "x"}):
+        assert apply_message(state, {**event, **wrong}) == state

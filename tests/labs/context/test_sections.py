@@ -10,10 +10,17 @@ from syrupy.assertion import SnapshotAssertion
 from benchmarks.language_models import SAME_CONTEXT
 from explorer.inspection.language.context_cost import LENGTHS, ContextCosts, StepCost
 from explorer.inspection.language.context_use import ContextUse
-from explorer.labs.context import same_context
 from explorer.labs.context.context_cost import context_cost_finding, cost_formulas
-from explorer.labs.context.context_use import context_finding
-from explorer.labs.context.same_context import BestNgram, MeasuredNetwork, SameContextTable
+from explorer.labs.context.context_use import (
+    BestNgram,
+    MeasuredNetwork,
+    SameContextTable,
+    context_finding,
+    is_measured_text,
+    read_table,
+    same_context_caption,
+    same_context_finding,
+)
 from explorer.models.configs import NgramTextConfig
 from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
@@ -99,7 +106,7 @@ def test_context_use_is_drawn_for_every_model_with_weights() -> None:
     (panel,) = component_data(at, "plot_frame")[0]["figures"]
     assert [track["title"] for track in panel["tracks"]] == ["n-gram", "Feedforward", "Transformer"]
     assert panel["plot"]["data"][2]["x"] == [1, 2, 4, 8, 16]
-    assert_mentions(page_prose(at), "Left out: GRU, which was trained with the state carried")
+    assert_mentions(page_prose(at), "Left out: GRU, trained with the state carried")
     assert "Without a finished run: RNN" in page_prose(at)
     at = open_section(USE, small_views("gru", train=False))
     assert not has_figures(at) and "trained" in page_prose(at)
@@ -171,19 +178,19 @@ def test_every_request_measures_again_and_visitors_see_their_own_numbers(monkeyp
     ("run", "context"), [("text-best-seeds", "128"), ("text-transformer", "64"), ("text-gru", "reading on")]
 )
 def test_the_losses_of_networks_are_those_of_the_included_runs(run: str, context: str) -> None:
-    measured, card = same_context.read_table().networks[run], store.find(run).card
+    measured, card = read_table().networks[run], store.find(run).card
     assert measured.parameters == card.parameters
     assert measured.losses[context] == pytest.approx(card.metrics["val_loss"].values, abs=1e-5)
 
 
 def test_the_loss_of_the_ngram_is_that_of_the_included_run() -> None:
-    best, run = same_context.read_table().ngrams["64"], store.find("text-ngram-modified")
+    best, run = read_table().ngrams["64"], store.find("text-ngram-modified")
     assert run.config.model == NgramTextConfig(best.n, "modified_kneser_ney")
     assert best.loss == pytest.approx(run.card.metrics["val_loss"].mean, abs=1e-5)
 
 
 def test_the_file_has_every_cell_that_the_benchmark_computes() -> None:
-    stored = same_context.read_table()
+    stored = read_table()
     assert {name: tuple(each.losses) for name, each in stored.networks.items()} == SAME_CONTEXT
     assert set(stored.ngrams) == {context for contexts in SAME_CONTEXT.values() for context in contexts}
 
@@ -198,12 +205,10 @@ def test_sentences_on_the_same_context(snapshot: SnapshotAssertion) -> None:
     stored = SameContextTable(
         ngrams, {name: MeasuredNetwork("gru", i, each) for i, (name, each) in enumerate(losses.items(), 11)}
     )
-    assert [same_context.same_context_finding(stored), same_context.same_context_caption(stored)] == snapshot(
-        name="finding says where all seeds"
-    )
-    at = assert_no_errors(open_section("explorer.labs.context.same_context:same_context_section"))
+    assert [same_context_finding(stored), same_context_caption(stored)] == snapshot(name="finding says where all seeds")
+    at = assert_no_errors(open_section("explorer.labs.context.context_use:same_context_section"))
     (row,) = (row for row in table(at, "text-same-context") if row["context"]["text"] == "blocks of 64")
-    stored = same_context.read_table()
+    stored = read_table()
     losses = stored.networks["text-best-seeds"].losses["64"]
     assert [row["ngram"]["text"], row["text-best-seeds"]["text"]] == snapshot(
         name="section shows lowest and highest seed"
@@ -212,7 +217,7 @@ def test_sentences_on_the_same_context(snapshot: SnapshotAssertion) -> None:
 
 def test_the_table_belongs_to_one_text_and_its_characters() -> None:
     task = TextConfig()
-    assert same_context.is_measured_text(task) and same_context.is_measured_text(replace(task, context=32))
-    assert not same_context.is_measured_text(replace(task, tokenizer="bpe"))
-    assert not same_context.is_measured_text(replace(task, corpus="brackets"))
-    assert not same_context.is_measured_text(replace(task, held_out=0.2))
+    assert is_measured_text(task) and is_measured_text(replace(task, context=32))
+    assert not is_measured_text(replace(task, tokenizer="bpe"))
+    assert not is_measured_text(replace(task, corpus="brackets"))
+    assert not is_measured_text(replace(task, held_out=0.2))

@@ -13,10 +13,9 @@ from explorer.inspection.transformer.cost_formulas import PARTS, MeasuredCosts
 from explorer.labs.cost import findings, growth_findings
 from explorer.labs.cost.findings import SweepResult
 from explorer.labs.cost.growth_findings import NETWORKS, Results
-from explorer.labs.cost.measurements import Measurement, read_reference
 from explorer.labs.cost.parameter_count import parameter_chart, sized_config
 from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState, Sweep
-from explorer.labs.cost.sweeps import sweep_result, sweep_view
+from explorer.labs.cost.sweeps import Measurement, read_reference, sweep_result, sweep_view
 from explorer.ui.document import Document
 
 
@@ -109,7 +108,7 @@ def test_parameters_are_bars_from_the_largest_on_with_their_formulas() -> None:
 
 
 def test_the_reference_has_every_size_that_the_page_offers() -> None:
-    costs = read_reference().costs
+    _, costs = read_reference()
     for width, length, heads, sweep, part in product(WIDTHS, LENGTHS, HEADS, SWEEPS, PARTS):
         sizes = CostState(width=width, length=length, heads=heads).sizes(sweep, part)
         assert all((part, size) in costs for size in sizes), "run python -m benchmarks.reference_costs"

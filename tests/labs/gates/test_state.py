@@ -3,11 +3,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from explorer.errors import InvalidSetting
 from explorer.labs.gates import findings
-from explorer.labs.gates.findings import GateInitOutcome
 from explorer.labs.gates.state import PRESETS, STEPS, GatesState, apply_event, parse_trace
 from explorer.ui.state import url_codec
 from tests.words import assert_mentions
@@ -54,7 +54,7 @@ def test_products_are_formatted_with_powers() -> None:
 
 
 def test_the_gate_initialization_finding_states_solved_seeds() -> None:
-    found = {3.0: GateInitOutcome(3.0, 7, 8), 0.0: GateInitOutcome(0.0, 0, 8)}
+    found = {3.0: np.arange(8) < 7, 0.0: np.zeros(8, bool)}
     finding = findings.gate_init_finding({"LSTM": found, "GRU": found}, 50)
     assert finding == "7 of 8 LSTMs (bias 3) and 7 of 8 GRUs (bias 3) recall the first of 50 symbols."
     assert len(finding.split()) <= 20
@@ -63,8 +63,8 @@ def test_the_gate_initialization_finding_states_solved_seeds() -> None:
 
 
 def test_the_numbers_of_seeds_by_initial_bias_are_compared() -> None:
-    outcomes = {bias: GateInitOutcome(bias, solved, 8) for bias, solved in ((0.0, 0), (1.0, 2), (3.0, 8))}
+    outcomes = {bias: np.arange(8) < solved for bias, solved in ((0.0, 0), (1.0, 2), (3.0, 8))}
     sentence = findings.gate_init_comparison(outcomes, "GRU")
     assert_mentions(sentence, "Worse than bias 3: bias 0 (0 of 8 against 8 of 8 seeds)")
-    none = {bias: GateInitOutcome(bias, 0, 8) for bias in (0.0, 1.0)}
+    none = {bias: np.zeros(8, bool) for bias in (0.0, 1.0)}
     assert findings.gate_init_comparison(none, "GRU") == findings.gate_init_comparison({}, "GRU") == ""

@@ -23,7 +23,6 @@ def final_losses(loss: float, prefix: float = 2.95, by_position: list[float] | N
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     three = FinalLosses(np.ones(3), np.array([6.0, 7.0, 20.0]), None)
     ids = np.array([[[0, 1, 1, 1, 2]], [[0, 1, 2, 0, 1]]])
-    np.testing.assert_allclose(findings.repetition_rate(ids, 2), [2 / 3, 0])
     spelled = np.array([[[LETTERS.index(letter) for letter in "the owl hides the qwl. "]]])
     assert [
         findings.leak_verdict(NOISE, final_losses(2.95), final_losses(0.26)),

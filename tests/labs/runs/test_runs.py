@@ -9,10 +9,16 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.experiments.pretraining import shipped_configs
-from explorer.labs.runs import descriptions, options
-from explorer.labs.runs.descriptions import describe_end, display_name, find_score, format_age, run_facts
+from explorer.labs.runs import descriptions
+from explorer.labs.runs.descriptions import (
+    describe_end,
+    display_name,
+    find_run_options,
+    find_score,
+    format_age,
+    run_facts,
+)
 from explorer.labs.runs.findings import filtered_finding, overview_finding
-from explorer.labs.runs.options import find_run_options
 from explorer.labs.runs.state import RunsState, build_query, search_runs
 from explorer.labs.runs.table import sort_entries
 from explorer.number_format import format_bytes
@@ -73,7 +79,7 @@ def test_all_runs_are_offered_where_there_are_few(stored_runs: list[str]) -> Non
 def test_the_browser_receives_no_more_than_the_newest_and_the_selected(
     stored_runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(options, "MOST_OPTIONS", 2)
+    monkeypatch.setattr(descriptions, "MOST_OPTIONS", 2)
     found = find_run_options("", stored_runs[:1])
     assert found.searchable and len(found.labels) == 3 and "The newest 2 of" in found.note
     found = find_run_options("gru", stored_runs[:1])

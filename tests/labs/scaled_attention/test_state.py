@@ -9,9 +9,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.inspection.steps_to_solve import LossCurves
 from explorer.inspection.transformer.softmax_scaling import WIDTHS, measure_softmax
+from explorer.labs.scaled_attention.division import width_panels
 from explorer.labs.scaled_attention.findings import softmax_at_width, training_text, training_verdict, width_finding
-from explorer.labs.scaled_attention.softmax_by_width import width_panels
-from explorer.labs.scaled_attention.state import ScaledAttentionState, apply_event
+from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.ui.state import url_codec
 
 EDITED = ScaledAttentionState(
@@ -33,13 +33,13 @@ def test_an_invalid_part_of_an_address_is_reported_and_the_rest_is_used(given: s
 
 def test_component_messages_are_applied_if_they_are_valid() -> None:
     message = json.dumps(EDITED.component_state)
-    assert apply_event(ScaledAttentionState(words="a b"), message) == EDITED
-    assert apply_event(EDITED, json.dumps({**EDITED.component_state, "at": "", "q": []})) == replace(
+    assert url_codec.apply_message(ScaledAttentionState(words="a b"), message) == EDITED
+    assert url_codec.apply_message(EDITED, json.dumps({**EDITED.component_state, "at": "", "q": []})) == replace(
         EDITED, at="", q=()
     )
 
     for message in ("", "[1]", "7", '{"width": 99}', '{"q": [1e9]}', '{"q": ["a"]}', '{"mask": null}'):
-        assert apply_event(EDITED, message) == EDITED
+        assert url_codec.apply_message(EDITED, message) == EDITED
 
 
 def test_tokens_can_be_added_and_removed() -> None:
@@ -59,14 +59,14 @@ def test_input_that_does_not_fit_is_reported(snapshot: SnapshotAssertion) -> Non
     ] == snapshot
     assert ScaledAttentionState().input_problems == [] and EDITED.input_problems == []
     assert ScaledAttentionState(words="a b c d e f g").tokens == list("abcdef")
-    assert odd.component_state["k"] == []
+    assert odd.component_state["k"] == ()
 
 
 def test_another_model_starts_at_its_first_head() -> None:
     state = ScaledAttentionState(model="a", say="mine", layer=2, head=3)
     assert state.with_model("b") == replace(state, model="b", layer=0, head=0)
     assert state.with_model("b", examples=("mine",)).say is None
-    assert replace(EDITED, seeds=2).with_defaults() == ScaledAttentionState(seeds=2)
+    assert replace(EDITED, seeds=2).with_defaults(*EDITED.TABLE_FIELDS) == ScaledAttentionState(seeds=2)
 
 
 def test_every_width_has_a_frame_of_bars_and_is_read_on_the_lines() -> None:

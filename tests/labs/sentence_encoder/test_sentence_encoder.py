@@ -9,9 +9,8 @@ from explorer.experiments.labelling import VARIANTS
 from explorer.inspection.pretrained.senses import SenseNeighbours
 from explorer.inspection.words.sense_vectors import SenseSimilarity
 from explorer.labs.sentence_encoder import findings
-from explorer.labs.sentence_encoder.layer_curves import layers_view
-from explorer.labs.sentence_encoder.real_senses import senses_view
-from explorer.labs.sentence_encoder.real_word import word_chart, word_view
+from explorer.labs.sentence_encoder.encoder import layers_view
+from explorer.labs.sentence_encoder.real_encoder import senses_view, word_chart, word_view
 from explorer.labs.sentence_encoder.state import (
     EXAMPLES,
     MAX_REAL_SENTENCES,
@@ -53,7 +52,7 @@ def test_typed_sentences_are_never_lost() -> None:
     many = "\n".join(["the bank"] * 12)
     state = SentenceEncoderState(chosen=9).with_sentences(many)
     found = parse_sentences(state.lines)
-    assert state.text == many and len(found.words) == MAX_SENTENCES
+    assert "\n".join(state.lines) == many and len(found.words) == MAX_SENTENCES
     assert_states(found.problems[0], "12 sentences … first 10 …")
     assert SentenceEncoderState().with_sentences("") == SentenceEncoderState()
     assert SentenceEncoderState().with_sentences("\n".join(EXAMPLES)).say == ""

@@ -7,7 +7,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.inspection.recurrent.input_gradients import RecallOutcome
 from explorer.inspection.recurrent.unrolled import UnrolledNetwork, UnrolledStep
-from explorer.labs.sequence_shapes import findings, unrolled_findings
+from explorer.labs.sequence_shapes import findings
 from explorer.labs.sequence_shapes.findings import PositionRuleAccuracy
 from explorer.labs.sequence_shapes.unrolled_rnn import EXAMPLES, component_data
 
@@ -63,11 +63,10 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.clipping_verdict(outcome(1.0, 0.2, 8), outcome(0.5, 0.2, 8)),
         findings.clipping_verdict(lost, lost),
         findings.position_verdict(two_rules),
-        findings.position_caption(two_rules),
         findings.position_verdict(unsolved),
     ] == snapshot
     for unfinished in ({}, {"one rule": []}, {"one rule": [rule_accuracy("the Transformer", False, 1.0, 0.1)]}):
-        assert findings.position_verdict(unfinished) == findings.position_caption(unfinished) == ""
+        assert findings.position_verdict(unfinished) == ("", "")
 
 
 def rule_accuracy(words: str, shares: bool, right: float, beyond: float) -> PositionRuleAccuracy:
@@ -92,28 +91,28 @@ def test_sentences_on_an_unrolled_network(snapshot: SnapshotAssertion) -> None:
     steps = ("<BOS>", "sustain", 0.6), ("human", "collapse", 0.7)
     judged = [make_network(*steps, ("<EOS>", label, 0.9)) for label in ("collapse", "sustain")]
     assert [
-        unrolled_findings.senses_finding(
+        findings.senses_finding(
             make_network(
                 ("water", "water", 1.0), ("bank", "bank (river)", 0.8), ("boat", "boat", 1.0), ("loan", "loan", 1.0)
             )
         ),
-        unrolled_findings.senses_finding(make_network(("the", "the", 1.0))),
-        unrolled_findings.senses_finding(make_network(*[("bank", "bank (river)", 0.8)] * 5))[0],
-        unrolled_findings.senses_caption([0.6, 0.5, 0.7]),
-        unrolled_findings.letters_finding(make_network(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2))),
-        unrolled_findings.letters_finding(make_network(("a", "b", 0.5)))[0],
-        unrolled_findings.one_to_many_finding(make_network(("T", "h", 0.9), ("h", " ", 0.3))),
-        *(unrolled_findings.format_probability(p) for p in (0.9999, 0.5, 0.001)),
-        *(unrolled_findings.unaligned_finding(*row) for row in rows),
-        *(unrolled_findings.many_to_one_finding(each, WORDS) for each in judged),
+        findings.senses_finding(make_network(("the", "the", 1.0))),
+        findings.senses_finding(make_network(*[("bank", "bank (river)", 0.8)] * 5))[0],
+        findings.senses_caption([0.6, 0.5, 0.7]),
+        findings.letters_finding(make_network(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2))),
+        findings.letters_finding(make_network(("a", "b", 0.5)))[0],
+        findings.one_to_many_finding(make_network(("T", "h", 0.9), ("h", " ", 0.3))),
+        *(findings.format_probability(p) for p in (0.9999, 0.5, 0.001)),
+        *(findings.unaligned_finding(*row) for row in rows),
+        *(findings.many_to_one_finding(each, WORDS) for each in judged),
     ] == snapshot
-    assert "which" not in unrolled_findings.many_to_one_finding(make_network(("not", "sustain", 0.9)), ("not",))[0]
+    assert "which" not in findings.many_to_one_finding(make_network(("not", "sustain", 0.9)), ("not",))[0]
 
 
 def test_component_data_is_plain_json() -> None:
     data = component_data(make_network((" ", "\n", 0.123456)), "RNN, seed 0", "--m-rnn", "file")
     assert data["steps"] == [
-        {"input": "␣", "used": True, "top": [["⏎", 0.12346]], "state": [0.5, -0.25], "fed_back": False}
+        {"input": "␣", "used": True, "top": [["↵", 0.12346]], "state": [0.5, -0.25], "fed_back": False}
     ]
 
 

@@ -14,7 +14,7 @@ from explorer.inspection.language.batch_preview import BatchPreview, PreviewRow,
 from explorer.inspection.language.split_leakage import LeakageGap, UnknownWords
 from explorer.inspection.language.tokenizers import Kind, TrainedTokenizer, train_tokenizers
 from explorer.labs.tokens import findings
-from explorer.labs.tokens.row_origins import origins_chart
+from explorer.labs.tokens.batch_rows import origins_chart
 from explorer.labs.tokens.split_leakage import leakage_chart, leakage_view
 from explorer.labs.tokens.state import TokensState, truncate_typed
 from explorer.labs.tokens.tokenizers import sizes_view

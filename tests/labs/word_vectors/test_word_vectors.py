@@ -11,8 +11,8 @@ from explorer.inspection.words.word_questions import map_words
 from explorer.inspection.words.word_vectors import Analogy, AnalogyAccuracy, FrequencyEffects, PairSimilarity
 from explorer.labs.word_vectors import findings
 from explorer.labs.word_vectors.limits import frequency_view
+from explorer.labs.word_vectors.questions import map_view
 from explorer.labs.word_vectors.state import WordVectorsState, clean
-from explorer.labs.word_vectors.word_map import map_view
 from explorer.run_store import store
 from explorer.training.config import key, with_settings
 from explorer.ui.document import Document

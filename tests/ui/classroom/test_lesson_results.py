@@ -14,7 +14,7 @@ from explorer.catalogue import PAGES, page_file
 from explorer.errors import InvalidSetting
 from explorer.lessons.parse import FOLDER, read_lesson, read_lessons
 from explorer.lessons.yaml_lines import LessonError
-from explorer.ui.classroom import hidden_controls
+from explorer.ui.classroom import share_form
 from explorer.ui.state import page_states
 from explorer.web import lesson_results
 from explorer.web.classes.endpoints import qr_code
@@ -87,16 +87,16 @@ def test_hidden_controls_have_the_names_of_the_page(monkeypatch: pytest.MonkeyPa
     styles: list[str] = []
     state = {"memory.length": 1, "memory.symbols--v2": 2, "lineage.page": ""}
     stand_in = SimpleNamespace(session_state=state, container=lambda key: contextlib.nullcontext(), html=styles.append)
-    monkeypatch.setattr(hidden_controls, "st", stand_in)
-    monkeypatch.setattr(hidden_controls, "shared_url_params", lambda: params)
-    monkeypatch.setattr(hidden_controls, "show_problems", messages.extend)
-    hidden = hidden_controls.hidden_control_names()
+    monkeypatch.setattr(share_form, "st", stand_in)
+    monkeypatch.setattr(share_form, "shared_url_params", lambda: params)
+    monkeypatch.setattr(share_form, "show_problems", messages.extend)
+    hidden = share_form.hidden_control_names()
     assert hidden == ("memory-length", "nonsense", "memory-symbols")
-    hidden_controls.show_unknown_controls(hidden)
+    share_form.show_unknown_controls(hidden)
     assert len(messages) == 3 and all(f"“{name}”" in " ".join(messages) for name in ("nonsense", "a b", "<b>"))
     styles.clear()
-    hidden_controls.hide_controls(hidden)
-    hidden_controls.hide_controls(())
+    share_form.hide_controls(hidden)
+    share_form.hide_controls(())
     (style,) = styles
     for name in ("memory-length", "nonsense", "memory-symbols"):
         assert f'.st-key-{name}, [class*="st-key-{name}--v"]' in style, "every version of the widget"

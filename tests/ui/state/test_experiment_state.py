@@ -6,14 +6,13 @@ import pytest
 
 from explorer.experiments.labelling import VARIANTS
 from explorer.labs.masks.state import MasksState
-from explorer.labs.masks.state import apply_event as apply_masks_event
 from explorer.labs.memory.state import MemoryState
 from explorer.labs.positions.state import PositionsState
-from explorer.labs.positions.state import apply_event as apply_positions_event
 from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.labs.translation.state import TranslationState
 from explorer.run_store import store
 from explorer.ui.state.experiment_state import VariantComparison
+from explorer.ui.state.url_codec import apply_message
 
 
 @pytest.mark.parametrize(
@@ -42,16 +41,16 @@ def test_a_run_of_the_comparison_selects_its_model_and_settings() -> None:
 
 
 def test_events_of_components_are_applied_and_invalid_ones_ignored() -> None:
-    assert apply_masks_event(MasksState(), '{"side": "left", "causal": false, "shown": 1}') == MasksState(
+    assert apply_message(MasksState(), '{"side": "left", "causal": false, "shown": 1}') == MasksState(
         side="left", causal=False, shown=1
     )
     for invalid in ("", "[]", '{"side": "up"}', '{"shown": 9}'):
-        assert apply_masks_event(MasksState(), invalid) == MasksState()
-    assert apply_positions_event(PositionsState(), '{"base": 100, "after": false, "width": 16}') == PositionsState(
+        assert apply_message(MasksState(), invalid) == MasksState()
+    assert apply_message(PositionsState(), '{"base": 100, "after": false, "width": 16}') == PositionsState(
         base=100.0, after=False, width=16
     )
     for invalid in ("x", '{"base": 1}', '{"width": "many"}', "3"):
-        assert apply_positions_event(PositionsState(), invalid) == PositionsState()
+        assert apply_message(PositionsState(), invalid) == PositionsState()
 
 
 def test_an_odd_width_is_made_even_and_long_input_is_truncated() -> None:

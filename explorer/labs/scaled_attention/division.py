@@ -1,4 +1,4 @@
-"""Softmax of random dot products at every width: computed once, browsed with a slider."""
+"""The division by √d_k: softmax of random dot products at every width, and a training with and without it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
 from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.charts import style
+from explorer.inspection.steps_to_solve import LEARNED_LOSS
 from explorer.inspection.transformer.softmax_scaling import WIDTHS, SoftmaxStatistics, measure_softmax
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
-from explorer.ui.state.session import write_url
+from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
+from explorer.training.config import RunConfig
 
 _KEY = "scaled-width"
 _WIDTH_AXIS = charts.Axis(
@@ -46,17 +49,12 @@ def width_section(session: ui.PageSession[ScaledAttentionState]) -> None:
     )
 
 
-def nearest_width_index(width: int) -> int:
-    """Return the index of the slider stop nearest to a width (on a logarithmic scale)."""
-    return int(np.abs(np.log(np.array(WIDTHS) / width)).argmin())
-
-
 def _apply_event(session: ui.PageSession[ScaledAttentionState]) -> None:
     """Store the width at which the visitor has released the slider."""
     stop = ui.pop_event(_KEY, "stop")
     if isinstance(stop, int) and 0 <= stop < len(WIDTHS):
         session.change(lambda state: replace(state, wide=WIDTHS[stop]))
-        write_url(session)
+        ui.write_url(session)
 
 
 def widths_view(document: ui.Document, statistics: SoftmaxStatistics, width: int) -> None:
@@ -76,7 +74,7 @@ def widths_view(document: ui.Document, statistics: SoftmaxStatistics, width: int
         says=tuple(
             findings.softmax_at_width(each, keys, largest[:, i], entropy[:, i]) for i, each in enumerate(WIDTHS)
         ),
-        first=nearest_width_index(width),
+        first=int(np.abs(np.log(np.array(WIDTHS) / width)).argmin()),
         tells=True,
     )
     document.figures(_KEY, width_panels(statistics), height=230, narrow_height=190, columns=3, playback=playback)
@@ -148,3 +146,52 @@ def _lines(values: Float[ndarray, "kinds widths 3"], y: charts.Axis) -> list[cha
         charts.Line(kind, kind, "--m-transformer", dash, np.array(WIDTHS), each, edges=edges)
         for (kind, dash), each in zip(_KINDS.items(), shown, strict=True)
     ]
+
+
+# ---- training
+
+
+_LEARNED = charts.level(LEARNED_LOSS, f"learned: {LEARNED_LOSS}")
+_METRICS = [
+    ui.Metric("loss", "Loss on new rows, nats", charts.Axis(span=(0.0, 2.6)), [_LEARNED], headroom=1.05, margin=100),
+    ui.Metric("exact", "Share of rows reversed correctly", charts.Axis(span=(0.0, 1.02)), margin=100),
+]
+
+
+def training_section(session: ui.PageSession[ScaledAttentionState]) -> None:
+    """Draw the verdict and the training curves of both models."""
+    state, request = session.state, ui.TrainRequest.for_section("scaled")
+    config = next(iter(state.configs.values()))
+    width, task = head_width(config), config.task_as(DelayedCopyConfig)
+    ui.explanation(
+        f"Two Transformers with one layer and one head of width {width} learn to write {task.longest} digits in "
+        "reverse order. Their queries and keys are initialized with variance 1. They differ only in the division."
+    )
+    shown = request.session_with_results(session).state
+    ui.show_problems(request.problems)
+    words = {name: each.words for name, each in state.variants.items()}
+    ui.draw_missing_runs(request, state.configs, lambda names: ui.join_words([words[name] for name in names]))
+    ends = ui.finished_loss_curves(request.views(shown.configs))
+    ui.draw_earlier_note(request)
+    ui.headline(findings.training_verdict(width, ends.get("scaled"), ends.get("raw")))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.popover("Settings", icon=":material/tune:"):
+            ui.draw_training_settings(session)
+        ui.draw_train_controls(request, state.configs)
+    ui.draw_learning_chart(
+        "scaled-race",
+        request,
+        state.configs,
+        ui.curve_panels(_METRICS, state.variants),
+        f"{ui.describe_line(state.seeds)} “Learned”: loss below {LEARNED_LOSS} nats.",
+        height=300,
+        narrow_height=220,
+        columns=2,
+    )
+    ui.paragraph(findings.training_text(ends.get("scaled"), ends.get("raw")))
+
+
+def head_width(config: RunConfig) -> int:
+    """Return d_k of the run's heads."""
+    model = config.model
+    return int(model.width // model.heads)  # type: ignore[attr-defined]  # all compared models are Transformers

@@ -1,16 +1,44 @@
-"""Similarity over the layers of the trained encoder and its two controls, and how the models learn."""
+"""The encoder: its settings, similarity over its layers and that of two controls, its training, and its formulas."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import numpy as np
+import streamlit as st
 
 from explorer import charts, ui
 from explorer.inspection.compare import median_and_range
 from explorer.inspection.words import sense_vectors
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.state import SentenceEncoderState
+
+TASK_DESCRIPTIONS = {
+    "gloss": "The encoder is trained to name the sense of every word: for “bank”, money or river.",
+    "gist": "One word is hidden, and the encoder is trained to name it. No example says what “bank” means.",
+}
+
+
+def controls(session: ui.PageSession[SentenceEncoderState]) -> None:
+    """Draw the choice of the task and, folded, the settings."""
+    state = session.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        ui.bind_widget(session, "task", st.segmented_control, update=lambda s, task: s.with_settings(task=task))
+        with st.popover("Settings", icon=":material/tune:"):
+            _training_settings(session)
+    st.caption(ui.escape_markdown(TASK_DESCRIPTIONS[state.task]))
+
+
+def _training_settings(session: ui.PageSession[SentenceEncoderState]) -> None:
+    ui.bind_widget(
+        session, "layers", st.segmented_control, update=lambda s, layers: s.with_settings(layers=layers, layer=-1)
+    )
+    ui.bind_widget(session, "seeds", st.number_input)
+    ui.bind_widget(session, "steps", st.number_input)
+    ui.bind_widget(session, "rate", st.number_input, format="%.4f")
+    ui.bind_widget(session, "seed", st.number_input)
+    ui.reset_button(session)
+
 
 _ACCURACY = {"gloss": ui.Metric("sense", "Senses told apart"), "gist": ui.Metric("synonym", "Senses told apart")}
 _NEW_CUES = {"gloss": "new_cues", "gist": "new_synonym"}  # the same metrics with other nouns
@@ -123,4 +151,24 @@ def training_section(state: SentenceEncoderState, request: ui.TrainRequest) -> N
         height=280,
         narrow_height=240,
         columns=1,
+    )
+
+
+def formulas_section(state: SentenceEncoderState) -> None:
+    """Draw what a block does to the vector of a word."""
+    ui.explanation(
+        "At layer 0 a word is its embedding plus a vector for its position. Each block adds a weighted sum of the "
+        "value vectors of all words (attention), and then transforms every word by itself (feedforward):"
+    )
+    st.latex(
+        r"\begin{aligned} a &= \mathrm{softmax}(QK^\top / \sqrt{d_k})\,V \\ x &\leftarrow \mathrm{LayerNorm}(x + a) \\"
+        r" f &= W_2 \max(0,\, W_1 x + b_1) + b_2 \\ x &\leftarrow \mathrm{LayerNorm}(x + f) \end{aligned}"
+    )
+    config = state.configs[state.variant_names[0]].model
+    width, heads, hidden = (getattr(config, name) for name in ("width", "heads", "hidden"))
+    ui.explanation(
+        f"Here x has {width} numbers, with {heads} heads of dₖ = {width // heads} and {hidden} hidden units; position "
+        "vectors are sines. The feedforward part sees one word at a time, so only attention can bring “river” into the "
+        "vector of “bank”. All topics share the same sentence patterns, so neither the position of a word nor the "
+        "function words give its sense away."
     )

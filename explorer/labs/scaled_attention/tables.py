@@ -1,73 +1,82 @@
-"""Queries, keys and values of a head of a trained model, for the tables of the page."""
+"""The tables of scaled dot-product attention: those that the visitor edits, and those of a head of a trained model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 from numpy import ndarray
 
-from explorer import ui
+from explorer import charts, ui
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
 from explorer.inspection.attention import logit_lens
-from explorer.labs.scaled_attention import component
-from explorer.labs.scaled_attention.state import ScaledAttentionState
+from explorer.labs.scaled_attention.state import MAX_SIZE, MIN_SIZE, ScaledAttentionState
 from explorer.model.model import Model
 from explorer.ui.state import url_codec
-from explorer.ui.state.session import write_url
 from explorer.ui.training import stored_models
+
+KEY = "dotproduct"
+EVENTS = ("set", "size")
+_dot_product = ui.register("dot_product")
+
+
+def apply_pending_event(session: ui.PageSession[ScaledAttentionState]) -> None:
+    """Apply the visitor's last change in the component to the state."""
+    ui.take_component_message(session, KEY)
+    size = ui.pop_event(KEY, "size")
+    if isinstance(size, int) and MIN_SIZE <= size <= MAX_SIZE:
+        session.change(lambda state: state.with_token_count(size))
+
+
+def draw_component(state: ScaledAttentionState) -> None:
+    """Draw the tables that the visitor edits, and every step."""
+    _dot_product(data=component_data(state), key=KEY, **ui.event_callbacks(KEY, *EVENTS))
+
+
+def component_data(state: ScaledAttentionState, model: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Return the data of the component, which `labs/scaled_attention/components/dot_product/view.js` describes.
+
+    model: the trained head that the tables are taken from; None for tables that the visitor edits.
+    """
+    tokens = model["tokens"] if model else state.tokens
+    return {"tokens": tokens, "state": state.component_state, "model": model, "file": "scaled-attention"}
+
+
+# ---- a head of a trained model
+
 
 MAX_TOKENS = 12  # the tables have room for
 HEIGHT = 900
 
 
-@dataclass(frozen=True, eq=False)
-class HeadActivations:
-    """The tensors of one head on one text, as the component draws them."""
-
-    head: Mapping[str, object]
-    dropped_tokens: int  # number of tokens of the text that were left out
-
-
-@dataclass(frozen=True)
-class SelectedModel:
-    """The selected model, or the reason why it has no attention to show."""
-
-    stored: Model | None
-    layers: int = 1
-    heads: int = 1
-    error: str = ""
-
-
-def select_model(session: ui.PageSession[ScaledAttentionState]) -> SelectedModel:
-    """Return the selected model. If it does not have the selected head, report that and select the first head."""
+def select_model(session: ui.PageSession[ScaledAttentionState]) -> Model | None:
+    """Return the selected model, or None with a message. If it does not have the selected head, select the first."""
     state = session.state
     try:
         stored = stored_models.find_model(state.model)
         layers, heads = stored.layout.layers, stored.layout.heads
     except LineageError as error:
-        return SelectedModel(None, error=str(error))
+        session.problems += (str(error),)
+        return None
     if state.layer >= layers or state.head >= heads:
         session.problems += (
             f"This model has layers 0 to {layers - 1} and heads 0 to {heads - 1}; there is no head {state.head} in "
             f"layer {state.layer}. The first one is shown.",
         )
         session.state = replace(state, layer=0, head=0)
-    return SelectedModel(stored, layers, heads)
+    return stored
 
 
-def trained_head_section(session: ui.PageSession[ScaledAttentionState], selected: SelectedModel) -> None:
+def trained_head_section(session: ui.PageSession[ScaledAttentionState], stored: Model | None) -> None:
     """Draw the controls and the tables of the selected head."""
-    _controls(session, selected)
-    state, stored = session.state, selected.stored
+    _controls(session, stored)
+    state = session.state
     if stored is None:
-        ui.show_problems([selected.error])
         ui.empty_panel("Choose a model with attention above.", HEIGHT)
         return
-
     ui.show_problems(stored.describe_unread(state.say))
     ui.show(
         "scaled-model",
@@ -77,31 +86,31 @@ def trained_head_section(session: ui.PageSession[ScaledAttentionState], selected
         waiting="The model is reading …",
         height=HEIGHT,
         pool="quick",
-        events={component.KEY: component.EVENTS},
+        events={KEY: EVENTS},
         on_event=lambda: _apply_event(session),
     )
 
 
 def _apply_event(session: ui.PageSession[ScaledAttentionState]) -> None:
     before = session.state
-    session.state = component.apply_pending_event(before)
+    apply_pending_event(session)
     if session.state != before:
-        write_url(session)
+        ui.write_url(session)
         st.rerun()
 
 
-def head_view(document: ui.Document, head: HeadActivations, state: ScaledAttentionState) -> None:
+def head_view(document: ui.Document, found: tuple[dict[str, object], int], state: ScaledAttentionState) -> None:
     """Write the component with the tables of the head, and how much of the text they leave out."""
-    document.component("dot_product", component.component_data(state, head.head), component.KEY)
-    if head.dropped_tokens:
+    head, dropped = found
+    document.component("dot_product", component_data(state, head), KEY)
+    if dropped:
         document.caption(
-            f"The tables hold {MAX_TOKENS} tokens: the model reads these, and {head.dropped_tokens:,} more are left "
-            "out."
+            f"The tables hold {MAX_TOKENS} tokens: the model reads these, and {dropped:,} more are left out."
         )
 
 
-def read_head(stored: Model, text: str, layer: int, head: int) -> HeadActivations:
-    """Run the model on the first tokens of a text and return the tensors of a head. Raises LineageError."""
+def read_head(stored: Model, text: str, layer: int, head: int) -> tuple[dict[str, object], int]:
+    """Return the tensors of a head on the first tokens of a text, and how many are left out. Raises LineageError."""
     tokenized = stored.tokenize(text)
     ids = tokenized.ids[:MAX_TOKENS]
     activations = logit_lens.head_activations(stored.module(), ids, layer, head)
@@ -109,25 +118,22 @@ def read_head(stored: Model, text: str, layer: int, head: int) -> HeadActivation
     data = {
         "name": f"{stored.cache_key} {layer} {head} {id_text}",
         "title": f"layer {layer}, head {head} of {stored.title}",
-        "tokens": [
-            token if token.strip() else token.replace(" ", "␣").replace("\n", "↵")
-            for token in tokenized.tokens[:MAX_TOKENS]
-        ],
+        "tokens": [t if t.strip() else charts.show_whitespace(t) for t in tokenized.tokens[:MAX_TOKENS]],
         "q": _without_nan(activations.queries),
         "k": _without_nan(activations.keys),
         "v": _without_nan(activations.values),
         "weights": _without_nan(activations.weights),
         "hidden": np.isneginf(activations.mask).tolist(),
     }
-    return HeadActivations(data, len(tokenized.ids) - len(ids))
+    return data, len(tokenized.ids) - len(ids)
 
 
 def _without_nan(values: ndarray) -> list[list[float | None]]:
     return [[None if np.isnan(v) else float(v) for v in row] for row in values]
 
 
-def _controls(session: ui.PageSession[ScaledAttentionState], selected: SelectedModel) -> None:
-    state, stored = session.state, selected.stored
+def _controls(session: ui.PageSession[ScaledAttentionState], stored: Model | None) -> None:
+    state = session.state
     titles = stored_models.model_titles(TYPED_TEXT_TASKS, ("transformer",), selected=(state.model,))
     examples = stored.example_texts if stored else ()
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -148,7 +154,8 @@ def _controls(session: ui.PageSession[ScaledAttentionState], selected: SelectedM
                 update=lambda s, text: replace(s, say=text, at=""),
                 width=280,
             )
-        for name, count in (("layer", selected.layers), ("head", selected.heads)):
+        layers, heads = (stored.layout.layers, stored.layout.heads) if stored else (1, 1)
+        for name, count in (("layer", layers), ("head", heads)):
             shown = min(getattr(state, name), count - 1)
             ui.bind_widget(session, name, st.selectbox, shown=shown, options=range(count), width=90)
         st.page_link(
