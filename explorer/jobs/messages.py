@@ -27,7 +27,7 @@ from explorer.training.slices import Slice
 
 Header = Mapping[str, Any]
 LENGTH_BYTES = 8
-_TENSORS = {event_types.Evaluation: ("answers",), event_types.Checkpoint: ("weights", "optimiser")}
+_TENSORS = {"Evaluation": ("answers",), "Checkpoint": ("weights", "optimiser")}  # fields of events that hold tensors
 
 
 def send(channel: socket.socket, content: bytes) -> None:
@@ -83,7 +83,7 @@ def encode_slice(part: Slice) -> bytes:
             order.append(-1)
             continue
         values = {each.name: getattr(event, each.name) for each in fields(event)}
-        for name in _TENSORS.get(type(event), ()):
+        for name in _TENSORS.get(type(event).__name__, ()):
             arrays |= with_prefix(f"{len(others)}.{name}.", _to_arrays(values.pop(name)))
         order.append(len(others))
         others.append({"type": type(event).__name__, "at": seconds, "values": values})
@@ -108,7 +108,7 @@ def decode_slice(header: Header, arrays: Mapping[str, ndarray]) -> Slice:
 def _decode_event(data: Header, arrays: dict[str, ndarray]) -> tuple[Any, float]:
     kind = getattr(event_types, data["type"])
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in data["values"].items()}
-    tensors = {name: _to_tensors(of_prefix(f"{name}.", arrays)) for name in _TENSORS.get(kind, ())}
+    tensors = {name: _to_tensors(of_prefix(f"{name}.", arrays)) for name in _TENSORS.get(data["type"], ())}
     return kind(**values, **tensors), data["at"]
 
 

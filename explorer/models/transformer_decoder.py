@@ -149,14 +149,11 @@ class Block(nn.Module):
         return self.output(x)
 
 
-def add_positions(x: Vectors, positions: str, table: Embedding | None) -> Vectors:
-    """Add sinusoids, a table, or nothing. Raises ValueError for more tokens than the table has."""
-    time, width = x.shape[-2:]
-    if positions == "sinusoidal":
-        return x + sinusoids(time, width).to(x.device)
+def add_positions(x: Vectors, table: Embedding | None) -> Vectors:
+    """Add learned positions, if there are any. Raises ValueError for more tokens than the table has."""
     if table is None:
         return x
-    learned = table.weight
+    time, learned = x.shape[-2], table.weight
     if time > learned.shape[-2]:
         raise ValueError(f"{time} tokens, but only {learned.shape[-2]} learned positions: give no more than these")
     return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
@@ -182,7 +179,9 @@ class TransformerDecoder(LanguageModel):
 
     def add_positions(self, x: Vectors) -> Vectors:
         """Return the token vectors with position vectors, or unchanged for rotary or no positions."""
-        return add_positions(x, self.config.positions, self.position)
+        if self.config.positions == "sinusoidal":
+            return x + sinusoids(*x.shape[-2:]).to(x.device)
+        return add_positions(x, self.position)
 
     def features(self, ids: Ids, state: State = ()) -> tuple[Features, State]:
         """Return the input of the readout, and `()`. Raises ValueError for more tokens than learned positions."""

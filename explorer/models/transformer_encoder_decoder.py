@@ -22,7 +22,7 @@ from explorer.models.language import State
 from explorer.models.layers import Embedding, LayerNorm, Linear
 from explorer.models.shapes import Features, Ids, Source, Target, TargetLogits, Vectors
 from explorer.models.taps import Tap
-from explorer.models.transformer_decoder import ACTIVATIONS, add_positions, init_to_zero
+from explorer.models.transformer_decoder import ACTIVATIONS, add_positions, init_to_zero, sinusoids
 from explorer.models.translation import Translator
 
 
@@ -122,8 +122,11 @@ class TransformerEncoderDecoder(Translator):
 
     def _add_positions(self, ids: Ids, side: str) -> Features:
         """Return the embedded tokens with position vectors, if there are any. `side`: "source" or "target"."""
+        x = self.embedding[side](ids)
+        if self.config.positions == "sinusoidal":
+            return x + sinusoids(*x.shape[-2:]).to(x.device)
         table: Any = None if self.position is None else self.position[side]
-        return add_positions(self.embedding[side](ids), self.config.positions, table)
+        return add_positions(x, table)
 
     def encode(self, source: Source) -> State:
         """Return the output of the encoder for every token of the source, and the mask, which is false at padding."""

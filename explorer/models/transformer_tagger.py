@@ -25,7 +25,7 @@ from explorer.models.configs import TransformerTaggerConfig
 from explorer.models.layers import Embedding, Linear, child_generator
 from explorer.models.shapes import Features, Ids, Rotation, Vectors
 from explorer.models.taps import Tap
-from explorer.models.transformer_decoder import add_positions, build_norm, rotate, rotations
+from explorer.models.transformer_decoder import add_positions, build_norm, rotate, rotations, sinusoids
 
 
 class Attention(nn.Module):
@@ -114,7 +114,9 @@ class TransformerTagger(nn.Module):
 
     def add_positions(self, x: Vectors) -> Vectors:
         """Return the token vectors with position vectors, or unchanged for rotary or no positions."""
-        return add_positions(x, self.config.positions, self.position)
+        if self.config.positions == "sinusoidal":
+            return x + sinusoids(*x.shape[-2:]).to(x.device)
+        return add_positions(x, self.position)
 
     def mask(self, ids: Ids) -> Bool[Tensor, "*replicas batch 1 query time"]:
         """Return the mask, true at visible tokens: padding is hidden, and with `causal` later tokens are."""

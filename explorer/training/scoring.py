@@ -52,7 +52,7 @@ class MeanLoss:
     def add(self, batch: Batch) -> None:
         """Add the targets of a batch."""
         model, replicas = self.model, self.replicas
-        self._count += batch.counted
+        self._count += batch.target_count
         if isinstance(model, Ngram):
             surprisal = model.surprisal(batch.ids, batch.targets)
             self._total += surprisal.double().sum() if batch.mask is None else surprisal[batch.mask].double().sum()
@@ -60,7 +60,7 @@ class MeanLoss:
         stacked = stack_replicas([batch] * replicas)
         features, after = model.features(stacked.ids, self._state)  # type: ignore[operator]  # a LanguageModel
         self._state = after if self.carries else ()
-        self._total += mean_surprisal(model, features, stacked).cpu().double().view(replicas) * batch.counted
+        self._total += mean_surprisal(model, features, stacked).cpu().double().view(replicas) * batch.target_count
 
     @property
     def value(self) -> Float[Tensor, " replicas"]:

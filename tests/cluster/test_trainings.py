@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,6 +31,7 @@ from explorer.training.recorder import record_run
 from tests import needs
 from tests.export.alike import assert_records_equal, short_config
 from tests.training.objectives.test_text import short as short_text
+from tests.waiting import wait_until
 
 pytestmark = [
     needs.ray,
@@ -97,20 +97,13 @@ def make_service(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
         service.close()
 
 
-def wait(until: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 90
-    while not until():
-        assert time.monotonic() < deadline, "no success in time"
-        time.sleep(0.01)
-
-
 def has_begun(job: Job) -> bool:
     view = job.view()
     return view.step > 0 and view.curves is not None
 
 
 def wait_for_end(*jobs: Job) -> None:
-    wait(lambda: all(job.view().done for job in jobs))
+    wait_until(lambda: all(job.view().done for job in jobs))
     assert {(job.view().state, job.view().problem, job.view().saved) for job in jobs} == {("finished", "", True)}
 
 
@@ -130,9 +123,9 @@ def test_two_servers_share_a_training_that_outlives_them_and_a_killed_worker(
     config = short_config("rnn", **LONG)
     first, second = make_service(), make_service()
     job = first.submit(config, "ada")
-    wait(lambda: second.find(job.key))
+    wait_until(lambda: second.find(job.key))
     same = second.submit(config, "bob")
-    wait(lambda: has_begun(job) and has_begun(same) and first.requesters(job.key) == {"ada", "bob"})
+    wait_until(lambda: has_begun(job) and has_begun(same) and first.requesters(job.key) == {"ada", "bob"})
     assert len(processes("Training")) == 1
     first.close()
     (worker,) = processes("Training")
@@ -146,7 +139,7 @@ def test_waiting_and_running_trainings_survive_the_controller(make_service: Call
     service = make_service()
     configs = [short_config("rnn", seed=seed, **LONG) for seed in (1, 2, 3)]  # one of them waits
     jobs = [service.submit(config, "ada") for config in configs]
-    wait(lambda: sum(has_begun(job) for job in jobs) >= 2)  # all three if the first one ended before the second began
+    wait_until(lambda: sum(has_begun(job) for job in jobs) >= 2)  # or all, if one has ended
     (controller,) = processes("Controller")
     controller.kill()
     wait_for_end(*jobs)
@@ -158,9 +151,9 @@ def test_a_training_is_stopped_and_goes_on_where_it_was(make_service: Callable[[
     service, other = make_service(), make_service()
     config = short_config("gru", **LONG)
     job = service.submit(config, "ada")
-    wait(lambda: has_begun(job) and other.find(job.key))
+    wait_until(lambda: has_begun(job) and other.find(job.key))
     other.stop(job.key, "ada")
-    wait(lambda: job.view().done)
+    wait_until(lambda: job.view().done)
     assert (job.view().state, job.view().saved) == ("stopped", True)
     assert 0 < job.view().step < config.steps
     again = other.resume(job.key, "ada")
@@ -173,7 +166,7 @@ def test_the_controller_carries_a_sweep_out_that_a_terminal_starts(make_service:
     make_service()
     sweep = make_sweep(short_config("rnn", epochs=4), {"learning_rate": [1e-4, 1e-3]}, seeds=2, finalists=0)
     assert carry_out(sweep).finished
-    wait(lambda: stored.find(sweep.key).state == "finished")
+    wait_until(lambda: stored.find(sweep.key).state == "finished")
     assert any(store.find(trial.key).card.finished for trial in trials(sweep))
 
 
@@ -185,7 +178,7 @@ def test_a_text_of_a_visitor_stays_at_the_server_and_a_limit_of_the_cluster_is_n
     job = service.submit(short_text("gru", corpus="own", text=text), "ada")
     monkeypatch.setenv("LINEAGE_MOST_STEPS", "100000")
     refused = service.submit(short_config("rnn", epochs=2_000, batch_size=32), "ada")
-    wait(lambda: job.view().done and refused.view().done)
+    wait_until(lambda: job.view().done and refused.view().done)
     assert job.view().state == "finished" and job.record is not None
     assert (refused.view().state, "10,000" in refused.view().problem) == ("failed", True)
 

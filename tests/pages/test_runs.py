@@ -211,7 +211,7 @@ def test_selected_runs_are_compared_in_their_order() -> None:
 def test_a_folder_that_cannot_be_written_leaves_the_included_runs_and_a_sentence() -> None:
     at = page("runs.py", {})
     assert "nothing is stored" not in page_text(at)
-    engine._use_memory(environment().home)
+    engine._opened[("", environment().home)] = engine._open_in_memory(environment().home)
     at = page("runs.py", {})
     assert "nothing is stored" in page_text(at)
     assert any("are included" in heading.value for heading in at.subheader)

@@ -211,7 +211,7 @@ def _segments(config: TextConfig, most: int) -> list[Batch]:
     segments, targets = [], 0
     for batch in islice(batches, _MAX_SEGMENTS):
         segments.append(batch)
-        targets += batch.counted
+        targets += batch.target_count
         if targets >= most:
             break
     return segments
@@ -219,7 +219,7 @@ def _segments(config: TextConfig, most: int) -> list[Batch]:
 
 def _running_loss(segments: Sequence[Batch], losses: Sequence[float]) -> RunningLoss:
     """Return the cumulative mean of the mean losses of the segments."""
-    counts = np.array([segment.counted for segment in segments], dtype=np.int64)
+    counts = np.array([segment.target_count for segment in segments], dtype=np.int64)
     tokens = counts.cumsum()
     return RunningLoss(tokens, np.cumsum(counts * np.array(losses, dtype=np.float64)) / tokens)
 
@@ -245,5 +245,5 @@ def _ngram_losses(model: Ngram, segments: Sequence[Batch], carries_state: bool) 
         for segment in segments
     ]
     surprisals = model.surprisal_reading_on(ids, targets, torch.cat(masks, dim=axis)).double()
-    counts = [segment.counted for segment in segments]
+    counts = [segment.target_count for segment in segments]
     return [float(values.mean()) for values in torch.split(surprisals, counts)]

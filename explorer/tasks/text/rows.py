@@ -41,7 +41,7 @@ class Batch(NamedTuple):
     mask: Bool[Tensor, "batch time"] | None = None  # targets in the loss; None: all
 
     @property
-    def counted(self) -> int:
+    def target_count(self) -> int:
         """How many targets are in the loss."""
         return self.targets.numel() if self.mask is None else int(self.mask.sum())
 

@@ -15,6 +15,7 @@ from explorer.inspection.load_model import LoadedModel
 from explorer.inspection.transformer import induction
 from explorer.inspection.transformer.induction import InductionScores, find_roles, head_losses, loss_without, read_row
 from explorer.models.transformer_tagger import TransformerTagger
+from explorer.tasks.sequence_labelling.induction import in_second_copy
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.model_factory import build_model
 
@@ -94,7 +95,7 @@ def test_the_mean_of_a_head_replaces_its_output_at_every_position() -> None:
     copied = [np.nan_to_num(each.weights[1, 0]) @ tokens for each, tokens in zip(outputs, one_hot, strict=True)]
     logits = SHARP / 10 * np.concatenate(copied).mean(axis=0)
     surprisals = np.log(np.exp(logits).sum()) - logits
-    second = induction.in_second_copy(task, rows)
+    second = in_second_copy(task, rows)
     expected = surprisals[rows.targets[second].numpy()].mean()
     assert loss_without(model, [[INDUCTION]], "mean") == pytest.approx([expected], rel=1e-5)
 

@@ -241,7 +241,7 @@ export function teacherBoard(data, acts, /** @type {any} */ unread) {
     page && state.open ? sentenceLink(page, text, (sentence) => send("sentence", sentence)) : text;
   const chart = question ? voteChart(question, showSentence) : null,
     collects = Boolean(question?.collects),
-    votes = collects ? "sentences" : "votes";
+    [show, hide] = collects ? ["Show sentences", "Hide sentences"] : ["Show votes", "Hide votes"];
   const isRevealed = () => state.revealed,
     isEmpty = () => !state.kept,
     command = (symbol, text, hidden, onclick, more = {}) => button({ symbol, hidden, onclick, ...more }, text);
@@ -250,7 +250,7 @@ export function teacherBoard(data, acts, /** @type {any} */ unread) {
     command("visibility", lesson ? "Show the answer" : "Show the result", isRevealed, () => sendCommand("reveal")),
     command(
       "bar_chart",
-      () => `${state.visible ? "Hide" : "Show"} ${votes}`,
+      () => (state.visible ? hide : show),
       isRevealed,
       () => sendCommand(state.visible ? "hide" : "show"),
       { "aria-pressed": () => Boolean(state.visible), title: "Not on the screens of the students" },

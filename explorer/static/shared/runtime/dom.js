@@ -45,7 +45,8 @@ export const elementMaker =
     }
     // The value comes last: it depends on the limits of a slider and on the options of a menu.
     for (const [key, to] of Object.entries(value === undefined ? others : { ...others, value })) {
-      if (key.startsWith("on")) element[key] = to;
+      if (key.startsWith("on"))
+        element[key] = to && ((event) => to(event) || undefined); // false would cancel the event
       else if (typeof to === "function") follow(() => setAttribute(element, key, to()));
       else setAttribute(element, key, to);
     }
