@@ -18,15 +18,8 @@ from explorer.api.embedding import arrays_address, json_address
 from explorer.errors import InvalidSetting, shorten
 from explorer.hub.allowed import PREFIX
 from explorer.inspection.attention.alignment import align
-from explorer.inspection.attention.attend import (
-    Ablation,
-    AttentionResult,
-    TokenizedInput,
-    attend,
-    check_head,
-    is_causal,
-    pack_weights,
-)
+from explorer.inspection.attention.attend import AttentionResult, TokenizedInput, attend, is_causal, pack_weights
+from explorer.inspection.attention.head_ablation import Ablation, check_head
 from explorer.model.model import Model, Part, TextAttention
 from explorer.model.run_model import RunModel
 from explorer.tasks.seq2seq.config import TRANSLATION_CONFIGS, source_ids, source_vocabulary, target_vocabulary

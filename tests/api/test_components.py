@@ -15,7 +15,8 @@ import explorer
 from explorer.api import embedding
 from explorer.api.components import NotebookComponent
 from explorer.errors import InvalidSetting
-from explorer.inspection.attention.attend import Ablation, attend, pack_weights
+from explorer.inspection.attention.attend import attend, pack_weights
+from explorer.inspection.attention.head_ablation import Ablation
 from explorer.program_files import PACKAGE, component_folders
 
 SENTENCE = "human not preserve nature"

@@ -14,7 +14,8 @@ import torch
 import explorer
 from explorer.errors import InvalidSetting
 from explorer.hub import memory
-from explorer.inspection.attention.attend import Ablation, attend
+from explorer.inspection.attention.attend import attend
+from explorer.inspection.attention.head_ablation import Ablation
 from explorer.models.taps import record
 from tests import needs
 

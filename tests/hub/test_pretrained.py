@@ -18,8 +18,9 @@ from explorer.hub import attention
 from explorer.hub.architectures import check
 from explorer.hub.loading import load
 from explorer.hub.pretrained import PARTS, PretrainedModule
-from explorer.inspection.attention.attend import Ablation, attend
+from explorer.inspection.attention.attend import attend
 from explorer.inspection.attention.attention_model import AttentionModel
+from explorer.inspection.attention.head_ablation import Ablation
 from explorer.inspection.attention.logit_attribution import attribute_logit
 from explorer.inspection.attention.patching import Patching, patch_states
 from explorer.models.taps import intervene, record

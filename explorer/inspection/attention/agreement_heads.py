@@ -11,8 +11,8 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor, nn
 
-from explorer.inspection.attention.attend import measure_without_heads, single_heads
 from explorer.inspection.attention.attention_model import attention_model
+from explorer.inspection.attention.head_ablation import measure_without_heads, single_heads
 from explorer.inspection.load_model import LoadedModel, load_model, to_array
 from explorer.models.taps import record
 from explorer.run_store.store import StoredRun

@@ -14,8 +14,9 @@ from numpy import ndarray
 from torch import Tensor
 
 from explorer.errors import InvalidSetting
-from explorer.inspection.attention.attend import check_attention, measure_without_heads, single_heads
+from explorer.inspection.attention.attend import check_attention
 from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
+from explorer.inspection.attention.head_ablation import measure_without_heads, single_heads
 from explorer.inspection.load_model import load_model
 from explorer.lazy_libraries import special
 from explorer.models.structure import AttentionLayout

@@ -9,8 +9,9 @@ from jaxtyping import Float, Float32, Int
 from numpy import ndarray
 from torch import nn
 
-from explorer.inspection.attention.attend import NO_ABLATION, Ablation, check_head, forward_with_taps
+from explorer.inspection.attention.attend import forward_with_taps
 from explorer.inspection.attention.attention_model import AttentionModel, Ids, attention_model
+from explorer.inspection.attention.head_ablation import NO_ABLATION, Ablation, check_head
 from explorer.inspection.load_model import to_array
 
 

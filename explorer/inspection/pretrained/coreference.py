@@ -16,8 +16,9 @@ from jaxtyping import Float, Float64
 from numpy import ndarray
 
 from explorer.hub.tokenizer import PretrainedTokenizer
-from explorer.inspection.attention.attend import Head, forward_with_taps, layer_values
+from explorer.inspection.attention.attend import forward_with_taps, layer_values
 from explorer.inspection.attention.attention_model import AttentionModel
+from explorer.inspection.attention.head_ablation import Head
 from explorer.inspection.pretrained.intervals import Estimate, estimate_share
 from explorer.inspection.pretrained.senses import find_occurrence
 from explorer.inspection.pretrained.texts import PRONOUN_PAIRS, PronounPair

@@ -18,8 +18,9 @@ from numpy import ndarray
 from torch import Tensor
 
 from explorer.errors import InvalidSetting
-from explorer.inspection.attention.attend import Head, forward_with_taps, layer_values, measure_without_heads
+from explorer.inspection.attention.attend import forward_with_taps, layer_values
 from explorer.inspection.attention.attention_model import AttentionModel
+from explorer.inspection.attention.head_ablation import Head, measure_without_heads
 from explorer.inspection.pretrained.intervals import Estimate, estimate
 from explorer.inspection.verdicts import MeanDifference, mean_difference
 from explorer.models.structure import AttentionLayout

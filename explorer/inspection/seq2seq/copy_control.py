@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
 
-from explorer.inspection.attention.attend import Ablation, interventions
+from explorer.inspection.attention.head_ablation import Ablation, interventions
 from explorer.inspection.load_model import to_array
 from explorer.models.configs import TransformerTextConfig
 from explorer.models.layers import stack

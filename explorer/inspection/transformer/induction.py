@@ -17,9 +17,9 @@ from numpy import ndarray
 from torch import Tensor
 
 from explorer.errors import InvalidSetting
-from explorer.inspection.attention import attend
-from explorer.inspection.attention.attend import Head, forward_with_taps, measure_without_heads, single_heads
+from explorer.inspection.attention.attend import forward_with_taps
 from explorer.inspection.attention.attention_model import attention_model
+from explorer.inspection.attention.head_ablation import Ablation, Head, measure_without_heads, single_heads
 from explorer.inspection.load_model import LoadedModel, shared_model, to_array
 from explorer.inspection.words.labelling import parse_row
 from explorer.models.taps import record
@@ -28,7 +28,7 @@ from explorer.tasks.sequence_labelling import induction as induction_task
 from explorer.tasks.sequence_labelling.rows import Rows, logits_per_replica, masked_mean, position_losses, score
 
 ROWS, SEED = 128, 1  # other rows than those of the evaluations in training
-Ablation = Literal["zero", "mean"]
+Replacement = Literal["zero", "mean"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +89,14 @@ def _highest(scores: Float[ndarray, "layers heads"]) -> Head:
 
 @torch.inference_mode()
 def loss_without(
-    loaded: LoadedModel, heads: Sequence[Sequence[Head]], ablation: Ablation
+    loaded: LoadedModel, heads: Sequence[Sequence[Head]], ablation: Replacement
 ) -> Float[ndarray, " replicas"]:
     """Return the loss on the second copy of each seed with its own heads at zero, or at their mean over these rows."""
     losses = [_losses_of_seed(loaded, replica, [group], ablation) for replica, group in enumerate(heads)]
     return np.concatenate(losses)
 
 
-def head_losses(loaded: LoadedModel, ablation: Ablation) -> Float[ndarray, "replicas layers heads"]:
+def head_losses(loaded: LoadedModel, ablation: Replacement) -> Float[ndarray, "replicas layers heads"]:
     """Return the loss on the second copy of each seed without each head in turn."""
     layout = attention_model(loaded.single_replica(0)).layout
     groups = single_heads(layout)
@@ -105,7 +105,7 @@ def head_losses(loaded: LoadedModel, ablation: Ablation) -> Float[ndarray, "repl
 
 
 def _losses_of_seed(
-    loaded: LoadedModel, replica: int, groups: Sequence[Sequence[Head]], ablation: Ablation
+    loaded: LoadedModel, replica: int, groups: Sequence[Sequence[Head]], ablation: Replacement
 ) -> Float[ndarray, " groups"]:
     """Return the loss on the second copy of one seed without each of these groups of heads."""
     model, (task, rows) = attention_model(loaded.single_replica(replica)), _rows(loaded)
@@ -136,7 +136,7 @@ def read_row(loaded: LoadedModel, text: str, heads: Sequence[Sequence[Head]] = (
         raise InvalidSetting("One symbol has no next one. Write at least two.")
     if heads:
         ablated = ((loaded.single_replica(i), frozenset(group)) for i, group in enumerate(heads))
-        logits = torch.stack([forward_with_taps(model, row.ids, attend.Ablation(group))[0] for model, group in ablated])
+        logits = torch.stack([forward_with_taps(model, row.ids, Ablation(group))[0] for model, group in ablated])
     else:
         logits = logits_per_replica(loaded.stack, torch.tensor([row.ids]), loaded.config.replicas)[:, 0]
     probabilities = logits[:, :-1].softmax(dim=-1)
@@ -187,7 +187,7 @@ def measure_heads(run: StoredRun) -> HeadMeasurements:
     return HeadMeasurements(scores, find_roles(scores), rise)
 
 
-def ablation_losses(run: StoredRun, ablation: Ablation) -> AblationLosses:
+def ablation_losses(run: StoredRun, ablation: Replacement) -> AblationLosses:
     """Remove the head of each role in turn. Raises DamagedRun."""
     loaded = shared_model(run)
     scores = measure_scores(loaded)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.inspection.attention import attend, head_scores, logit_lens
+from explorer.inspection.attention import attend, head_ablation, head_scores, logit_lens
 from explorer.labs.attention.state import AttentionState
 from explorer.model.model import Model
 from explorer.ui.training.model_input import parse_heads
@@ -70,9 +70,9 @@ MIN_SNAPSHOTS = 3  # fewer do not make a slider
 HEAD_ARRAYS = ("queries", "keys", "values", "raw", "scaled", "weights", "mixed")  # that the walkthrough shows
 
 
-def requested_ablation(state: AttentionState) -> attend.Ablation:
+def requested_ablation(state: AttentionState) -> head_ablation.Ablation:
     """Return the ablation that the state asks for."""
-    return attend.Ablation(parse_heads(state.off), parse_heads(state.flat), state.unmasked, state.unplaced)
+    return head_ablation.Ablation(parse_heads(state.off), parse_heads(state.flat), state.unmasked, state.unplaced)
 
 
 def tokenize_text(stored_model: Model, state: AttentionState) -> attend.TokenizedInput:

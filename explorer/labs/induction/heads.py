@@ -13,7 +13,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer import ui
-from explorer.inspection.attention import attend
+from explorer.inspection.attention import attend, head_ablation
 from explorer.inspection.transformer import induction
 from explorer.inspection.words import labelling
 from explorer.labs.induction import findings
@@ -127,7 +127,7 @@ def _read_heads(
     unplaced: bool,
 ) -> HeadReading:
     """Run one seed on the row after a training step, with changed heads (see `InductionState`). Raises LineageError."""
-    ablation = attend.Ablation(parse_heads(off), parse_heads(flat), no_positions=unplaced)
+    ablation = head_ablation.Ablation(parse_heads(off), parse_heads(flat), no_positions=unplaced)
     row, model = _parse_row(stored_model, text), stored_model.module(replica, step)
     unchanged = attend.attend(model, row.ids)
     changed = attend.attend(model, row.ids, ablation) if off or flat or unplaced else unchanged
@@ -170,7 +170,7 @@ def heads_view(
     )
 
 
-def _only(scores: Float[ndarray, "layers heads"], head: attend.Head) -> Float[ndarray, "layers heads"]:
+def _only(scores: Float[ndarray, "layers heads"], head: head_ablation.Head) -> Float[ndarray, "layers heads"]:
     kept = np.zeros_like(scores)
     kept[head] = scores[head]
     return kept

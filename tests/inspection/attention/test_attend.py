@@ -14,8 +14,9 @@ from torch import nn
 
 from explorer.errors import InvalidSetting, TextError, UnknownWords
 from explorer.inspection.attention import attend as module
-from explorer.inspection.attention.attend import FULL_SCALE, Ablation, attend, is_causal, tokenize_input
+from explorer.inspection.attention.attend import FULL_SCALE, attend, is_causal, tokenize_input
 from explorer.inspection.attention.attention_model import AttentionModel, attention_model, normalize_linearly
+from explorer.inspection.attention.head_ablation import Ablation
 from explorer.inspection.load_model import load_model
 from explorer.models.structure import AttentionLayout
 from explorer.models.taps import record

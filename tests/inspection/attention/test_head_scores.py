@@ -15,8 +15,9 @@ import torch.nn.functional as F
 from explorer.errors import InvalidSetting
 from explorer.inspection.attention import agreement_heads
 from explorer.inspection.attention import head_scores as module
-from explorer.inspection.attention.attend import Ablation, attend, interventions
+from explorer.inspection.attention.attend import attend
 from explorer.inspection.attention.attention_model import attention_model
+from explorer.inspection.attention.head_ablation import Ablation, interventions
 from explorer.inspection.attention.head_scores import HeadScores, head_importance, head_importance_on, score_heads
 from explorer.inspection.load_model import load_model
 from explorer.models.taps import intervene

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from explorer.errors import InvalidSetting
-from explorer.inspection.attention.attend import Ablation, attend
+from explorer.inspection.attention.attend import attend
+from explorer.inspection.attention.head_ablation import Ablation
 from explorer.inspection.attention.logit_lens import head_activations, most_probable_by_depth, tap_arrays
 from explorer.inspection.load_model import load_model
 from explorer.models.taps import record, tap_names

@@ -16,7 +16,7 @@ from explorer.errors import InvalidSetting
 from explorer.hub.loading import load
 from explorer.hub.pretrained import PretrainedModule
 from explorer.hub.tokenizer import load_tokenizer
-from explorer.inspection.attention.attend import Ablation, interventions
+from explorer.inspection.attention.head_ablation import Ablation, interventions
 from explorer.inspection.pretrained.answer_depth import answers_by_depth, own_answer
 from explorer.inspection.pretrained.first_token import first_token_attention
 from explorer.inspection.pretrained.random_network import random_network

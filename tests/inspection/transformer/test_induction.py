@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from explorer.errors import InvalidSetting
-from explorer.inspection.attention.attend import Ablation, attend
+from explorer.inspection.attention.attend import attend
+from explorer.inspection.attention.head_ablation import Ablation
 from explorer.inspection.load_model import LoadedModel
 from explorer.inspection.transformer import induction
 from explorer.inspection.transformer.induction import InductionScores, find_roles, head_losses, loss_without, read_row

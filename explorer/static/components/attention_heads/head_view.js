@@ -121,7 +121,7 @@ export function headView(keep) {
   );
   const visibleKeys = () => (isMatrix() ? [] : (state?.keys ?? [])),
     blocked = () => (hover?.side === "right" ? state.view.keys : state.view.reach(shownQuery()));
-  const cells = node("canvas.cells", { hidden: () => !isMatrix() }),
+  const cells = node("canvas.cells", { "aria-hidden": "true", hidden: () => !isMatrix() }),
     below = svgNode("g.below"),
     above = svgNode("g.above");
   const name = () => `The ${isMatrix() ? "matrix" : "lines"} of layer ${state.layer + 1}, head ${state.head + 1}`;

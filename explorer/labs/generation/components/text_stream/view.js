@@ -163,11 +163,11 @@ export default defineComponent((place) => {
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
 
   function pressButton() {
-    const now = performance.now(),
-      isTwice = now - pressed < TWICE;
+    const now = performance.now();
+    if (isBusy() && now - pressed < TWICE) return;
     pressed = now;
-    if (!isBusy()) startWriting();
-    else if (!isTwice) writers.stop();
+    if (isBusy()) writers.stop();
+    else startWriting();
   }
   function startWriting() {
     writing = data;
