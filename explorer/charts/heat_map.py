@@ -90,7 +90,8 @@ class HeatMap(Chart):
         }
         if self.texts is not None:
             texts = [[escape_markup(text).replace("\n", "<br>") for text in row] for row in self.texts]
-            size = next(size for most, size in ((8, 14), (12, 13), (10_000, 11)) if len(self.columns) <= most)
+            letters = len(self.columns) * max(len(text) for row in self.texts for text in row)
+            size = next(size for most, size in ((32, 14), (48, 13), (10**9, 11)) if letters <= most)
             trace |= {"text": texts, "texttemplate": "%{text}", "textfont": {"size": size}}
         if self.legend:
             trace["colorbar"] = _legend(self.legend, trace["zmin"])

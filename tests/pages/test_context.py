@@ -30,7 +30,7 @@ def test_the_page_shows_the_loss_by_context(setup: str) -> None:
     assert found
     line = next(trace for trace in figure["plot"]["data"] if trace["x"] and len(trace["x"]) == len(found.contexts))
     assert line["x"] == found.contexts.tolist()
-    assert any("GRU" in heading and heading.startswith("Tokens of context") for heading in headings(at))
+    assert any("GRU" in heading and "tokens before the target" in heading for heading in headings(at))
     assert url_params(at) == {"setup": setup, "models": "ngram,gru"}
 
 

@@ -13,7 +13,9 @@ from tests.words import assert_states
 def test_page_shows_results_without_interaction() -> None:
     at = screen.open_page("sentence_encoder.py")
     assert screen.warnings_of(at) == [] and screen.url_params(at) == {}
-    assert any(re.match(r"After 2 layers, similarity is 0.\d\d within one sense", each) for each in screen.headings(at))
+    assert any(
+        re.match(r"After two layers, similarity is 0.\d\d within one sense", each) for each in screen.headings(at)
+    )
     titles = [panel["title"] for panel in screen.plot_frame_figures(at, "sentences-layers")]
     assert titles == ["After training", "Before training", "Without attention"]
     (map_,) = screen.component_data(at, "sense_map")

@@ -121,13 +121,16 @@ def context_cost_finding(costs: context_cost.ContextCosts) -> str:
     if not time or not memory:
         return "These models are too large to be measured here in a few seconds. Choose smaller sizes."
     longest = max(each.longest for each in time.values())
-    seconds, kept = (
-        ui.join_words([f"{each.factor:.1f} for {name}" for name, each in growths.items()]) for growths in (time, memory)
-    )
+    more = [
+        ui.join_words(
+            [f"{each.factor:.1f} times for {name}" for name, each in growths.items() if each.factor >= _SIMILAR]
+        )
+        for growths in (time, memory)
+    ]
+    seconds, kept = (each or "for no model" for each in more)
     return (
-        f"From rows of {context_cost.FIT_FROM} to rows of {longest:,} tokens, with equally many tokens in a batch, "
-        f"time grows by a factor of {seconds}, and memory by a factor of {kept}. A factor of time up to {_SIMILAR} may "
-        "be other work on this server."
+        f"In rows of {longest:,} instead of {context_cost.FIT_FROM} tokens, the same number of tokens needs more time "
+        f"({seconds}) and more memory ({kept}). Factors below {_SIMILAR} are left out: they may be other work."
     )
 
 

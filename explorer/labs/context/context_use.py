@@ -159,9 +159,13 @@ def context_finding(losses: Mapping[str, context_use.ContextUse]) -> str:
             )
         else:
             titles.setdefault(each.sufficient_context, []).append(title)
-    used = [f"{tokens:,} for the {ui.join_words(titles[tokens])}" for tokens in sorted(titles, reverse=True)]
-    lowers = [f"tokens of context that lower the loss, of {end:,}: {ui.join_words(used)}"] * bool(used)
-    return f"{ui.capitalize('; '.join([*lowers, *parts]))}."
+    verbs = {1: "uses"}
+    used = [
+        f"the {ui.join_words(titles[tokens])} {verbs.get(len(titles[tokens]), 'use')} {tokens:,}"
+        for tokens in sorted(titles, reverse=True)
+    ]
+    of_all = [f"of {end:,} tokens before the target, {ui.join_words(used)}"] * bool(used)
+    return f"{ui.capitalize('; '.join([*of_all, *parts]))}."
 
 
 # ---- included networks and the best n-gram under the same context

@@ -48,7 +48,8 @@ def row_finding(repeated: Sequence[bool], probabilities: Mapping[str, Float[ndar
 def loss_finding(losses: Mapping[str, Seeds]) -> str:
     """Say with how many seeds each model, by its words, continues the second copy."""
     counts = {words: _count_of_all(int((each < SOLVED_LOSS).sum()), len(each)) for words, each in losses.items()}
-    return f"The second copy is continued {join_words([f'by {w} with {n}' for w, n in counts.items()])}." * bool(counts)
+    parts = [f"{w} {'' if i else 'continues the second copy '}with {n}" for i, (w, n) in enumerate(counts.items())]
+    return f"{capitalize('; '.join(parts))}." * bool(parts)
 
 
 def comparison_text(losses: Mapping[str, Seeds]) -> str:

@@ -94,10 +94,10 @@ def selected_sentence(context: int, divisor: int, losses: Float[ndarray, "stride
 
 
 def stride_sentence(context: int, losses: Float[ndarray, "strides replicas"]) -> str:
-    """Say by how much each smaller stride lowers the loss for one context, as the mean and range of the seeds."""
-    strides, gains = [context // divisor for divisor in STRIDES], losses[:-1] - losses[1:]
+    """Say by how much each smaller stride changes the loss for one context, as the mean and range of the seeds."""
+    strides, changes = [context // divisor for divisor in STRIDES], losses[1:] - losses[:-1]
     parts = [
-        f"stride {strides[i + 1]} instead of {strides[i]} by {format_interval(gain.mean(), gain.min(), gain.max(), 3)}"
-        for i, gain in enumerate(gains)
+        f"{format_interval(each.mean(), each.min(), each.max(), 3)} at stride {strides[i + 1]} instead of {strides[i]}"
+        for i, each in enumerate(changes)
     ]
-    return f"With a context of {context}, a smaller stride lowers the loss in nats: {join_words(parts)}."
+    return f"With a context of {context} the loss changes, in nats per character, by {join_words(parts)}."

@@ -13,7 +13,7 @@ from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.verdicts import LEVEL, compare_with_best
 from explorer.number_format import format_number, format_units
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note
-from explorer.ui.wording import count_seeds, format_median
+from explorer.ui.wording import count_seeds, format_median, number_word
 
 CHANCE = 0.5  # of two senses
 MIN_DIFFERENCE, MAX_EQUAL = 0.1, 0.03  # of two cosines: different from here on; equal up to here
@@ -26,10 +26,14 @@ def similarity_verdict(same: Cosines, other: Cosines) -> str:
     The numbers are medians over the seeds.
     """
     first, first_other, last, last_other = (float(np.median(v[:, i])) for i in (0, -1) for v in (same, other))
+    layers = same.shape[1] - 1
     separated = "" if last - last_other >= MIN_DIFFERENCE else "the senses are not separated: "
+    begin = (
+        f"they are {first:.2f} and {first_other:.2f}" if abs(first - first_other) > 0.005 else f"both are {first:.2f}"
+    )
     return (
-        f"After {format_units(same.shape[1] - 1, 'layer')}, {separated}similarity is {last:.2f} within one sense and "
-        f"{last_other:.2f} between senses; at layer 0 they are {first:.2f} and {first_other:.2f}."
+        f"After {number_word(layers)} layer{'s' * (layers > 1)}, {separated}similarity is {last:.2f} within one sense "
+        f"and {last_other:.2f} between senses; at layer 0 {begin}."
     )
 
 

@@ -150,7 +150,9 @@ def comparability_note(task: TextConfig, held_out: bits_per_byte.HeldOutText | N
 
     held_out: the counted held-out text; None before it is counted.
     """
-    sentences = ["Only bits per byte can be compared between tokenizers."]
+    sentences = [
+        "Only bits per byte can be compared between tokenizers: bits per character count nothing for unknown words."
+    ]
     if held_out and task.tokenizer in ("bpe", "word"):  # they split at spaces, and drop them
         unknown = "words" if task.tokenizer == "word" else "characters"
         spaces = "spaces and line ends" if task.rows == "blocks" else "spaces"
