@@ -153,7 +153,7 @@ def test_a_training_is_stopped_and_goes_on_where_it_was(make_service: Callable[[
     job = service.submit(config, "ada")
     wait_until(lambda: has_begun(job) and other.find(job.key))
     other.stop(job.key, "ada")
-    wait_until(lambda: job.view().done)
+    wait_until(lambda: all(each.find(job.key).view().done for each in (service, other)))  # type: ignore[union-attr]
     assert (job.view().state, job.view().saved) == ("stopped", True)
     assert 0 < job.view().step < config.steps
     again = other.resume(job.key, "ada")
