@@ -99,7 +99,7 @@ class JobService:
                     job.resume_record = replace(previous.record, state="running")
                 job.publish(step=view.step, seconds=view.seconds, parameters=view.parameters, curves=view.curves)
             self.jobs.remember(job)
-            scheduler.add(job)  # under the lock: otherwise a late report of the stopped job could be taken for this one's
+            scheduler.add(job)  # under the lock: a late report of the stopped job is not taken for its own
         return job
 
     def _check_numbers(self, visitor: str) -> None:
