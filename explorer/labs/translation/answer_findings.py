@@ -47,7 +47,7 @@ def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expec
     if not answers:
         return ""
     if expected is None:
-        return "There is no right answer, but the models write one."
+        return "There is no right answer; below is what the models write."
     source = f"“{source}”" if task in ("dates", "pairs") else shorten(source, MAX_QUOTED)
     one, many = (f"{verb} {source} correctly" for verb in _VERBS[task])
     right = [each.words for each in answers if each.is_right(expected)]

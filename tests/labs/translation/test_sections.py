@@ -183,7 +183,7 @@ def test_dates_have_no_length_selection_and_without_a_run_nothing_is_drawn() -> 
     assert [head["title"] for head in data["head"]] == ["source"]
     assert (data["rows"][0]["right"], data["rows"][0]["note"]) == (None, "one seed")
     assert_mentions("\n".join(findings(at)), "no such date … february 1999 … 28 days, not 31")
-    assert "There is no right answer, but the models write one." in texts(at)
+    assert "There is no right answer; below is what the models write." in texts(at)
     assert component_data(at, "beam_search")[0]["right"] is None
     steps = component_data(at, "plot_frame")[0]["figures"][0]["plot"]["data"][2]["x"]
     assert len(steps) == 11, "ten characters and the end"
