@@ -16,6 +16,6 @@ def keys(*names: str) -> list[sa.Column[str]]:
     return [sa.Column(name, TEXT, primary_key=True) for name in names]
 
 
-def required(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> list[sa.Column[Any]]:
+def columns(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> list[sa.Column[Any]]:
     """Return columns of one kind that have a value in each row."""
     return [sa.Column(name, kind, nullable=False) for name in names]

@@ -160,7 +160,7 @@ def search(query: Query = Query()) -> list[Entry]:
 
     def read(session: Session) -> list[Entry]:
         tags = defaultdict(list)
-        for each in session.execute(sa.select(_tags)):
+        for each in session.execute(sa.select(_tags).where(_tags.c.key.in_(found.with_only_columns(_run.key)))):
             tags[each.key, each.shipped].append(each.tag)
         rows: Iterable[Any] = session.execute(found)
         return [Entry(*(*row, _sort_tags(tags.get((row.key, row.shipped), ())))) for row in rows]

@@ -124,7 +124,7 @@ class _ServerCollector(Collector):
         yield GaugeMetricFamily("lineage_connections", "Open WebSockets of pages.", _open_connections)
         yield self._jobs()
         memory = dict(zip(("server", "workers"), read_memory(), strict=True))
-        yield _labelled("lineage_memory_bytes", "Memory of this server and of its worker processes.", "part", memory)
+        yield _gauge("lineage_memory_bytes", "Memory of this server and of its worker processes.", "part", memory)
         yield GaugeMetricFamily("lineage_disk_limit_bytes", "LINEAGE_MOST_DISK.", environment().most_disk)
         try:
             from_database = list(self._read_database())
@@ -149,10 +149,10 @@ class _ServerCollector(Collector):
         yield GaugeMetricFamily("lineage_classes", "Classes that have not ended.", len(classes))
         members = {name: sum(getattr(each, name) for each in classes) for name in ("present", "joined")}
         about = "Students of all classes: present now, or joined at any time."
-        yield _labelled("lineage_class_members", about, "state", members)
+        yield _gauge("lineage_class_members", about, "state", members)
 
 
-def _labelled(name: str, about: str, label: str, values: Mapping[str, float]) -> Metric:
+def _gauge(name: str, about: str, label: str, values: Mapping[str, float]) -> Metric:
     """Return a metric with a value for each value of its label."""
     metric = GaugeMetricFamily(name, about, labels=[label])
     for each, value in values.items():

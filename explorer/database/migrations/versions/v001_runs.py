@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from explorer.database.columns import TEXT, TIME, keys, required
+from explorer.database.columns import TEXT, TIME, columns, keys
 
 revision = "v001"
 down_revision = None
@@ -17,14 +17,14 @@ def upgrade() -> None:
         "runs",
         *keys("key"),
         sa.Column("shipped", sa.Boolean, primary_key=True),
-        *required(TEXT, *texts),
-        *required(sa.BigInteger, "step", "steps", "parameters", "seed", "bytes", "changed"),
-        *required(TIME, "created"),
-        *required(sa.Double, "seconds"),
-        *required(sa.Integer, "replicas"),
-        *required(sa.Boolean, "pinned"),
+        *columns(TEXT, *texts),
+        *columns(sa.BigInteger, "step", "steps", "parameters", "seed", "bytes", "changed"),
+        *columns(TIME, "created"),
+        *columns(sa.Double, "seconds"),
+        *columns(sa.Integer, "replicas"),
+        *columns(sa.Boolean, "pinned"),
         sa.Column("accuracy", sa.Double, nullable=True),
-        *required(sa.JSON, "metrics", "settings"),
+        *columns(sa.JSON, "metrics", "settings"),
     )
     for column in ("created", "model", "owner"):
         op.create_index(f"ix_runs_{column}", "runs", [column])

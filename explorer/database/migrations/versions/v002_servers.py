@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from alembic import op
 
-from explorer.database.columns import TEXT, keys, required
+from explorer.database.columns import TEXT, columns, keys
 
 revision = "v002"
 down_revision = "v001"
 
 
 def upgrade() -> None:
-    op.create_table("shared_values", *keys("name"), *required(TEXT, "value"))
+    op.create_table("shared_values", *keys("name"), *columns(TEXT, "value"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from explorer.database.columns import TEXT, TIME, keys, required
+from explorer.database.columns import TEXT, TIME, columns, keys
 
 revision = "v004"
 down_revision = "v003"
@@ -20,11 +20,11 @@ def upgrade() -> None:
     op.create_table(
         "classes",
         *keys("code"),
-        *required(TEXT, "owner", "text"),
-        *required(TIME, "started", "used", "shown_at"),
-        *required(sa.Integer, "version", "number", "vote", "arrivals", "kept", "dropped"),
-        *required(sa.JSON, "shown", "sizes"),
-        *required(sa.Boolean, "votes_shown", "revealed", "closed"),
+        *columns(TEXT, "owner", "text"),
+        *columns(TIME, "started", "used", "shown_at"),
+        *columns(sa.Integer, "version", "number", "vote", "arrivals", "kept", "dropped"),
+        *columns(sa.JSON, "shown", "sizes"),
+        *columns(sa.Boolean, "votes_shown", "revealed", "closed"),
     )
     op.create_index("ix_classes_owner", "classes", ["owner"])
     op.create_table(
@@ -32,10 +32,10 @@ def upgrade() -> None:
         _code(),
         *keys("visitor"),
         sa.Column("number", sa.Integer, primary_key=True),
-        *required(sa.Integer, "arrival", "student", "version"),
-        *required(sa.Double, "seconds"),
+        *columns(sa.Integer, "arrival", "student", "version"),
+        *columns(sa.Double, "seconds"),
         *(sa.Column(name, sa.JSON(none_as_null=True), nullable=True) for name in ("first", "second")),
-        *required(sa.Boolean, "removed"),
+        *columns(sa.Boolean, "removed"),
         sa.UniqueConstraint("code", "number", "arrival"),
     )
     op.create_index("ix_class_answers_version", "class_answers", ["code", "version"])
@@ -43,17 +43,17 @@ def upgrade() -> None:
         "class_questions",
         _code(),
         sa.Column("number", sa.Integer, primary_key=True),
-        *required(sa.JSON, "question"),
-        *required(sa.Integer, "answers"),
+        *columns(sa.JSON, "question"),
+        *columns(sa.Integer, "answers"),
     )
-    op.create_table("class_texts", _code(), *required(TEXT, "content"))
-    op.create_table("class_members", _code(), *keys("visitor"), *required(TIME, "seen"))
+    op.create_table("class_texts", _code(), *columns(TEXT, "content"))
+    op.create_table("class_members", _code(), *keys("visitor"), *columns(TIME, "seen"))
     op.create_index("ix_class_members_visitor", "class_members", ["visitor"])
     op.create_table(
         "predictions",
         *keys("visitor", "lesson"),
         sa.Column("step", sa.Integer, primary_key=True),
-        *required(sa.JSON, "prediction"),
-        *required(TIME, "stored"),
+        *columns(sa.JSON, "prediction"),
+        *columns(TIME, "stored"),
     )
     op.create_index("ix_predictions_stored", "predictions", ["stored"])
