@@ -87,7 +87,7 @@ def page(session: PageSession[InductionState]) -> None:
     finding, typed = findings.loss_finding(final_losses(state, views)), state.row is not None
     headline("" if typed else finding)  # the headline of a typed row is about that row
     row_section(state, views)
-    paragraph(f"On random rows: {finding}" if typed and finding else "")
+    paragraph(f"On random rows, {finding[0].lower()}{finding[1:]}" if typed and finding else "")
     if not request.offers_missing:
         draw_learning(session, request)
     with page_section("induction-heads", "Where do the heads attend?"):
