@@ -123,6 +123,8 @@ def program_parts(config: RunConfig, run: StoredRun | Record | None = None) -> P
         "train_model": (f"{_TEMPLATES}kinds", "count_ngrams" if counted else "train_in_steps"),
         "answer_text": (f"{_TEMPLATES}kinds", answer),
     }
+    if config.precision == "bfloat16":
+        names["orthogonalize"] = ("explorer.training.optimisers", "orthogonalize_in_bfloat16")
     selection = Selection((f"{_TEMPLATES}program", "main"), modules, names, _conditions(config))
     shorter = {"train_in_steps": "train", "count_ngrams": "train", "continue_text": "generate"}
     renamed = shorter | {local: shorter.get(found, found) for local, (_, found) in names.items()}
@@ -132,7 +134,7 @@ def program_parts(config: RunConfig, run: StoredRun | Record | None = None) -> P
         code = pattern.sub(lambda old: renamed[old[0]], code)
         chapter = next((c for start, c in _CHAPTERS.items() if title.startswith(start)), "the program")
         if title.endswith(".common"):  # its constants are those of the run
-            code = code.partition("TRAINING = SimpleNamespace()")[2].strip()
+            code = re.split(r"^(?:MODEL|TRAINING) = SimpleNamespace\(\)$", code, flags=re.MULTILINE)[-1].strip()
         sections.setdefault(chapter, []).append(code)
     settings = _settings(config, run)
     parts = {"": settings} | {each: "\n\n\n".join(sections[each]) for each in sorted(sections)}
@@ -148,6 +150,7 @@ def _conditions(config: RunConfig) -> dict[str, Any]:
         "dropout": 0.0,
         **vars(config.model),
         "average": config.average,
+        "precision": config.precision,
         "carries": getattr(task, "batches", "") == "contiguous",
         "masked": getattr(task, "rows", "blocks") != "blocks",
         "padded": prefixes,
@@ -164,7 +167,6 @@ def _settings(config: RunConfig, run: StoredRun | Record | None) -> str:
     names = ["learning_rate", "schedule", "warmup", "end", "clip", "weight_decay", *_OF_METHOD[config.optimiser.method]]
     training = {name: getattr(config.optimiser, name) for name in names} | {"steps": config.steps}
     training |= {name: getattr(config, name) for name in ("average", "order") if getattr(config, name)}
-    training["threads"] = config.threads
     return "\n".join(
         [
             'FILE = Path(__file__).with_suffix(".safetensors")  # the weights of the run and its examples',

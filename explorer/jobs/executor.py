@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from typing import Protocol, runtime_checkable
 
 from explorer.jobs.order import Order, carry_out
-from explorer.lazy_libraries import torch
 from explorer.training.slices import Slice
 
 SLICE_SECONDS = 0.02  # of training in this process before another training takes its turn
@@ -54,7 +53,6 @@ class InProcessExecutor:
             await self._turns.wait(turn)
             yield Slice((), before)  # it begins now; a crash before this moment is not its fault
             while True:
-                torch.set_num_threads(order.config.threads)  # another training may have set another number
                 part = next(training, None)
                 if part is None:
                     return

@@ -59,7 +59,7 @@ class GRUCell(nn.Module):
         r = self.reset_gate(torch.sigmoid(x_r + h_r))
         z = self.update_gate(torch.sigmoid(x_z + h_z))
         n = self.candidate(torch.tanh(x_n + r * h_n))
-        return (self.state(torch.lerp(n, h, z)),)  # (1 - z) n + z h
+        return (self.state(torch.lerp(n.type_as(h), h, z.type_as(h))),)  # (1 - z) n + z h
 
     def run_fused(self, x: Vectors, state: State) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
         if x.dim() > 3:

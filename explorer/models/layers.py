@@ -107,9 +107,8 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(width)) if bias else None
 
     def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
-        if self.weight.dim() == 1:
-            return F.layer_norm(x, x.shape[-1:], self.weight, self.bias)
-        shape = (self.weight.shape[0], *[1] * (x.dim() - 2), x.shape[-1])
+        # The weight is multiplied apart: PyTorch adds up its gradient in an order that depends on the threads.
+        shape = (*self.weight.shape[:-1], *[1] * (x.dim() - self.weight.dim()), x.shape[-1])
         normal, weight = F.layer_norm(x, x.shape[-1:]), self.weight.view(shape)
         return normal * weight if self.bias is None else torch.addcmul(self.bias.view(shape), normal, weight)
 

@@ -19,6 +19,8 @@ from torch import Tensor, nn
 from explorer.training.adam import Adam, FlatParameters
 from explorer.training.config import Optimiser
 
+_SERIAL = 32_767  # numbers that PyTorch adds up on one thread; with more, the order depends on the number of threads
+
 
 class SGD(FlatParameters):
     """Gradient descent, with or without momentum."""
@@ -64,11 +66,11 @@ def orthogonalize(g: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "m
     All P are polynomials of the first A, so they commute: P A P is the next A, and X is multiplied only once, at the
     end. That halves the work if there are more columns than rows. Singular values above 0.003 of the Frobenius
     norm of G end between 0.68 and 1.21; smaller ones are multiplied by at most 485 and stay smaller. In single
-    precision: half precision is twenty times slower on processors that do not support it.
+    precision; see `orthogonalize_in_bfloat16`.
     """
     if g.shape[-2] > g.shape[-1]:
         return orthogonalize(g.mT).mT
-    x: Tensor = g / g.norm(dim=(1, 2), keepdim=True).clamp_min(1e-7)
+    x: Tensor = g / g.norm(dim=2, keepdim=True).norm(dim=1, keepdim=True).clamp_min(1e-7)
     a = x @ x.mT
     product = None
     for step in range(5):
@@ -79,6 +81,20 @@ def orthogonalize(g: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "m
             a = p @ a @ p
     assert product is not None
     return product @ x
+
+
+def orthogonalize_in_bfloat16(g: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:
+    """Return the same as `orthogonalize`, with products of 16-bit numbers.
+
+    X is multiplied in every step, as in Jordan et al. (2024), because the product of all P would be too inexact.
+    """
+    if g.shape[-2] > g.shape[-1]:
+        return orthogonalize_in_bfloat16(g.mT).mT
+    x: Tensor = (g / g.norm(dim=2, keepdim=True).norm(dim=1, keepdim=True).clamp_min(1e-7)).bfloat16()
+    for _ in range(5):
+        a = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(a, a, a, beta=-4.775, alpha=2.0315), x, beta=3.4445)
+    return x.float()
 
 
 class Muon(FlatParameters):
@@ -93,8 +109,10 @@ class Muon(FlatParameters):
         learning_rate: float,
         momentum: float = 0.95,
         decay: float = 0.0,
+        half: bool = False,  # whether products are in bfloat16
     ) -> None:
         super().__init__(p for _, p in named)
+        self._orthogonalize = orthogonalize_in_bfloat16 if half else orthogonalize
         self.learning_rate, self.momentum, self.decay = learning_rate, momentum, decay
         self._update = torch.zeros_like(self.weights)
         parts = torch.split(self._update, [p.numel() for _, p in named])
@@ -110,7 +128,7 @@ class Muon(FlatParameters):
         self.direction.lerp_(self.gradient, 1 - self.momentum)
         torch.lerp(self.gradient, self.direction, self.momentum, out=self._update)  # Nesterov momentum
         for (rows, columns), parts in self._by_shape.items():
-            updates = orthogonalize(torch.cat(parts)).mul_(max(1.0, rows / columns) ** 0.5)
+            updates = self._orthogonalize(torch.cat(parts)).mul_(max(1.0, rows / columns) ** 0.5)
             for part, new in zip(parts, torch.split(updates, [len(part) for part in parts]), strict=True):
                 part.copy_(new)
         self.weights.mul_(1 - self.learning_rate * self.decay)
@@ -120,7 +138,9 @@ class Muon(FlatParameters):
 class ReplicaOptimizer:
     """The optimiser of one run: method, schedule, clipping and, if `average` is set, a running mean of the weights."""
 
-    def __init__(self, model: nn.Module, settings: Optimiser, replicas: int, average: float = 0.0) -> None:
+    def __init__(
+        self, model: nn.Module, settings: Optimiser, replicas: int, average: float = 0.0, half: bool = False
+    ) -> None:
         self.settings, self.replicas, self.average = settings, replicas, average
         named = list(model.named_parameters())
         self._parameters = [p for _, p in named]
@@ -131,7 +151,7 @@ class ReplicaOptimizer:
             rest = [p for name, p in named if not _is_hidden_matrix(name, p, replicas)]
             self._methods = {"": Adam(rest, rate, betas, decay=settings.rest_decay)}
             if inner:
-                self._methods["muon."] = Muon(inner, settings.matrix_rate, settings.momentum, decay)
+                self._methods["muon."] = Muon(inner, settings.matrix_rate, settings.momentum, decay, half)
         elif settings.method == "sgd":
             self._methods = {"": SGD(self._parameters, rate, settings.momentum, decay)}
         elif settings.method == "rmsprop":
@@ -148,7 +168,8 @@ class ReplicaOptimizer:
     def gradient_norm(self) -> Float[Tensor, " replicas"]:
         """Return the norm of each replica's gradient, over all its parameters."""
         if self.replicas == 1:
-            whole: Tensor = torch.stack([method.gradient.norm() for method in self._methods.values()]).norm()
+            parts = (part for method in self._methods.values() for part in torch.split(method.gradient, _SERIAL))
+            whole: Tensor = torch.stack([part.norm() for part in parts]).norm()
             return whole[None]
         gradients = (p.grad.flatten(1) for p in self._parameters if p.grad is not None)
         squares: Tensor = torch.stack([g.square().sum(dim=1) for g in gradients]).sum(dim=0)

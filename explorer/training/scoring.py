@@ -24,7 +24,7 @@ def mean_surprisal(
     if features.dim() == 3:
         if mask is not None:
             features, targets = features[mask], targets[mask]
-        return F.cross_entropy(model.readout(features).flatten(0, -2), targets.flatten())  # type: ignore[operator]
+        return F.cross_entropy(model.readout(features).flatten(0, -2).float(), targets.flatten())  # type: ignore[operator]
     surprisal = position_losses(model.readout(features), targets)  # type: ignore[operator]  # a LanguageModel
     if mask is None:
         return surprisal.mean(dim=(-2, -1))

@@ -1,16 +1,20 @@
 """Training as a generator: from a configuration to events, without threads, screen, disk or knowledge of the task.
 
-The same configuration gives the same curve, bit for bit on one kind of processor, whatever runs at the same time, and
-however often the training is interrupted and resumed at a checkpoint.
+The same configuration gives the same curve, bit for bit on one kind of processor, however often the training is
+interrupted and resumed at a checkpoint. A training with large steps uses the idle cores of the machine. PyTorch may add
+in another order on another number of threads; where that changes a last digit, the curves part after some steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
+from explorer import cores
 from explorer.catalogue import task_row
 from explorer.errors import Diverged, InvalidSetting
 from explorer.training.config import RunConfig, default_config
@@ -19,8 +23,10 @@ from explorer.training.early_stopping import BestWeights, EarlyStopping
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
 from explorer.training.machine import machine_kind
 from explorer.training.model_factory import build_model
-from explorer.training.objective import Objective, Parts, objective_class
+from explorer.training.objective import Objective, Parts, Result, objective_class
 from explorer.training.optimisers import ReplicaOptimizer
+
+_LARGE_STEP = 2e8  # weights times tokens
 
 
 def train(
@@ -41,7 +47,6 @@ def train(
     Sets this thread's number of torch threads. Raises Diverged, and InvalidSetting if the checkpoint does not fit or if
     this machine does not have the device.
     """
-    torch.set_num_threads(config.threads)
     model = place_model(build_model(config), device or training_device())
     objective = objective_class(config.task)(config, model)
     if counted := objective.fit_by_counting():
@@ -77,9 +82,13 @@ class _Training:
     ) -> None:
         self.checkpoint_due = checkpoint_due
         self.config, self.model, self.objective = config, model, objective
-        self.optimizer = ReplicaOptimizer(model, config.optimiser, config.replicas, config.average)
+        half = config.precision == "bfloat16"
+        self.optimizer = ReplicaOptimizer(model, config.optimiser, config.replicas, config.average, half)
         self.early_stopping, self.best_weights = EarlyStopping(config), BestWeights(config, model)
         self._signals = objective.layout(config).signals
+        self._autocast = partial(torch.autocast, device_of(model).type, torch.bfloat16) if half else nullcontext
+        self._is_large = False  # whether a step is so much work that several cores are faster than one
+        self._weights = sum(p.numel() for p in model.parameters())
         self._checkpoint_every = max(10, (config.steps - config.first_step) // 100)  # steps, beside the snapshots
 
     def restore(self, checkpoint: Checkpoint, with_early_stopping: bool) -> None:
@@ -107,11 +116,14 @@ class _Training:
     def step(self, step: int) -> Step:
         """Take the optimiser step after `step` others."""
         config = self.config
-        losses, tokens = self.objective.losses(step)
+        self._set_threads()
+        with self._autocast():
+            losses, tokens = self.objective.losses(step)
         self.optimizer.zero_grad()
         losses.sum().backward()  # type: ignore[no-untyped-call]  # replicas share nothing: each has its own gradient
         norm = self.optimizer.gradient_norm() if self._signals or config.optimiser.clip else None
         self.optimizer.step(step + 1, config.steps, norm)
+        self._is_large = self._weights * tokens > _LARGE_STEP
         # Copying the loss waits until a GPU has finished the step, so the seconds of the event are those of the step.
         signals = {"gradient_norm": norm.cpu()} if self._signals and norm is not None else {}
         return Step(step + 1, losses.detach().view(config.replicas).cpu(), tokens, signals)
@@ -126,10 +138,13 @@ class _Training:
         events: list[Event] = []
         self.optimizer.swap_averaged_weights()
         try:
-            if not objective.is_finite(step) or not self.optimizer.is_finite():
+            with self._autocast():
+                is_finite = objective.is_finite(step) and self.optimizer.is_finite()
+            if not is_finite:
                 raise Diverged(_divergence_message(config, step))
             if evaluates:
-                answers = yield from self._evaluate(step)
+                answers = yield from self._advance(self._evaluate(step))
+                torch.set_num_threads(1)  # one token is too little work for more
                 samples = yield from objective.generate_samples_in_parts(step)
                 events.append(Evaluation(step, answers, samples))
             if saves or early_stopping.should_stop:
@@ -144,6 +159,22 @@ class _Training:
             events.append(Checkpoint(step, weights, state, is_snapshot or early_stopping.should_stop))
         yield from events
 
+    def _set_threads(self) -> None:
+        """Take the idle cores; another training may have used this thread with another number of them."""
+        threads = self.config.threads
+        torch.set_num_threads(cores.idle_cores() if threads == 1 and self._is_large else threads)
+
+    def _advance(self, parts: Parts[Result]) -> Parts[Result]:
+        """Advance a generator in the precision of the run, which the thread does not keep between two parts."""
+        while True:
+            try:
+                self._set_threads()
+                with self._autocast():
+                    part = next(parts)
+            except StopIteration as end:
+                return end.value
+            yield part
+
     def _evaluate(self, step: int) -> Parts[dict[str, Tensor]]:
         """Evaluate, on everything if this is the last evaluation or if a part says that the target may be reached."""
         objective, early_stopping = self.objective, self.early_stopping
@@ -157,7 +188,10 @@ class _Training:
         self.best_weights.update(answers)
         if (step == self.config.steps or early_stopping.should_stop) and self.best_weights.load():
             answers = yield from objective.evaluate_in_parts(step, full=True)
-        return {name: value.cpu() for name, value in answers.items()}
+        return {
+            name: value.float().cpu() if value.dtype == torch.bfloat16 else value.cpu()
+            for name, value in answers.items()
+        }
 
 
 def _counting_events(model: nn.Module, objective: Objective, losses: Tensor, tokens: float) -> Iterator[Event]:

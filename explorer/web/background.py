@@ -14,7 +14,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from explorer import byte_cache
+from explorer import byte_cache, cores
 from explorer.errors import LineageError
 from explorer.tasks.text import corpora
 
@@ -34,7 +34,8 @@ def _run_with_one_torch_thread(make: Callable[[], Result]) -> Result:
     if not getattr(_thread, "limited", False) and (limit := getattr(torch, "set_num_threads", None)):
         limit(1)  # on a server there is always other work for the second core
         _thread.limited = True
-    return make()
+    with cores.needed():
+        return make()
 
 
 _pools = {

@@ -27,6 +27,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from explorer import cores
 from explorer.errors import LineageError
 from explorer.generation import streaming
 from explorer.lazy_libraries import torch
@@ -148,7 +149,9 @@ class FairThreadPool:
                 self._waiting[owner] = slices
         if future.set_running_or_notify_cancel():
             try:
-                future.set_result(work())
+                with cores.needed():
+                    result = work()
+                future.set_result(result)
             except BaseException as error:  # the waiting caller must receive it
                 future.set_exception(error)
 

@@ -74,6 +74,7 @@ SPECIAL: dict[str, tuple[str, str, dict[str, object]]] = {
         | {"rows": "prefixes", "split": "pairs", "tokenizer": "bpe", "vocabulary": 60, "lower": True},
     ),
     "bytes": ("text", "lstm", {"rows": "sentences", "split": "sentences", "tokenizer": "bytes", "vocabulary": 270}),
+    "bfloat16": ("text", "transformer", {"precision": "bfloat16", "dropout": 0.1, "context": 24}),
     "words": ("text", "gru", {"tokenizer": "word", "vocabulary": 40, "split": "windows"}),
 }
 SPECIAL |= {f"{task}-{model}": (task, model, {}) for task in TASKS for model in models_of(task)}

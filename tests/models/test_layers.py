@@ -90,6 +90,16 @@ def test_layers_equal_those_of_torch(layer: str, reference: nn.Module) -> None:
         torch.testing.assert_close(own_layer(scale * random_input(3, 5)), reference(scale * random_input(3, 5)))
 
 
+def test_the_gradient_of_a_norm_does_not_depend_on_the_number_of_threads() -> None:
+    norm, x, gradients = LayerNorm(128), random_input(960, 128), []
+    for threads in (3, 2, 1):
+        torch.set_num_threads(threads)
+        norm.zero_grad()
+        (norm(x) * random_input(960, 128).cos()).mean(0).sum().backward()
+        gradients.append(torch.cat([p.grad.clone() for p in norm.parameters() if p.grad is not None]))
+    assert torch.equal(gradients[0], gradients[2]) and torch.equal(gradients[1], gradients[2])
+
+
 def test_linear_is_initialized_within_one_over_the_root_of_its_inputs() -> None:
     weight = Linear(25, 401, seeded(1)).weight
     assert 0.19 < weight.abs().max() <= 0.2

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 
 import numpy as np
 import pytest
 import torch
 
+from explorer import cores
+from explorer.catalogue import TASKS, models_of
 from explorer.errors import Diverged, InvalidSetting
 from explorer.tasks.negation import Negation
 from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
@@ -43,6 +46,30 @@ def test_two_trainings_at_once_are_bit_equal_to_each_alone() -> None:
         together = list(threads.map(losses, configs * 2))
     for curve, alone in zip(together, expected * 2, strict=True):
         np.testing.assert_array_equal(curve, alone)
+
+
+def test_only_a_training_with_large_steps_uses_the_idle_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cores, "idle_cores", lambda: 3)
+    large = with_settings(default_config("text", "gru"), {"corpus": "brackets", "size": 2_000, "iterations": 3})
+    for config, expected in ((run("gru", **SHORT), [1, 1, 1]), (large, [1, 3, 3]), (run("gru", threads=2), [2, 2, 2])):
+        threads = [torch.get_num_threads() for event in train(config) if isinstance(event, Step)]
+        assert threads[:3] == expected
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_products_in_bfloat16_change_the_losses_a_little(task: str) -> None:
+    for model in [name for name in models_of(task) if name != "ngram"][-2:]:
+        config = with_settings(default_config(task, model), {"evaluate_every": 1, "replicas": 1 + (model == "gru")})
+        full, half = (
+            list(islice((e for e in train(each) if isinstance(e, Step | Evaluation)), 4))
+            for each in (config, with_settings(config, {"precision": "bfloat16"}))
+        )
+        for exact, rounded in zip(full, half, strict=True):
+            if isinstance(exact, Step) and isinstance(rounded, Step):
+                torch.testing.assert_close(rounded.losses, exact.losses, rtol=0.05, atol=0.05)
+            elif isinstance(rounded, Evaluation):
+                assert all(value.dtype != torch.bfloat16 for value in rounded.answers.values())
+    assert not torch.is_autocast_enabled("cpu")
 
 
 def test_a_training_neither_uses_nor_changes_the_global_generators() -> None:

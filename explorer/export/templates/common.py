@@ -79,12 +79,24 @@ def schedule(step: int) -> float:
     return float((TRAINING.end + (1 - TRAINING.end) * shape) * min(1.0, step / (TRAINING.warmup + 1)))
 
 
+def in_bfloat16(losses: Iterator[Tensor]) -> Iterator[Tensor]:
+    """Yield losses, computed with matrix products of 16-bit numbers."""
+    while True:
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = next(losses, None)
+        if loss is None:
+            return
+        yield loss
+
+
 def train_steps(model: nn.Module, losses: Iterator[Tensor]) -> Iterator[float]:
     """Take an optimizer step for the loss of each batch; yields the losses."""
     parameters = list(model.parameters())
     optimizers = make_optimizers(model, TRAINING)
     if TRAINING.average:
         means = [p.detach().clone() for p in parameters]
+    if TRAINING.precision == "bfloat16":
+        losses = in_bfloat16(losses)
     for step, loss in enumerate(losses, start=1):
         model.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]

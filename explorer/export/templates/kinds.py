@@ -191,7 +191,8 @@ def token_losses(model: Any) -> Iterator[Tensor]:
             state = tuple(part.detach() for part in after)
         if TRAINING.masked:
             features, targets = features[batch["mask"]], targets[batch["mask"]]
-        yield F.cross_entropy(model.readout(features).flatten(0, -2), targets.flatten())
+        logits = model.readout(features).flatten(0, -2)
+        yield F.cross_entropy(logits.float(), targets.flatten())
 
 
 def continue_text(models: list[nn.Module], given: argparse.Namespace) -> str:

@@ -12,7 +12,6 @@ from explorer.export.templates.common import (
     FILE,
     OPTIONS,
     SEEDS,
-    TRAINING,
     answer_text,
     load_models,
     train_model,
@@ -21,7 +20,6 @@ from explorer.export.templates.common import (
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command."""
-    torch.set_num_threads(TRAINING.threads)
     parser = argparse.ArgumentParser()
     parser.add_argument("command", choices=["train", COMMAND])
     parser.add_argument("text", nargs="?", default="")

@@ -40,7 +40,7 @@ def position_losses(
 ) -> Float[torch.Tensor, "*batch"]:
     """Return the cross-entropy of each target in nats; targets without a replica axis are those of every replica."""
     wanted = targets.expand(logits.shape[:-1]).flatten()
-    losses = torch.nn.functional.cross_entropy(logits.flatten(0, -2), wanted, reduction="none")
+    losses = torch.nn.functional.cross_entropy(logits.flatten(0, -2).float(), wanted, reduction="none")
     return losses.view(logits.shape[:-1])
 
 

@@ -70,7 +70,9 @@ class NegationObjective(Objective):
     def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
         logits = self._logits(step)
         self._cached_logits = None
-        return (logits.log_softmax(dim=-1) * self._targets[step]).sum(dim=(-2, -1)), self._tokens[step]
+        return (logits.log_softmax(dim=-1, dtype=torch.float32) * self._targets[step]).sum(dim=(-2, -1)), self._tokens[
+            step
+        ]
 
     def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
         every_row = self._logits(step).detach().view(self.config.replicas, *self._ids.shape[-2:-1], len(CLASSES))
@@ -195,7 +197,7 @@ class SentencesObjective(Objective):
         if self.config.replicas == 1:
             ids, labels = ids[0], labels[0]
         targets = -F.one_hot(labels, self._classes) / labels.shape[-1]
-        return (self.model(ids).log_softmax(dim=-1) * targets).sum(dim=(-2, -1)), tokens
+        return (self.model(ids).log_softmax(dim=-1, dtype=torch.float32) * targets).sum(dim=(-2, -1)), tokens
 
     def is_finite(self, step: int) -> bool:
         return all(bool(parameter.isfinite().all()) for parameter in self.model.parameters())
