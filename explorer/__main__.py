@@ -81,9 +81,6 @@ def start(
 
 def main() -> None:
     """Run the command line; see `explorer.cli.program`."""
-    # Waiting OpenMP threads yield early. Without this, two threads on a machine with other load can be ten times slower
-    # than one; on an idle machine it makes no measurable difference.
-    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     with completion.whole_words_of_bash():
         sys.exit(run_program(app, sys.argv[1:] or ["app"]))
 

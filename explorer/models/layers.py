@@ -107,7 +107,9 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(width)) if bias else None
 
     def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
-        # The weight is multiplied apart: PyTorch adds up its gradient in an order that depends on the threads.
+        if self.weight.dim() == 1 and x.numel() < 30_000:
+            return F.layer_norm(x, x.shape[-1:], self.weight, self.bias)
+        # PyTorch would add up the gradient of the weight in an order that depends on the number of threads.
         shape = (*self.weight.shape[:-1], *[1] * (x.dim() - self.weight.dim()), x.shape[-1])
         normal, weight = F.layer_norm(x, x.shape[-1:]), self.weight.view(shape)
         return normal * weight if self.bias is None else torch.addcmul(self.bias.view(shape), normal, weight)

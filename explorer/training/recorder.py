@@ -21,7 +21,7 @@ from explorer.training.slices import Slice
 from explorer.training.train import train
 
 CHECKPOINT_SECONDS = 20.0  # between two records that `record_run` hands out to be stored
-_MERGE_EVERY = 100  # steps; many small tensors would keep the memory of the large ones between them from being freed
+_MERGE_EVERY = 400  # steps; many small tensors would keep the memory of the large ones between them from being freed
 
 
 class Recorder:

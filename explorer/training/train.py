@@ -120,7 +120,7 @@ class _Training:
         with self._autocast():
             losses, tokens = self.objective.losses(step)
         self.optimizer.zero_grad()
-        losses.sum().backward()  # type: ignore[no-untyped-call]  # replicas share nothing: each has its own gradient
+        losses.backward(torch.ones_like(losses))  # type: ignore[no-untyped-call]  # each replica has its own gradient
         norm = self.optimizer.gradient_norm() if self._signals or config.optimiser.clip else None
         self.optimizer.step(step + 1, config.steps, norm)
         self._is_large = self._weights * tokens > _LARGE_STEP

@@ -49,14 +49,16 @@ def test_two_trainings_at_once_are_bit_equal_to_each_alone() -> None:
 
 
 def test_only_a_training_with_large_steps_uses_the_idle_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cores, "idle_cores", lambda: 3)
-    large = with_settings(default_config("text", "gru"), {"corpus": "brackets", "size": 2_000, "iterations": 3})
-    for config, expected in ((run("gru", **SHORT), [1, 1, 1]), (large, [1, 3, 3]), (run("gru", threads=2), [2, 2, 2])):
-        threads = [torch.get_num_threads() for event in train(config) if isinstance(event, Step)]
-        assert threads[:3] == expected
+    monkeypatch.setattr(cores, "idle_cores", lambda: 2)
+    monkeypatch.setattr("explorer.training.train._LARGE_STEP", 1e5)
+    large = run("gru", **SHORT, replicas=2)
+    small = run("gru", **SHORT, width=2, hidden=2)
+    for config, expected in ((small, [1, 1, 1]), (large, [1, 2, 2]), (run("gru", threads=2), [2, 2, 2])):
+        steps = (event for event in train(config) if isinstance(event, Step))
+        assert [torch.get_num_threads() for _ in islice(steps, 3)] == expected
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [name for name in TASKS if name not in ("sentiment", "agreement")])  # with much data
 def test_products_in_bfloat16_change_the_losses_a_little(task: str) -> None:
     for model in [name for name in models_of(task) if name != "ngram"][-2:]:
         config = with_settings(default_config(task, model), {"evaluate_every": 1, "replicas": 1 + (model == "gru")})
