@@ -5,7 +5,6 @@ Without a command, the app opens in the browser.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from typing import Annotated
