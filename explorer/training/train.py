@@ -22,6 +22,7 @@ from explorer.training.device import device_of, place_model, training_device
 from explorer.training.early_stopping import BestWeights, EarlyStopping
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
 from explorer.training.machine import machine_kind
+from explorer.training.memory import keep_freed_blocks
 from explorer.training.model_factory import build_model
 from explorer.training.objective import Objective, Parts, Result, objective_class
 from explorer.training.optimisers import ReplicaOptimizer
@@ -47,6 +48,7 @@ def train(
     Sets this thread's number of torch threads. Raises Diverged, and InvalidSetting if the checkpoint does not fit or if
     this machine does not have the device.
     """
+    keep_freed_blocks()
     model = place_model(build_model(config), device or training_device())
     objective = objective_class(config.task)(config, model)
     if counted := objective.fit_by_counting():
