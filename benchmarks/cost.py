@@ -1,15 +1,20 @@
 """What trainings cost, measured beside what `explorer/jobs/cost.py` computes from their configuration.
 
     python -m benchmarks.cost [--only TEXT] [--seconds 600]
+    python -m benchmarks.cost --included [--every 3] [--cores 2]
 
 For each model of each kind of task in three sizes: the peak memory of a process that takes a few steps, evaluates and
 keeps its checkpoints, and the processor time of a step. Every training runs in a process that is forked from this one,
 which has imported everything and has computed nothing on two threads.
+
+With `--included`: the seconds of the trainings of included runs, which are those that pages offer, beside the time on
+the button. Each is trained for three seconds; the rest follows from the median step and the mean evaluation.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import statistics
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +22,12 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.machine import on_idle_machine
+from explorer import cores
 from explorer.catalogue import MODELS
+from explorer.experiments import pretraining
 from explorer.jobs import worker_training
-from explorer.jobs.cost import estimate_cost
+from explorer.jobs.cost import estimate_cost, expected_seconds
 from explorer.training.config import RunConfig, default_config, setting_declaration, with_settings
 
 _fork = multiprocessing.get_context("fork")
@@ -95,12 +103,54 @@ def _status(name: str) -> int:
     return int(line.split()[1]) * 1024
 
 
+def _training_seconds(config: RunConfig, most: float = 3.0) -> float:
+    """Return about how many seconds a training takes, from its first seconds."""
+    from explorer.training.events import Evaluation, Step
+    from explorer.training.train import train
+
+    steps: list[float] = []
+    pauses: list[float] = []
+    start = since = time.perf_counter()
+    for event in train(config):
+        now = time.perf_counter()
+        if isinstance(event, Step):
+            steps.append(now - since)
+        elif isinstance(event, Evaluation):
+            pauses.append(now - since)
+        if now - start > most and len(steps) > 3 and pauses:
+            break
+        since = now
+    evaluations = sum(map(config.evaluates_at, range(config.first_step, config.steps + 1)))
+    return config.steps * statistics.median(steps or [0.0]) + evaluations * statistics.mean(pauses or [0.0])
+
+
+def compare_with_button(every: int, cores_used: int) -> None:
+    """Print measured and expected seconds of every n-th included run, and how many are within a factor of 1.5."""
+    cores.idle_cores = lambda: cores_used  # type: ignore[assignment]
+    factors = []
+    with on_idle_machine():
+        for name, config in sorted(pretraining.shipped_configs().items())[::every]:
+            if name.startswith("tuned-"):
+                continue
+            expected, measured = expected_seconds(config), _training_seconds(config)
+            factors.append(max(expected, 0.5) / max(measured, 0.5))  # a button says no less than half a second
+            print(f"{name:60}{measured:9.2f} s {expected:9.2f} s  {factors[-1]:5.2f}", flush=True)
+    good = sum(1 / 1.5 <= factor <= 1.5 for factor in factors)
+    print(f"{cores_used} cores: {good} of {len(factors)} within a factor of 1.5 ({good / len(factors):.0%})")
+
+
 def main(
     only: Annotated[str, typer.Option(help="Only configurations whose description contains this.")] = "",
     seconds: Annotated[float, typer.Option(help="After so many seconds nothing more is measured.")] = 600.0,
+    included: Annotated[bool, typer.Option(help="Measure the trainings of included runs.")] = False,
+    every: Annotated[int, typer.Option(help="Every n-th included run.")] = 3,
+    threads: Annotated[int, typer.Option("--cores", help="Cores of a training.")] = 1,
 ) -> None:
     """Measure what trainings cost, and print it beside the estimates."""
     worker_training.import_everything()
+    if included:
+        compare_with_button(every, threads)
+        return
     end = time.monotonic() + seconds
     print(f"{'':76}{'memory, MB':>22}{'step, ms':>24}")
     for name, config in cases(only):

@@ -64,7 +64,7 @@ def sweep(
         winner; 0 leaves that out
     metric: what is compared; by default the loss on data that were not trained on
     executor: where trainings run: "here" (in this process), "processes", "ray" or the address of a Ray cluster; by
-        default what LINEAGE_EXECUTOR says
+        default what LINEAGE_EXECUTOR says, and without it in processes on Linux if the sweep is long
     data: your own data as a CSV file or a table, as for `train`
     progress: whether a progress bar is shown; by default in a terminal and in a notebook
     settings: any other setting, the same for all trials: `epochs=10`, or `corpus="mine.txt"`

@@ -16,9 +16,10 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+from explorer import cores
 from explorer.catalogue import task_row
 from explorer.errors import LineageError
-from explorer.jobs.machine_speed import machine_speed
+from explorer.jobs.machine_speed import half_precision_speed, machine_speed
 from explorer.models import configs as models
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import MARKERS, MAX_TOKENS, negation_data
@@ -29,7 +30,7 @@ from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.word_vectors import WordVectorsConfig
-from explorer.training import model_factory
+from explorer.training import model_factory, train
 from explorer.training.config import RunConfig
 
 _BASE_BYTES = 35_000_000  # what the first training of a process adds, whatever its size
@@ -37,6 +38,8 @@ _SHAKESPEARE_CHARACTERS, _SHAKESPEARE_LETTERS = 1_115_394, 65
 _SYMBOLS_PER_FORWARD = 2**17  # of an evaluation of recall
 _EVALUATION_ROWS = 256  # of a text, in one batch
 _SENTENCES_PER_FORWARD = 512  # of an evaluation on own sentences
+_SHARED = 0.8  # of the seconds of a training with large steps
+_MUON = 11  # multiplications of its five Newton-Schulz steps for each weight, times the width
 _ONE_ANSWER = ("negation", "sentiment", "recall")  # tasks whose models answer once for a row
 # Of the task sentiment: reviews and rated words, tokens of each and of a composed sentence, tokens of an evaluation.
 _REVIEWS, _RATED_WORDS, _ENGLISH_TOKENS, _ENGLISH_EVALUATED = 10_400, 7_000, (26, 4, 11), 100_000
@@ -52,7 +55,8 @@ class Cost:
     parameters: int  # of one replica; for a text that is not in memory, with the vocabulary that was asked for
     peak_bytes: int  # the most memory that the training adds to a process that has loaded torch
     seconds: float  # of the whole training, evaluations included, if nothing else runs on its core
-    step_seconds: float  # of one optimizer step
+    step_seconds: float  # of one optimizer step, on one core
+    shared: float = 0.0  # the share of the seconds that several cores divide among them
     # The longest time for which a training in this process keeps others from theirs: a step or, on a text, one batch of
     # an evaluation.
     turn_seconds: float = 0.0
@@ -94,6 +98,12 @@ def estimate_cost(config: RunConfig) -> Cost:
     return _estimate_cost(config, 0, 0)
 
 
+def expected_seconds(config: RunConfig) -> float:
+    """Return the seconds of a training on the cores that are idle now."""
+    cost = estimate_cost(config)
+    return cost.seconds * (1 - cost.shared + cost.shared / cores.idle_cores())
+
+
 @lru_cache(maxsize=4096)
 def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     """Return the cost of a training on a text with so many tokens and characters, or on another task."""
@@ -119,7 +129,8 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     share = work.evaluated_each_time / max(3 * tokens, 1)
     seconds = steps * step + evaluations * share * step
     turn = step * max(1.0, work.evaluated / (3 * tokens)) if isinstance(config.task, TextConfig) else step
-    return Cost(parameters, int(peak), seconds, step, turn)
+    shared = _SHARED if train.is_large_step(parameters * replicas, tokens) else 0.0
+    return Cost(parameters, int(peak), seconds, step, shared, turn)
 
 
 def _text_length(task: TextConfig) -> int:
@@ -285,6 +296,10 @@ def _step_seconds(config: RunConfig, parameters: int, work: _Work, numbers: floa
     is_english = isinstance(config.task, SentimentConfig)  # most of its weights are vectors, which are looked up
     multiplied = parameters - work.outputs * getattr(config.model, "width", 0) * is_english
     multiplications = 3 * multiplied * use.matrix_share * work.rows * work.time * replicas
+    if config.optimiser.method == "muon":
+        multiplications += _MUON * getattr(config.model, "width", 1) * parameters * replicas
+    if config.precision == "bfloat16":
+        multiplications *= speed.multiplications / half_precision_speed()
     updates = 45 * parameters * replicas  # the optimizer reads and writes each weight in several passes
     return (
         (100 + 4.5 * use.operations) * speed.operation

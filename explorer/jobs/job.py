@@ -25,7 +25,7 @@ from explorer import metrics
 from explorer.environment import environment
 from explorer.errors import DamagedRun, Diverged, LimitExceeded, LineageError, StoreError, UnknownRun
 from explorer.jobs import disk_space
-from explorer.jobs.cost import estimate_cost
+from explorer.jobs.cost import estimate_cost, expected_seconds
 from explorer.jobs.executor import Executor, WorkerLost
 from explorer.jobs.order import Order
 from explorer.run_store import operations, storage, store
@@ -304,7 +304,7 @@ class Job:
     def _estimate_left(self, step: int, steps: int = 0, seconds: float = 0.0) -> float:
         """Return the seconds of training from a step to the end; `steps` took `seconds` in the present attempt."""
         config = self._view.config
-        estimated = estimate_cost(config).seconds / max(config.steps - config.first_step, 1)
+        estimated = expected_seconds(config) / max(config.steps - config.first_step, 1)
         # It counts as much as a few measured seconds, so that the first steps, which are slower, change little.
         pace = (_ESTIMATE_SECONDS + seconds) / (_ESTIMATE_SECONDS / max(estimated, 1e-6) + steps)
         return (config.steps - step) * pace

@@ -26,27 +26,35 @@ def machine_speed() -> Speed:
 
 
 @lru_cache(maxsize=1)
+def half_precision_speed() -> float:
+    """Return the multiplications in a second if factors in float32 are rounded to bfloat16 for them."""
+    if "torch" not in sys.modules:
+        return Speed.multiplications
+    matrix = torch.ones(256, 256)
+    return 256**3 / _seconds(10, lambda: (matrix.bfloat16() @ matrix.bfloat16()).float())
+
+
+@lru_cache(maxsize=1)
 def _measure() -> Speed:
     small, matrix, many = torch.ones(8, 8), torch.ones(256, 256), torch.ones(200_000)
+    return Speed(
+        operation=_seconds(300, lambda: small @ small),
+        multiplications=256**3 / _seconds(10, lambda: matrix @ matrix),
+        # two operations; not tanh, whose speed differs several times between processors that are otherwise alike
+        numbers=2 * len(many) / _seconds(20, lambda: torch.exp(many).mul_(2)),
+    )
 
-    def seconds(repeat: int, work: Callable[[], object]) -> float:
-        """Return the least processor time of three tries; other threads do not count."""
-        times = []
+
+def _seconds(repeat: int, work: Callable[[], object]) -> float:
+    """Return the least processor time of three tries on one thread; other threads do not count."""
+    threads, times = torch.get_num_threads(), []
+    torch.set_num_threads(1)
+    try:
         for _ in range(3):
             start = time.thread_time()
             for _ in range(repeat):
                 work()
             times.append((time.thread_time() - start) / repeat)
-        return max(min(times), 1e-9)
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        return Speed(
-            operation=seconds(300, lambda: small @ small),
-            multiplications=256**3 / seconds(10, lambda: matrix @ matrix),
-            # two operations; not tanh, whose speed differs several times between processors that are otherwise alike
-            numbers=2 * len(many) / seconds(20, lambda: torch.exp(many).mul_(2)),
-        )
     finally:
         torch.set_num_threads(threads)
+    return max(min(times), 1e-9)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import shutil
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 
+from explorer import cores
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, StoreError
 from explorer.jobs import limits
-from explorer.jobs.cost import estimate_cost
+from explorer.jobs.cost import expected_seconds
 from explorer.jobs.scheduler import make_scheduler
 from explorer.jobs.service import JobService, service
 from explorer.periodic_thread import PeriodicThread
@@ -30,6 +33,7 @@ from explorer.training.config import RunConfig, key
 log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.1  # between two looks at the runs of a sweep in a terminal
 _DRIVER_SECONDS = 0.5  # likewise in the server
+_LONG = 10.0  # seconds of training from which several processes are sooner ready than this one
 _MOST_REPEATS = 2  # times that a run is submitted again after what trained it has crashed twice (`jobs/job.py`)
 
 
@@ -50,14 +54,14 @@ def estimated_seconds(sweep: Sweep) -> float:
     Which trials go on is not known, so each counts with the mean cost of all.
     """
     every = trials(sweep)
-    mean = sum(estimate_cost(trial.config).seconds for trial in every) / len(every)
+    mean = sum(expected_seconds(trial.config) for trial in every) / len(every)
     share, count, before = 0.0, len(every), 0.0
     for rung, step in enumerate(sweep.rungs):
         reached = step / sweep.base.steps
         share += count * (reached - before)
         count, before = survivors(sweep, rung), reached
     share += count * (1 - before)
-    confirmation = sweep.finalists * estimate_cost(sweep.confirmation(every[0])).seconds
+    confirmation = sweep.finalists * expected_seconds(sweep.confirmation(every[0]))
     return share * mean + confirmation
 
 
@@ -125,17 +129,28 @@ def stop_runs(sweep: Sweep, service: JobService, owner: str = "") -> list[str]:
     return stopped
 
 
+def _usual_executor(sweep: Sweep) -> str:
+    """Return where a sweep of a terminal trains if nothing says it: a long one in several processes, to use all cores.
+
+    A process has to import everything first, which takes a few seconds.
+    """
+    possible = sys.platform == "linux" and cores.physical_cores() > 1 and environment().device == "cpu"
+    chosen = possible and "LINEAGE_EXECUTOR" not in os.environ and estimated_seconds(sweep) > _LONG
+    return "processes" if chosen else ""
+
+
 def carry_out(sweep: Sweep, executor: str = "", on_progress: Callable[[Plan], None] = lambda plan: None) -> Plan:
     """Carry a sweep out in this thread, with a job service of its own, and return where it stands at its end.
 
-    executor: where trainings run, as LINEAGE_EXECUTOR names it; by default as the environment says
+    executor: where trainings run, as LINEAGE_EXECUTOR names it; by default as the environment says, see
+        `_usual_executor`
     on_progress: called several times a second
 
     An interruption (KeyboardInterrupt) stops its trainings, stores what there is of them, and is raised again; another
     call continues. Raises NotAllowed if another process carries it out, and LineageError if a run cannot be trained.
     """
     folder = environment().home / "sweeps" / sweep.key  # not that of the server, which would restore these jobs
-    service = JobService(lambda jobs: make_scheduler(jobs, executor), folder)
+    service = JobService(lambda jobs: make_scheduler(jobs, executor or _usual_executor(sweep)), folder)
     repeats = Counter[str]()
     with contextlib.ExitStack() as held:
         if service.trains_here and not held.enter_context(stored.hold(sweep.key)):

@@ -27,7 +27,12 @@ from explorer.training.model_factory import build_model
 from explorer.training.objective import Objective, Parts, Result, objective_class
 from explorer.training.optimisers import ReplicaOptimizer
 
-_LARGE_STEP = 2e8  # weights times tokens
+_LARGE_STEP = 2e8  # weights of all replicas, times the tokens that one of them reads
+
+
+def is_large_step(weights: int, tokens: float) -> bool:
+    """Whether a step is so much work that several cores are faster than one."""
+    return weights * tokens > _LARGE_STEP
 
 
 def train(
@@ -89,7 +94,7 @@ class _Training:
         self.early_stopping, self.best_weights = EarlyStopping(config), BestWeights(config, model)
         self._signals = objective.layout(config).signals
         self._autocast = partial(torch.autocast, device_of(model).type, torch.bfloat16) if half else nullcontext
-        self._is_large = False  # whether a step is so much work that several cores are faster than one
+        self._is_large = False  # known after the first step
         self._weights = sum(p.numel() for p in model.parameters())
         self._checkpoint_every = max(10, (config.steps - config.first_step) // 100)  # steps, beside the snapshots
 
@@ -125,7 +130,7 @@ class _Training:
         losses.backward(torch.ones_like(losses))  # type: ignore[no-untyped-call]  # each replica has its own gradient
         norm = self.optimizer.gradient_norm() if self._signals or config.optimiser.clip else None
         self.optimizer.step(step + 1, config.steps, norm)
-        self._is_large = self._weights * tokens > _LARGE_STEP
+        self._is_large = is_large_step(self._weights, tokens)
         # Copying the loss waits until a GPU has finished the step, so the seconds of the event are those of the step.
         signals = {"gradient_norm": norm.cpu()} if self._signals and norm is not None else {}
         return Step(step + 1, losses.detach().view(config.replicas).cpu(), tokens, signals)

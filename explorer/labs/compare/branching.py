@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.jobs import limits
-from explorer.jobs.cost import estimate_cost
+from explorer.jobs.cost import expected_seconds
 from explorer.jobs.service import service
 from explorer.labs.compare.comparison import ComparedRun
 from explorer.labs.compare.state import Comparison
@@ -42,7 +42,7 @@ def branch_section(session: PageSession[Comparison], runs: Sequence[ComparedRun]
             return
         steps = [step for step in run.checkpoint_steps() if step < run.config.steps]
         if not steps:
-            duration = format_duration(max(estimate_cost(run.config).seconds, 0.1))
+            duration = format_duration(max(expected_seconds(run.config), 0.1))
             st.markdown(
                 "This run is stored without the state of its optimizer. To branch from it, train it again here (about "
                 f"{duration})."
@@ -101,5 +101,5 @@ def _branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: 
         if st.button("Train the branch", icon=":material/fork_right:") and session.attempt(lambda: _submit(child)):
             session.state = session.state.with_runs((*session.state.displayed_runs, run_key(child)))
             st.rerun()
-        duration = format_duration(max(estimate_cost(child).seconds, 0.1))
+        duration = format_duration(max(expected_seconds(child), 0.1))
         st.caption(f"{child.steps - step:,} steps, about {duration}.")

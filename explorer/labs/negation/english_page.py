@@ -14,7 +14,7 @@ from explorer.catalogue import MODELS, models_of
 from explorer.experiments.default_runs import sentiment_runs
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.pretraining import REVIEWS_ALONE
-from explorer.jobs.cost import estimate_cost
+from explorer.jobs.cost import expected_seconds
 from explorer.labs.negation import findings
 from explorer.labs.negation.answers import answers_section
 from explorer.labs.negation.model_internals import internals_section, learned_weights_section
@@ -125,7 +125,7 @@ def _training_controls(session: EnglishSession) -> None:
                 ui.reset_button(session)
             short = lab.short()
             if lab != short and not request.offers_missing:
-                seconds = [estimate_cost(each).seconds for each in short.configs.values() if warmup.is_ready()]
+                seconds = [expected_seconds(each) for each in short.configs.values() if warmup.is_ready()]
                 time = f", about {format_duration(sum(seconds))}" if seconds else ""
                 st.button(
                     f"Train {join_words([MODELS[model].title for model in short.models])}{time}",

@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer import ui
 from explorer.experiments.paper_experiments import EXPERIMENTS, Experiment, ExperimentPanel, Trial
-from explorer.jobs.cost import estimate_cost
+from explorer.jobs.cost import expected_seconds
 from explorer.labs.text import experiment_findings as findings
 from explorer.labs.text.experiment_charts import MEASURES, curve_panels, end_panels, results_table
 from explorer.labs.text.experiment_findings import Outcome
@@ -109,7 +109,7 @@ def _cost(experiment: Experiment, views: Mapping[str, ui.RunView]) -> str:
         if stored:
             seconds += stored.card.seconds
         elif warmup.is_ready():
-            seconds += estimate_cost(view.config).seconds
+            seconds += expected_seconds(view.config)
     return f"{text}, about {format_duration(seconds)}." if seconds >= 0.1 else f"{text}."
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.jobs import limits
-from explorer.jobs.cost import estimate_cost
+from explorer.jobs.cost import expected_seconds
 from explorer.jobs.service import service
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
@@ -291,7 +291,7 @@ def _estimate_seconds(configs: Sequence[RunConfig]) -> float:
     """Return the seconds until all of these are trained, beside what is being trained already."""
     own = {key(config) for config in configs}
     others = sum(not view.done and view.key not in own for view in service.views(current_visitor().id))
-    seconds = max(sum(estimate_cost(config).seconds for config in configs), 0.5)
+    seconds = max(sum(expected_seconds(config) for config in configs), 0.5)
     return seconds * (1 + others / max(len(configs), 1))  # jobs share the processor
 
 
