@@ -110,13 +110,14 @@ def _training_seconds(config: RunConfig, most: float = 3.0) -> float:
 
     steps: list[float] = []
     pauses: list[float] = []
-    start = since = time.perf_counter()
+    start = since = step_end = time.perf_counter()
     for event in train(config):
         now = time.perf_counter()
         if isinstance(event, Step):
             steps.append(now - since)
+            step_end = now
         elif isinstance(event, Evaluation):
-            pauses.append(now - since)
+            pauses.append(now - step_end)
         if now - start > most and len(steps) > 3 and pauses:
             break
         since = now
