@@ -28,7 +28,7 @@ from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.seq2seq.config import MAX_SOURCE_TOKENS
 from explorer.tasks.seq2seq.pairs import PairsConfig
 from explorer.tasks.text import corpora
-from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.config import TextConfig, evaluation_rows
 from explorer.tasks.word_vectors import WordVectorsConfig
 from explorer.training import model_factory, train
 from explorer.training.config import RunConfig
@@ -36,7 +36,6 @@ from explorer.training.config import RunConfig
 _BASE_BYTES = 35_000_000  # what the first training of a process adds, whatever its size
 _SHAKESPEARE_CHARACTERS, _SHAKESPEARE_LETTERS = 1_115_394, 65
 _SYMBOLS_PER_FORWARD = 2**17  # of an evaluation of recall
-_EVALUATION_ROWS = 256  # of a text, in one batch
 _SENTENCES_PER_FORWARD = 512  # of an evaluation on own sentences
 _SHARED = 0.8  # of the seconds of a training with large steps
 _MUON = 11  # multiplications of its five Newton-Schulz steps for each weight, times the width
@@ -124,11 +123,12 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     weights = parameters * (3 + states + snapshots * (1 + states))
     curves = 24 * steps * (replicas + 1)
     peak = 4 * replicas * (weights + max(numbers, evaluated)) + curves + work.data_bytes + _BASE_BYTES
-    step = _step_seconds(config, parameters, work, numbers, use)
+    passes = _seconds_of_passes(config, parameters, work, numbers, use)
+    step = passes + _muon_seconds(config, parameters)
     evaluations = len(range(0, steps, config.evaluate_every or config.steps_per_epoch or config.steps or 1)) + 1
     share = work.evaluated_each_time / max(3 * tokens, 1)
-    seconds = steps * step + evaluations * share * step
-    turn = step * max(1.0, work.evaluated / (3 * tokens)) if isinstance(config.task, TextConfig) else step
+    seconds = steps * step + evaluations * share * passes
+    turn = max(step, passes * work.evaluated / (3 * tokens)) if isinstance(config.task, TextConfig) else step
     shared = _SHARED if train.is_large_step(parameters * replicas, tokens) else 0.0
     return Cost(parameters, int(peak), seconds, step, shared, turn)
 
@@ -189,7 +189,7 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
     if isinstance(task, TextConfig):
         held_out = int(length * task.held_out)
         part = config.evaluation_size or length
-        evaluated = min(_EVALUATION_ROWS * task.context, max(held_out, part))
+        evaluated = min(evaluation_rows(task.context) * task.context, max(held_out, part))
         if task.batches == "contiguous":
             evaluated = 16 * task.context
         data = 12 * length + 8 * rows * task.context * config.replicas
@@ -291,19 +291,27 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     return _TokenWork(layers * block, evaluated, operations, 1 / both)
 
 
-def _step_seconds(config: RunConfig, parameters: int, work: _Work, numbers: float, use: _TokenWork) -> float:
+def _multiplications(config: RunConfig) -> float:
+    """Return how many of them one thread does in a second, in the precision of a run."""
+    return half_precision_speed() if config.precision == "bfloat16" else machine_speed().multiplications
+
+
+def _muon_seconds(config: RunConfig, parameters: int) -> float:
+    """Return the seconds that Muon takes in a step for making its updates orthogonal."""
+    width = getattr(config.model, "width", 1) if config.optimiser.method == "muon" else 0
+    return _MUON * width * parameters * config.replicas / _multiplications(config)
+
+
+def _seconds_of_passes(config: RunConfig, parameters: int, work: _Work, numbers: float, use: _TokenWork) -> float:
+    """Return the seconds of the forward and the backward pass of a step, and of the update of the weights."""
     speed, replicas = machine_speed(), config.replicas
     is_english = isinstance(config.task, SentimentConfig)  # most of its weights are vectors, which are looked up
     multiplied = parameters - work.outputs * getattr(config.model, "width", 0) * is_english
     multiplications = 3 * multiplied * use.matrix_share * work.rows * work.time * replicas
-    if config.optimiser.method == "muon":
-        multiplications += _MUON * getattr(config.model, "width", 1) * parameters * replicas
-    if config.precision == "bfloat16":
-        multiplications *= speed.multiplications / half_precision_speed()
     updates = 45 * parameters * replicas  # the optimizer reads and writes each weight in several passes
     return (
         (100 + 4.5 * use.operations) * speed.operation
-        + multiplications / speed.multiplications
+        + multiplications / _multiplications(config)
         + (6 * numbers * replicas + updates) / speed.numbers
     )
 

@@ -151,7 +151,8 @@ class _Training:
                 raise Diverged(_divergence_message(config, step))
             if evaluates:
                 answers = yield from self._advance(self._evaluate(step))
-                torch.set_num_threads(1)  # one token is too little work for more
+                if config.sample:
+                    torch.set_num_threads(1)  # one token is too little work for more
                 samples = yield from objective.generate_samples_in_parts(step)
                 events.append(Evaluation(step, answers, samples))
             if saves or early_stopping.should_stop:

@@ -129,3 +129,8 @@ class TextConfig:
                 f"batches = contiguous goes with rows = blocks and split = end only, "
                 f"not with rows = {self.rows} and split = {self.split}"
             )
+
+
+def evaluation_rows(context: int) -> int:
+    """Return the number of rows that an evaluation reads in one batch, so that a batch does not take long."""
+    return max(1, min(256, 16_384 // context))

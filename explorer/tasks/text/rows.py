@@ -25,7 +25,7 @@ from explorer.byte_cache import Once, drop_where
 from explorer.errors import TextError
 from explorer.seeds import generator
 from explorer.tasks.text import corpora, token_arrays
-from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.config import TextConfig, evaluation_rows
 from explorer.tasks.text.token_arrays import Tokens
 
 Part: TypeAlias = Literal["validation", "test"]  # of what is held out
@@ -82,13 +82,15 @@ class TextData(ABC):
         """Return whether the recurrent state is reset: whether the rows do not continue those of the last step."""
         return True
 
-    def held_out_batches(self, targets: int | None = None, rows: int = 256) -> Iterator[Batch]:
+    def held_out_batches(self, targets: int | None = None, rows: int = 0) -> Iterator[Batch]:
         """Yield every held-out target once, or about `targets` of them in evenly spaced rows, `rows` in a batch."""
+        rows = rows or evaluation_rows(self.config.context)
         for indices in _evenly_spaced_rows(self.held_out_rows, self.held_out_targets, targets, rows):
             yield self._read_rows(indices, is_held_out=True)
 
-    def training_sample(self, targets: int, rows: int = 256) -> Iterator[Batch]:
+    def training_sample(self, targets: int, rows: int = 0) -> Iterator[Batch]:
         """Yield about `targets` training targets in evenly spaced rows, always the same, for the training loss."""
+        rows = rows or evaluation_rows(self.config.context)
         for indices in _evenly_spaced_rows(self.training_rows, self.training_targets, targets, rows):
             yield self._read_rows(indices, is_held_out=False)
 
