@@ -51,6 +51,7 @@ class TextLab(OpenExperiment):
         "stop_at",
         "patience",
         "keep",
+        "precision",
     )
     OWN: ClassVar[tuple[str, ...]] = (*(f.name for f in dataclasses.fields(Optimiser)), *_TRAINING_SETTINGS)
 
@@ -124,7 +125,7 @@ class TextLab(OpenExperiment):
         return replace(lab, models=self.models, unit=self.unit, along=self.along, experiment=self.experiment)
 
     def applies(self, name: str, model: str) -> bool:
-        if model == "ngram" and name in ("seed", "replicas", "stop_at", "patience", "keep"):
+        if model == "ngram" and name in ("seed", "replicas", "stop_at", "patience", "keep", "precision"):
             return False
         # Only a text that is read on from block to block has a state to carry.
         return name != "batches" or {self.shared.get("rows", "blocks"), self.shared.get("split", "end")} == {
