@@ -38,6 +38,9 @@ curve, bit for bit. Instead of a name or a key, a command also takes the path of
 `lineage train --resume KEY`. The result is the same as without the interruption. A second Ctrl-C ends the training at
 once and stores nothing. SIGTERM and a closed terminal count as Ctrl-C.
 
+**Cores.** A training with large steps uses the cores that are idle; `OMP_NUM_THREADS=1` limits it to one. With another
+number of threads PyTorch may add in another order, and the last digits of a curve may differ.
+
 **Nothing is overwritten** without `--force`: neither files of `export` and `inspect`, nor a folder given by `--out`.
 If the run of a training exists already, `train` shows that run. `import` never replaces a run.
 

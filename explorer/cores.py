@@ -35,7 +35,7 @@ def physical_cores() -> int:
 
 
 @contextmanager
-def needed() -> Iterator[None]:
+def keep_core_free() -> Iterator[None]:
     """Keep a core free from the trainings of this process, while a visitor's result is computed in the block."""
     global _needed
     with _lock:

@@ -44,10 +44,10 @@ def test_cores_that_other_processes_use_are_not_idle(
 def test_each_result_for_a_visitor_keeps_a_core_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cores, "_before", (float("inf"), 0.0))
     monkeypatch.setattr(cores, "_free", 4)
-    with cores.needed(), cores.needed():
+    with cores.keep_core_free(), cores.keep_core_free():
         assert cores.idle_cores() == 2
-        with cores.needed(), cores.needed(), cores.needed():
+        with cores.keep_core_free(), cores.keep_core_free(), cores.keep_core_free():
             assert cores.idle_cores() == 1
-    with pytest.raises(ValueError), cores.needed():
+    with pytest.raises(ValueError), cores.keep_core_free():
         raise ValueError
     assert cores.idle_cores() == 4

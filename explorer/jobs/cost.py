@@ -19,7 +19,7 @@ from functools import lru_cache
 from explorer import cores
 from explorer.catalogue import task_row
 from explorer.errors import LineageError
-from explorer.jobs.machine_speed import half_precision_speed, machine_speed
+from explorer.jobs.machine_speed import bfloat16_speed, machine_speed
 from explorer.models import configs as models
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.own_sentences import MARKERS, MAX_TOKENS, negation_data
@@ -293,7 +293,7 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
 
 def _multiplications(config: RunConfig) -> float:
     """Return how many of them one thread does in a second, in the precision of a run."""
-    return half_precision_speed() if config.precision == "bfloat16" else machine_speed().multiplications
+    return bfloat16_speed() if config.precision == "bfloat16" else machine_speed().multiplications
 
 
 def _muon_seconds(config: RunConfig, parameters: int) -> float:

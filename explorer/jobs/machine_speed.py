@@ -26,7 +26,7 @@ def machine_speed() -> Speed:
 
 
 @lru_cache(maxsize=1)
-def half_precision_speed() -> float:
+def bfloat16_speed() -> float:
     """Return the multiplications in a second if factors in float32 are rounded to bfloat16 for them."""
     if "torch" not in sys.modules:
         return Speed.multiplications

@@ -109,7 +109,8 @@ class LayerNorm(nn.Module):
     def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
         if self.weight.dim() == 1 and x.numel() < 30_000:
             return F.layer_norm(x, x.shape[-1:], self.weight, self.bias)
-        # PyTorch would add up the gradient of the weight in an order that depends on the number of threads.
+        # Fused, the gradient of the weight is added up in an order that depends on the number of threads. Small steps
+        # have one thread.
         shape = (*self.weight.shape[:-1], *[1] * (x.dim() - self.weight.dim()), x.shape[-1])
         normal, weight = F.layer_norm(x, x.shape[-1:]), self.weight.view(shape)
         return normal * weight if self.bias is None else torch.addcmul(self.bias.view(shape), normal, weight)

@@ -129,7 +129,7 @@ def stop_runs(sweep: Sweep, service: JobService, owner: str = "") -> list[str]:
     return stopped
 
 
-def _usual_executor(sweep: Sweep) -> str:
+def default_executor(sweep: Sweep) -> str:
     """Return where a sweep of a terminal trains if nothing says it: a long one in several processes, to use all cores.
 
     A process has to import everything first, which takes a few seconds.
@@ -143,14 +143,14 @@ def carry_out(sweep: Sweep, executor: str = "", on_progress: Callable[[Plan], No
     """Carry a sweep out in this thread, with a job service of its own, and return where it stands at its end.
 
     executor: where trainings run, as LINEAGE_EXECUTOR names it; by default as the environment says, see
-        `_usual_executor`
+        `default_executor`
     on_progress: called several times a second
 
     An interruption (KeyboardInterrupt) stops its trainings, stores what there is of them, and is raised again; another
     call continues. Raises NotAllowed if another process carries it out, and LineageError if a run cannot be trained.
     """
     folder = environment().home / "sweeps" / sweep.key  # not that of the server, which would restore these jobs
-    service = JobService(lambda jobs: make_scheduler(jobs, executor or _usual_executor(sweep)), folder)
+    service = JobService(lambda jobs: make_scheduler(jobs, executor or default_executor(sweep)), folder)
     repeats = Counter[str]()
     with contextlib.ExitStack() as held:
         if service.trains_here and not held.enter_context(stored.hold(sweep.key)):

@@ -99,7 +99,7 @@ class RunConfig:
         0, "Seed of the first replica: its start and its batch order.", 0, 2**31 - 1, label="First seed"
     )
     replicas: int = setting(1, "Seeds trained side by side: seed, seed + 1, …", 1, 32, label="Seeds")
-    threads: int = setting(1, "Threads of torch. 1: those of the idle cores, for large steps.", 1, 64)
+    threads: int = setting(1, "Threads of PyTorch. 1: one, and for large steps one for each idle core.", 1, 64)
     precision: Literal["float32", "bfloat16"] = setting(
         "float32", "Numbers of the matrix products; bfloat16 has 8 significant bits. Weights and sums are in float32."
     )

@@ -109,10 +109,10 @@ class Muon(FlatParameters):
         learning_rate: float,
         momentum: float = 0.95,
         decay: float = 0.0,
-        half: bool = False,  # whether products are in bfloat16
+        bfloat16: bool = False,  # whether products have 16-bit factors
     ) -> None:
         super().__init__(p for _, p in named)
-        self._orthogonalize = orthogonalize_in_bfloat16 if half else orthogonalize
+        self._orthogonalize = orthogonalize_in_bfloat16 if bfloat16 else orthogonalize
         self.learning_rate, self.momentum, self.decay = learning_rate, momentum, decay
         self._update = torch.zeros_like(self.weights)
         parts = torch.split(self._update, [p.numel() for _, p in named])
@@ -139,7 +139,7 @@ class ReplicaOptimizer:
     """The optimiser of one run: method, schedule, clipping and, if `average` is set, a running mean of the weights."""
 
     def __init__(
-        self, model: nn.Module, settings: Optimiser, replicas: int, average: float = 0.0, half: bool = False
+        self, model: nn.Module, settings: Optimiser, replicas: int, average: float = 0.0, bfloat16: bool = False
     ) -> None:
         self.settings, self.replicas, self.average = settings, replicas, average
         named = list(model.named_parameters())
@@ -151,7 +151,7 @@ class ReplicaOptimizer:
             rest = [p for name, p in named if not _is_hidden_matrix(name, p, replicas)]
             self._methods = {"": Adam(rest, rate, betas, decay=settings.rest_decay)}
             if inner:
-                self._methods["muon."] = Muon(inner, settings.matrix_rate, settings.momentum, decay, half)
+                self._methods["muon."] = Muon(inner, settings.matrix_rate, settings.momentum, decay, bfloat16)
         elif settings.method == "sgd":
             self._methods = {"": SGD(self._parameters, rate, settings.momentum, decay)}
         elif settings.method == "rmsprop":

@@ -89,11 +89,11 @@ class _Training:
     ) -> None:
         self.checkpoint_due = checkpoint_due
         self.config, self.model, self.objective = config, model, objective
-        half = config.precision == "bfloat16"
-        self.optimizer = ReplicaOptimizer(model, config.optimiser, config.replicas, config.average, half)
+        bfloat16 = config.precision == "bfloat16"
+        self.optimizer = ReplicaOptimizer(model, config.optimiser, config.replicas, config.average, bfloat16)
         self.early_stopping, self.best_weights = EarlyStopping(config), BestWeights(config, model)
         self._signals = objective.layout(config).signals
-        self._autocast = partial(torch.autocast, device_of(model).type, torch.bfloat16) if half else nullcontext
+        self._autocast = partial(torch.autocast, device_of(model).type, torch.bfloat16) if bfloat16 else nullcontext
         self._is_large = False  # known after the first step
         self._weights = sum(p.numel() for p in model.parameters())
         self._checkpoint_every = max(10, (config.steps - config.first_step) // 100)  # steps, beside the snapshots

@@ -34,7 +34,7 @@ def _run_with_one_torch_thread(make: Callable[[], Result]) -> Result:
     if not getattr(_thread, "limited", False) and (limit := getattr(torch, "set_num_threads", None)):
         limit(1)  # on a server there is always other work for the second core
         _thread.limited = True
-    with cores.needed():
+    with cores.keep_core_free():
         return make()
 
 

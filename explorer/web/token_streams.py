@@ -149,7 +149,7 @@ class FairThreadPool:
                 self._waiting[owner] = slices
         if future.set_running_or_notify_cancel():
             try:
-                with cores.needed():
+                with cores.keep_core_free():
                     result = work()
                 future.set_result(result)
             except BaseException as error:  # the waiting caller must receive it

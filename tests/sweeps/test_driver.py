@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -11,6 +12,7 @@ import pytest
 from pandas import DataFrame
 from pandas.testing import assert_frame_equal
 
+from explorer import cores
 from explorer.errors import InvalidSetting, NotAllowed, StoreError, UnknownSweep
 from explorer.jobs import scheduler
 from explorer.jobs.executor import Executor, InProcessExecutor, WorkerLost
@@ -222,3 +224,14 @@ def test_halving_is_estimated_to_be_shorter() -> None:
     rates = [10 ** (-i / 4) for i in range(18)]
     with_it, without = (make_sweep(BASE, {"learning_rate": rates}, finalists=0, halving=h) for h in (True, False))
     assert 0 < estimated_seconds(with_it) < estimated_seconds(without) / 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="worker processes need Linux")
+def test_only_a_long_sweep_without_a_chosen_executor_trains_in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LINEAGE_EXECUTOR", raising=False)
+    monkeypatch.setattr(cores, "physical_cores", lambda: 2)
+    for seconds, expected in ((9.0, ""), (11.0, "processes")):
+        monkeypatch.setattr(driver, "estimated_seconds", lambda _, seconds=seconds: seconds)
+        assert driver.default_executor(SWEEP) == expected
+    monkeypatch.setenv("LINEAGE_EXECUTOR", "here")
+    assert driver.default_executor(SWEEP) == ""
