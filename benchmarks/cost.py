@@ -118,11 +118,13 @@ def _training_seconds(config: RunConfig, most: float = 3.0) -> float:
             step_end = now
         elif isinstance(event, Evaluation):
             pauses.append(now - step_end)
-        if now - start > most and len(steps) > 3 and pauses:
+        if now - start > most and len(steps) > 3 and len(pauses) > 1:
             break
         since = now
     evaluations = sum(map(config.evaluates_at, range(config.first_step, config.steps + 1)))
-    return config.steps * statistics.median(steps or [0.0]) + evaluations * statistics.mean(pauses or [0.0])
+    first, *others = pauses or [0.0]  # the first time includes reading the data
+    later = (evaluations - 1) * statistics.mean(others or [first])
+    return first + config.steps * statistics.median(steps or [0.0]) + later
 
 
 def compare_with_button(every: int, cores_used: int) -> None:

@@ -29,6 +29,7 @@ from explorer.cli.common import (
 )
 from explorer.cli.program import SIGNAL_EXIT, print_json, print_result, program_name
 from explorer.cli.progress import show_progress
+from explorer.cores import idle_cores
 from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.experiments import pretraining, trimming
 from explorer.experiments.own_tables import corpus_settings, held_out_settings
@@ -118,7 +119,7 @@ def train(
         typer.echo(str(error), err=True)
     _check_early_end(config, max_seconds)
     if max_seconds is not None:
-        config = fit_to_seconds(config, max_seconds)
+        config = fit_to_seconds(config, max_seconds, on_cores=idle_cores())
     existing = _run_in_folder(out) if out else store.find_by_config(config, unfinished=True)
     if existing and not force:
         _show_existing(existing, config, out, as_json, corpus)

@@ -66,7 +66,7 @@ def shipped_configs() -> dict[str, RunConfig]:
     for experiments in (text_setups, labelling, sequence_shapes, word_vectors):
         runs |= experiments.shipped_configs()
     runs["text-best"] = preset("characters-transformer").config()
-    runs["text-best-seeds"] = with_settings(runs["text-best"], {"replicas": 3})
+    runs["text-best-seeds"] = text_setups.SETUPS["shakespeare"].config("transformer")
     runs["text-lines"] = with_settings(default_config("text", "gru"), LINES_WITH_TEST_SPLIT)
     runs["text-assignment"] = preset("assignment").config()
     known = set(runs.values())  # of the comparisons at equal tuning budget, some are included for another reason

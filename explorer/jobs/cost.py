@@ -38,7 +38,21 @@ _SHAKESPEARE_CHARACTERS, _SHAKESPEARE_LETTERS = 1_115_394, 65
 _SYMBOLS_PER_FORWARD = 2**17  # of an evaluation of recall
 _SENTENCES_PER_FORWARD = 512  # of an evaluation on own sentences
 _SHARED = 0.8  # of the seconds of a training with large steps
+_PASSES = 3.8  # how often the passes of a step write or read each number that they keep
+_PASSES_OF_TRANSFORMER = 5.5
+_UPDATE = 14  # how often an optimizer writes or reads a number for each weight
 _MUON = 11  # multiplications of its five Newton-Schulz steps for each weight, times the width
+# Tokens of an evaluation that is not the last: those that an evaluation as long as the measured one would read.
+_EVALUATED_ON_THE_WAY = {
+    "agreement": 35_000,
+    "echo": 600,
+    "gist": 25_000,
+    "gloss": 18_000,
+    "induction": 4_500,
+    "noise": 28_000,
+    "place": 9_000,
+    "tale": 48_000,
+}
 _ONE_ANSWER = ("negation", "sentiment", "recall")  # tasks whose models answer once for a row
 # Of the task sentiment: reviews and rated words, tokens of each and of a composed sentence, tokens of an evaluation.
 _REVIEWS, _RATED_WORDS, _ENGLISH_TOKENS, _ENGLISH_EVALUATED = 10_400, 7_000, (26, 4, 11), 100_000
@@ -72,6 +86,8 @@ class _Work:
     outputs: int  # numbers that the model predicts at a position where it predicts
     longest: int = 0  # tokens in a row of an evaluation
     data_bytes: int = 0
+    evaluated_at_end: int = 0  # tokens that only the last evaluation reads
+    share_read: float = 1.0  # of the tokens of a training batch; the others are padding
 
 
 @dataclass(frozen=True)
@@ -97,10 +113,10 @@ def estimate_cost(config: RunConfig) -> Cost:
     return _estimate_cost(config, 0, 0)
 
 
-def expected_seconds(config: RunConfig) -> float:
-    """Return the seconds of a training on the cores that are idle now."""
+def expected_seconds(config: RunConfig, on_cores: int | None = None) -> float:
+    """Return the seconds of a training on so many cores, or on those that are idle now."""
     cost = estimate_cost(config)
-    return cost.seconds * (1 - cost.shared + cost.shared / cores.idle_cores())
+    return cost.seconds * (1 - cost.shared + cost.shared / (on_cores or cores.idle_cores()))
 
 
 @lru_cache(maxsize=4096)
@@ -109,10 +125,11 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     if isinstance(config.model, models.NgramTextConfig):
         return _counting_cost(config, length)
     try:
-        shapes = model_factory.model_shapes(config, vocabulary or None).values()
+        shapes = model_factory.model_shapes(config, vocabulary or None)
     except LineageError:
         return Cost(0, 0, 0.0, 0.0)
-    parameters = sum(math.prod(shape) for shape, learned in shapes if learned)
+    sizes = [(name, math.prod(shape)) for name, (shape, learned) in shapes.items() if learned]
+    parameters, multiplied = sum(size for _, size in sizes), train.count_multiplied(sizes)
     work, replicas, steps = _work(config, vocabulary, length), config.replicas, config.steps - config.first_step
     use = _work_per_token(config, work)
     tokens = work.rows * work.time
@@ -123,13 +140,14 @@ def _estimate_cost(config: RunConfig, vocabulary: int, length: int) -> Cost:
     weights = parameters * (3 + states + snapshots * (1 + states))
     curves = 24 * steps * (replicas + 1)
     peak = 4 * replicas * (weights + max(numbers, evaluated)) + curves + work.data_bytes + _BASE_BYTES
-    passes = _seconds_of_passes(config, parameters, work, numbers, use)
-    step = passes + _muon_seconds(config, parameters)
+    passes = _seconds_of_passes(config, multiplied, work, numbers, use)
+    step = passes + _seconds_of_update(config, parameters)
     evaluations = len(range(0, steps, config.evaluate_every or config.steps_per_epoch or config.steps or 1)) + 1
-    share = work.evaluated_each_time / max(3 * tokens, 1)
-    seconds = steps * step + evaluations * share * passes
+    evaluated_tokens = evaluations * work.evaluated_each_time + work.evaluated_at_end
+    seconds = steps * step + evaluated_tokens / max(3 * tokens, 1) * passes
     turn = max(step, passes * work.evaluated / (3 * tokens)) if isinstance(config.task, TextConfig) else step
-    shared = _SHARED if train.is_large_step(parameters * replicas, tokens) else 0.0
+    is_large = train.is_large_step(multiplied * replicas, tokens * work.share_read)
+    shared = _SHARED * (1 - _seconds_of_operations(use) / step) if is_large else 0.0
     return Cost(parameters, int(peak), seconds, step, shared, turn)
 
 
@@ -197,8 +215,9 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
         return _Work(rows, task.context, evaluated, each, vocabulary, data_bytes=data)
     if isinstance(task, RecallConfig):
         longest = max(evaluation_lengths(task.length))
-        each = 2 * 256 * task.length
-        return _Work(rows, task.length, min(256 * longest, _SYMBOLS_PER_FORWARD), each, task.symbols)
+        each, evaluated = 2 * 256 * task.length, min(256 * longest, _SYMBOLS_PER_FORWARD)
+        at_end = 256 * (sum(evaluation_lengths(task.length)) if hasattr(config.model, "heads") else longest)
+        return _Work(rows, task.length, evaluated, each, task.symbols, evaluated_at_end=at_end)
     if isinstance(task, WordVectorsConfig):  # a row: the input words, the true word and the noise words
         read = 2 * task.window if config.model_name == "cbow" else 1
         time = read + 1 + task.negatives
@@ -226,15 +245,15 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
         return _Work(1, length, length, length, 32)
     longest = getattr(task, "longest", 0)
     if name in ("reverse", "copy"):
-        return _Work(rows, 2 * longest, 500 * (2 * longest + 11), 8 * longest * 2 * longest, 12, 30)
+        return _Work(rows, 2 * longest, 500 * (2 * longest + 11), 8 * longest * 2 * longest, 12, 30, share_read=0.5)
     if name == "dates":
-        return _Work(rows, 42, 425 * 36, 17 * 8 * 42, 40, 36)
+        return _Work(rows, 42, 425 * 36, 17 * 8 * 42, 40, 36, share_read=0.62)
     most = getattr(task, "max_length", 12)
     times = {"echo": 2 * longest, "induction": 2 * longest, "gloss": 12, "gist": 12}
     time = times.get(name, getattr(task, "length", 0) or most)
     largest = {"echo": 2_000 * most, "gloss": 512 * 12, "gist": 512 * 12, "tale": 48 * most, "place": 256 * most}
     evaluated = largest.get(name, 512 * most)
-    return _Work(rows, min(time, most), evaluated, evaluated // 4, 32, most)
+    return _Work(rows, min(time, most), evaluated, _EVALUATED_ON_THE_WAY[name], 32, most)
 
 
 def _predicts_everywhere(config: RunConfig) -> bool:
@@ -254,7 +273,8 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     if name == "bag_of_words":
         return _TokenWork(8, 8, 10)
     if name in ("skip_gram", "cbow"):  # no matrix product: each word looks up its vector, and one product of vectors
-        return _TokenWork(width / 2 + 2, width / 2 + 2, 60 + 25 * config.replicas, 0.0)
+        kept = width * (3.5 if name == "cbow" else 1.7) + 2
+        return _TokenWork(kept, kept, 60 + 25 * config.replicas, 0.0)
     if name == "bag_of_words_hidden":  # the counts of a row, and the tanh layer over them
         return _TokenWork(8 + 3 * hidden / time, 8 + 3 * hidden / time, 20, 1 / time)
     if name == "bag_of_bigrams":  # a row has one count for each pair of its 11 tokens
@@ -274,7 +294,8 @@ def _work_per_token(config: RunConfig, work: _Work) -> _TokenWork:
     if name == "encoder_decoder":
         additive = getattr(model, "attention", "none") == "additive"
         look = hidden * time / 2 if additive else 0  # tanh(W s + U h) for every pair of source and target
-        return _TokenWork(16 * hidden + 3 * width + look, 8 * hidden + width, (30 + 20 * additive) * time + 60)
+        operations = (30 + 20 * additive) * time + 60  # one half of the weights reads the source, the other the target
+        return _TokenWork(16 * hidden + 3 * width + look, 8 * hidden + width, operations, 0.5)
     if "transformer" not in name:  # a model without a formula: an estimate from its sizes, rather too high
         sizes = sum(size for size in vars(model).values() if type(size) is int)
         return _TokenWork(8 * sizes, 8 * sizes, 60)
@@ -296,23 +317,27 @@ def _multiplications(config: RunConfig) -> float:
     return bfloat16_speed() if config.precision == "bfloat16" else machine_speed().multiplications
 
 
-def _muon_seconds(config: RunConfig, parameters: int) -> float:
-    """Return the seconds that Muon takes in a step for making its updates orthogonal."""
+def _seconds_of_update(config: RunConfig, parameters: int) -> float:
+    """Return the seconds in which an optimizer changes the weights; Muon makes its updates orthogonal."""
     width = getattr(config.model, "width", 1) if config.optimiser.method == "muon" else 0
-    return _MUON * width * parameters * config.replicas / _multiplications(config)
+    weights = parameters * config.replicas
+    return _UPDATE * weights / machine_speed().numbers + _MUON * width * weights / _multiplications(config)
 
 
-def _seconds_of_passes(config: RunConfig, parameters: int, work: _Work, numbers: float, use: _TokenWork) -> float:
-    """Return the seconds of the forward and the backward pass of a step, and of the update of the weights."""
+def _seconds_of_operations(use: _TokenWork) -> float:
+    """Return the seconds of the operations of a step, one after the other, without what they compute."""
+    return (100 + 4.5 * use.operations) * machine_speed().operation
+
+
+def _seconds_of_passes(config: RunConfig, multiplied: int, work: _Work, numbers: float, use: _TokenWork) -> float:
+    """Return the seconds of the forward and the backward pass of a step."""
     speed, replicas = machine_speed(), config.replicas
-    is_english = isinstance(config.task, SentimentConfig)  # most of its weights are vectors, which are looked up
-    multiplied = parameters - work.outputs * getattr(config.model, "width", 0) * is_english
+    times = _PASSES_OF_TRANSFORMER if "transformer" in config.model_name else _PASSES
     multiplications = 3 * multiplied * use.matrix_share * work.rows * work.time * replicas
-    updates = 45 * parameters * replicas  # the optimizer reads and writes each weight in several passes
     return (
-        (100 + 4.5 * use.operations) * speed.operation
+        _seconds_of_operations(use)
         + multiplications / _multiplications(config)
-        + (6 * numbers * replicas + updates) / speed.numbers
+        + times * numbers * replicas / speed.numbers
     )
 
 

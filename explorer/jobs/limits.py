@@ -14,7 +14,7 @@ from functools import partial
 from explorer.catalogue import task_row
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError
-from explorer.jobs.cost import Cost, estimate_cost
+from explorer.jobs.cost import Cost, estimate_cost, expected_seconds
 from explorer.models.configs import NgramTextConfig
 from explorer.number_format import format_bytes, format_duration
 from explorer.tasks.negation import NegationConfig
@@ -208,8 +208,8 @@ def largest_value(given: int, allows: Callable[[int], bool]) -> int | None:
     return low or None
 
 
-def fit_to_seconds(config: RunConfig, seconds: float, min_evaluations: int = 0) -> RunConfig:
-    """Return the configuration with as many steps as fit into about this time, evaluations included.
+def fit_to_seconds(config: RunConfig, seconds: float, min_evaluations: int = 0, on_cores: int = 1) -> RunConfig:
+    """Return the configuration with as many steps as fit into about this time on so many cores, with evaluations.
 
     The estimate of the time decides (`cost.py`), so wall-clock time never enters a run. If the run is evaluated at all,
     then at least `min_evaluations` times. Raises InvalidSetting if the task is counted in epochs.
@@ -225,6 +225,6 @@ def fit_to_seconds(config: RunConfig, seconds: float, min_evaluations: int = 0) 
         return with_settings(config, {"iterations": steps, "evaluate_every": every})
 
     most = setting_declaration(config, "iterations").metadata["high"]
-    steps = largest_value(most + 1, lambda steps: estimate_cost(with_steps(steps)).seconds <= seconds) or 1
+    steps = largest_value(most + 1, lambda steps: expected_seconds(with_steps(steps), on_cores) <= seconds) or 1
     digits = max(0, len(str(steps)) - 2)  # the estimate is good to about two digits
     return with_steps(steps // 10**digits * 10**digits)

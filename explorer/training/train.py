@@ -27,12 +27,18 @@ from explorer.training.model_factory import build_model
 from explorer.training.objective import Objective, Parts, Result, objective_class
 from explorer.training.optimisers import ReplicaOptimizer
 
-_LARGE_STEP = 2e8  # weights of all replicas, times the tokens that one of them reads
+_LARGE_STEP = 2e8  # multiplied weights of all replicas, times the tokens that one of them reads
+_LOOKED_UP = ("embedding", "position")  # beginnings of the names of weights that no matrix product multiplies
 
 
-def is_large_step(weights: int, tokens: float) -> bool:
+def count_multiplied(sizes: Iterable[tuple[str, int]]) -> int:
+    """Return how many of a model's weights are multiplied with each token; `sizes`: names and numbers of weights."""
+    return sum(size for name, size in sizes if not name.startswith(_LOOKED_UP))
+
+
+def is_large_step(multiplied: int, tokens: float) -> bool:
     """Whether a step is so much work that several cores are faster than one."""
-    return weights * tokens > _LARGE_STEP
+    return multiplied * tokens > _LARGE_STEP
 
 
 def train(
@@ -95,7 +101,7 @@ class _Training:
         self._signals = objective.layout(config).signals
         self._autocast = partial(torch.autocast, device_of(model).type, torch.bfloat16) if bfloat16 else nullcontext
         self._is_large = False  # known after the first step
-        self._weights = sum(p.numel() for p in model.parameters())
+        self._multiplied = count_multiplied((name, p.numel()) for name, p in model.named_parameters())
         self._checkpoint_every = max(10, (config.steps - config.first_step) // 100)  # steps, beside the snapshots
 
     def restore(self, checkpoint: Checkpoint, with_early_stopping: bool) -> None:
@@ -130,7 +136,7 @@ class _Training:
         losses.backward(torch.ones_like(losses))  # type: ignore[no-untyped-call]  # each replica has its own gradient
         norm = self.optimizer.gradient_norm() if self._signals or config.optimiser.clip else None
         self.optimizer.step(step + 1, config.steps, norm)
-        self._is_large = is_large_step(self._weights, tokens)
+        self._is_large = is_large_step(self._multiplied, tokens)
         # Copying the loss waits until a GPU has finished the step, so the seconds of the event are those of the step.
         signals = {"gradient_norm": norm.cpu()} if self._signals and norm is not None else {}
         return Step(step + 1, losses.detach().view(config.replicas).cpu(), tokens, signals)
