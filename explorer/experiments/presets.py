@@ -269,3 +269,21 @@ def preset_config(name: str, task: str, model: str) -> RunConfig:
             f"Preset {name} is for the task {chosen.task} and the model {chosen.model}. Leave these out."
         )
     return chosen.config()
+
+
+def first_assignment() -> RunConfig:
+    """Return the preset `assignment` as it was when its run was included: addresses contain the key of this run."""
+    return with_settings(
+        PRESETS["assignment"].config(),
+        {
+            "iterations": 1_800,
+            "batch_size": 64,
+            "learning_rate": 0.02,
+            "rest_decay": 0.2,
+            "warmup": 50,
+            "dropout": 0.0,
+            "average": 0.98,
+            "evaluate_every": 150,
+            "precision": "float32",
+        },
+    )

@@ -15,7 +15,7 @@ from explorer.experiments import (
     word_vectors,
 )
 from explorer.experiments.default_runs import SEEDS, THREE_SEEDS, sentiment_runs, text_run
-from explorer.experiments.presets import preset
+from explorer.experiments.presets import first_assignment, preset
 from explorer.training.config import RunConfig, default_config, with_settings
 
 REVIEWS_ALONE = ("bag_of_words", "gru")  # models that also learned English without composed sentences
@@ -65,10 +65,10 @@ def shipped_configs() -> dict[str, RunConfig]:
         runs |= experiments.shipped_configs()
     for experiments in (text_setups, labelling, sequence_shapes, word_vectors):
         runs |= experiments.shipped_configs()
-    runs["text-best"] = preset("characters-transformer").config()
     runs["text-best-seeds"] = text_setups.SETUPS["shakespeare"].config("transformer")
+    runs["text-best"] = with_settings(runs["text-best-seeds"], {"replicas": 1})
     runs["text-lines"] = with_settings(default_config("text", "gru"), LINES_WITH_TEST_SPLIT)
-    runs["text-assignment"] = preset("assignment").config()
+    runs["text-assignment"] = first_assignment()
     known = set(runs.values())  # of the comparisons at equal tuning budget, some are included for another reason
     runs |= {name: config for name, config in learning_rates.shipped_configs().items() if config not in known}
     runs["text-through-training"] = with_settings(default_config("text", "transformer"), MANY_SNAPSHOTS)

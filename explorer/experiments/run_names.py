@@ -11,8 +11,8 @@ from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
 from explorer.catalogue import model_row, task_row
-from explorer.experiments import labelling, paper_experiments, sequence_shapes, word_vectors
-from explorer.experiments.presets import preset
+from explorer.experiments import labelling, paper_experiments, sequence_shapes, text_setups, word_vectors
+from explorer.experiments.presets import first_assignment
 from explorer.experiments.pretraining import LINES_WITH_TEST_SPLIT
 from explorer.models.settings import field_label
 from explorer.number_format import format_units
@@ -221,8 +221,8 @@ def _page_settings() -> tuple[_Base, ...]:
         _Base("", sequence_shapes.word_sense_config()),
         _Base("", word_vectors.config("skip_gram", "tinyshakespeare"), ("corpus",)),
         _Base("", word_vectors.config("cbow", "tinyshakespeare"), ("corpus",)),
-        _Base("best settings", preset("characters-transformer").config()),
-        _Base("settings of the assignment", preset("assignment").config()),
+        _Base("best settings", text_setups.SETUPS["shakespeare"].config("transformer")),
+        _Base("settings of the assignment", first_assignment()),
         _Base("lines with a test split", with_settings(default_config("text", "gru"), LINES_WITH_TEST_SPLIT)),
     ]
     for each in paper_experiments.EXPERIMENTS.values():
