@@ -104,7 +104,7 @@ PRESETS = {
         },
     ),
     "characters": Preset(
-        "Characters of Tiny Shakespeare, the best we know",
+        "Characters of Tiny Shakespeare, a short training",
         "One LSTM layer of 256 cells on rows of 128 characters; the last tenth of the text is held out.",
         "text",
         "lstm",
@@ -121,7 +121,7 @@ PRESETS = {
         },
     ),
     "characters-transformer": Preset(
-        "Characters of Tiny Shakespeare, the best Transformer we know",
+        "Characters of Tiny Shakespeare, a longer training",
         "Six passes over the text in rows of 128 characters.",
         "text",
         "transformer",

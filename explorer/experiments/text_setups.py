@@ -69,7 +69,7 @@ SETUPS: Final[Mapping[str, TextSetup]] = {
             "ngram": {**_NGRAM, "n": 6},
             "feedforward": _BLOCKS,
             **{model: {**_BLOCKS, "batches": "random"} for model in _RECURRENT},
-            "transformer": {**preset("characters-transformer").settings, "precision": "float32"},  # as all of them
+            "transformer": {**preset("characters-transformer").settings, "precision": "float32"},  # as the other models
         },
     ),
     "shakespeare-bpe": _small("tinyshakespeare", "bpe", n=3, iterations=600),

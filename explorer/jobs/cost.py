@@ -39,10 +39,10 @@ _SYMBOLS_PER_FORWARD = 2**17  # of an evaluation of recall
 _SENTENCES_PER_FORWARD = 512  # of an evaluation on own sentences
 _SHARED = 0.8  # of the seconds of a training with large steps
 _PASSES = 3.8  # how often the passes of a step write or read each number that they keep
-_PASSES_OF_TRANSFORMER = 5.5
+_PASSES_OF_TRANSFORMER = 5.5  # the same for a Transformer
 _UPDATE = 14  # how often an optimizer writes or reads a number for each weight
 _MUON = 11  # multiplications of its five Newton-Schulz steps for each weight, times the width
-# Tokens of an evaluation that is not the last: those that an evaluation as long as the measured one would read.
+# Tokens that an evaluation before the last one reads, fitted to measured seconds.
 _EVALUATED_ON_THE_WAY = {
     "agreement": 35_000,
     "echo": 600,
@@ -253,7 +253,7 @@ def _work(config: RunConfig, vocabulary: int, length: int) -> _Work:
     time = times.get(name, getattr(task, "length", 0) or most)
     largest = {"echo": 2_000 * most, "gloss": 512 * 12, "gist": 512 * 12, "tale": 48 * most, "place": 256 * most}
     evaluated = largest.get(name, 512 * most)
-    return _Work(rows, min(time, most), evaluated, _EVALUATED_ON_THE_WAY[name], 32, most)
+    return _Work(rows, min(time, most), evaluated, _EVALUATED_ON_THE_WAY.get(name, evaluated // 4), 32, most)
 
 
 def _predicts_everywhere(config: RunConfig) -> bool:

@@ -25,11 +25,13 @@ def machine_speed() -> Speed:
     return _measure() if "torch" in sys.modules else Speed()
 
 
-@lru_cache(maxsize=1)
 def bfloat16_speed() -> float:
     """Return the multiplications in a second if factors in float32 are rounded to bfloat16 for them."""
-    if "torch" not in sys.modules:
-        return Speed.multiplications
+    return _measure_bfloat16() if "torch" in sys.modules else Speed.multiplications
+
+
+@lru_cache(maxsize=1)
+def _measure_bfloat16() -> float:
     matrix = torch.ones(256, 256)
     return 256**3 / _seconds(10, lambda: (matrix.bfloat16() @ matrix.bfloat16()).float())
 

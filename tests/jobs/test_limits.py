@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import sys
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -11,7 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from explorer.catalogue import MODELS
 from explorer.errors import InvalidSetting
 from explorer.experiments.presets import PRESETS, preset
-from explorer.jobs import limits
+from explorer.jobs import limits, machine_speed
 from explorer.jobs.cost import estimate_cost
 from explorer.run_store import store
 from explorer.training.config import RunConfig, default_config, with_settings
@@ -148,3 +149,10 @@ def test_costs(snapshot: SnapshotAssertion) -> None:
     costs = {name: dataclasses.astuple(estimate_cost(config)) for name, config in configs.items()}
     assert {name: " ".join(f"{value:.3g}" for value in cost) for name, cost in costs.items()} == snapshot
     assert count_parameters(with_settings(default_config("text", "ngram"), {"corpus": "repeats"})) == 0
+
+
+def test_the_speed_in_bfloat16_is_measured_when_torch_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as without_torch:
+        without_torch.delitem(sys.modules, "torch")
+        assert machine_speed.bfloat16_speed() == machine_speed.Speed.multiplications
+    assert machine_speed.bfloat16_speed() != machine_speed.Speed.multiplications
