@@ -104,8 +104,8 @@ PRESETS = {
         },
     ),
     "characters": Preset(
-        "Characters of Tiny Shakespeare, a short training",
-        "One LSTM layer of 256 cells on rows of 128 characters; the last tenth of the text is held out.",
+        "Characters, a short training",
+        "One LSTM layer of 256 cells on rows of 128 characters of Tiny Shakespeare; the last tenth is held out.",
         "text",
         "lstm",
         {
@@ -121,8 +121,8 @@ PRESETS = {
         },
     ),
     "characters-transformer": Preset(
-        "Characters of Tiny Shakespeare, a longer training",
-        "Six passes over the text in rows of 128 characters.",
+        "Characters, a longer training",
+        "Six passes over Tiny Shakespeare in rows of 128 characters.",
         "text",
         "transformer",
         {
@@ -140,9 +140,9 @@ PRESETS = {
         },
     ),
     "characters-best": Preset(
-        "Characters of Tiny Shakespeare, the lowest loss we know",
-        "Six layers of width 192 and rows of 256 characters. A quarter of an hour on two cores; matrix products are in "
-        "bfloat16, which is slow on processors without instructions for it.",
+        "Characters, the lowest loss we know",
+        "Six layers of width 192, rows of 256 characters of Tiny Shakespeare. A quarter of an hour on two cores; "
+        "matrix products are in bfloat16, which is slow on processors without instructions for it.",
         "text",
         "transformer",
         {
