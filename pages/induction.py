@@ -71,9 +71,9 @@ def page(session: PageSession[InductionState]) -> None:
         "with two layers, predict each next symbol. Edit the row."
     )
     request = TrainRequest.for_section("induction")
+    shown = request.session_with_results(session)
     controls(session, request)
     show_problems(session.problems)
-    shown = request.session_with_results(session)
     state, views = shown.state, request.views(shown.state.configs)
     show_problems(request.problems)
     words = {name: each.words for name, each in session.state.variants.items()}

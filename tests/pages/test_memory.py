@@ -7,9 +7,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.experiments.recall import DEFAULT_VARIANTS, SWEEP_LENGTHS, VARIANTS
+from explorer.jobs.scheduler import LocalScheduler
+from explorer.jobs.service import service
 from explorer.labs.memory.small_data import SEEDS, train_string
+from explorer.labs.memory.state import MemoryState
 from explorer.run_store import store
 from explorer.tasks.string import find_errors, loss_floor
+from explorer.web.operations import warmup
 from tests.pages import screen
 from tests.words import assert_mentions
 
@@ -36,6 +40,18 @@ def test_the_default_state_shows_results() -> None:
         and screen.component_data(at, "gate_viewer") == screen.component_data(at, "generated_errors") == []
     )
     assert not any("No finished run" in part.value for part in at.markdown)
+
+
+def test_a_short_training_is_offered_before_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warmup, "is_ready", lambda: True)
+    monkeypatch.setattr(LocalScheduler, "_schedule", lambda _: None)  # no training begins
+    at = memory()
+    short, whole = [button for button in at.button if button.label.startswith("Train")]
+    assert short.label.startswith("Train 1 seed, ") and whole.label.startswith("Train again, about ")
+    at = screen.assert_no_errors(short.click().run())
+    assert screen.url_params(at)["seeds"] == "1" and "of the earlier settings (8 seeds" in screen.page_text(at)
+    submitted = [view.config for view in service.views(at.session_state["lineage.visitor"])]
+    assert submitted == list(MemoryState().short().configs.values())
 
 
 def test_every_section_can_be_unfolded() -> None:

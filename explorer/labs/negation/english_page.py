@@ -14,7 +14,6 @@ from explorer.catalogue import MODELS, models_of
 from explorer.experiments.default_runs import sentiment_runs
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.pretraining import REVIEWS_ALONE
-from explorer.jobs.cost import expected_seconds
 from explorer.labs.negation import findings
 from explorer.labs.negation.answers import answers_section
 from explorer.labs.negation.model_internals import internals_section, learned_weights_section
@@ -23,7 +22,6 @@ from explorer.labs.negation.sentence_input import draw_file_form, draw_sentence_
 from explorer.labs.negation.session import EnglishSession
 from explorer.labs.negation.state import MAX_TYPED, EnglishLab
 from explorer.model.example_texts import ENGLISH_EXAMPLES
-from explorer.number_format import format_duration
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.sentiment.config import TESTED
 from explorer.tokenization.words import Words
@@ -35,8 +33,6 @@ from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import fragment
 from explorer.ui.training.run_view import run_views
 from explorer.ui.training.save_offer import save_offer
-from explorer.ui.wording import join_words
-from explorer.web.operations import warmup
 
 REDRAW = ("sentence", "verdicts", "insides", "more-insides")
 _LEAD = (
@@ -110,32 +106,14 @@ def _learning_section(session: EnglishSession) -> None:
 def _training_controls(session: EnglishSession) -> None:
     lab, request = session.experiment, ui.TrainRequest.for_section(session.experiment.TASK)
 
-    def train_short() -> None:
-        session.change(lambda lab: lab.short())
-        request.start(session.experiment.configs.values())
-
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("How do the models learn it?", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
             ui.bind_widget(session, "metric", st.segmented_control, label_visibility="collapsed")
             with st.popover("Settings", icon=":material/tune:"):
                 training_settings(session, _SHARED, "english.settings-of")
-                keys = ("english.train", "english.stop")
-                ui.draw_train_controls(request, lab.configs, keys=keys)
                 ui.reset_button(session)
-            short = lab.short()
-            if lab != short and not request.offers_missing:
-                seconds = [expected_seconds(each) for each in short.configs.values() if warmup.is_ready()]
-                time = f", about {format_duration(sum(seconds))}" if seconds else ""
-                st.button(
-                    f"Train {join_words([MODELS[model].title for model in short.models])}{time}",
-                    icon=":material/play_arrow:",
-                    key="english.short",
-                    on_click=train_short,
-                    help="Fewer sentences, fewer steps, one seed.",
-                )
-            else:
-                ui.draw_train_controls(request, lab.configs, next_seed=session.next_seed_configs)
+            ui.draw_train_controls(request, lab.configs, next_seed=session.next_seed_configs)
 
 
 def _learning_curves(session: EnglishSession) -> None:

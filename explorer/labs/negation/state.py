@@ -192,8 +192,9 @@ class EnglishLab(OpenExperiment):
         return self.short().with_shared(corpus="own", text=sha)
 
     def short(self) -> EnglishLab:
-        """Return the state with a short training of two models."""
-        return replace(self, models=_SHORT_MODELS).with_shared(**_SHORT)
+        """Return the state with a short training of two models, or of the selected ones if they are others."""
+        models = tuple(model for model in _SHORT_MODELS if model in self.models) or self.models
+        return replace(self, models=models).with_shared(**_SHORT)
 
     def reset(self) -> EnglishLab:
         """Return the default settings with the same sentence and views."""

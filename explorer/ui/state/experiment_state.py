@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -18,9 +18,12 @@ from explorer.errors import InvalidSetting, LineageError, shorten
 from explorer.experiments import labelling
 from explorer.experiments.model_variant import ModelVariant
 from explorer.jobs import limits
+from explorer.jobs.cost import expected_seconds
 from explorer.training.config import RunConfig
 from explorer.ui.state.fields import PageState, setting
 from explorer.ui.state.run_lookup import find_config
+
+SHORT_SECONDS = 18.0  # of the training that a page offers beside its results; a busy machine takes longer
 
 
 @dataclass(frozen=True)
@@ -67,21 +70,39 @@ class ExperimentState(PageState):
 
     def nearest_allowed(self) -> Self | None:
         """Return the state with the fewest settings lowered that this server trains, first the seeds; None without."""
+        names = sorted(limits.REDUCIBLE, key=lambda name: name.startswith("model."))  # the models last
+        return self._lower(names, lambda state: not any(map(limits.describe_excess, state.configs.values())))
+
+    def short(self) -> Self:
+        """Return the state with fewer seeds and steps, which trains for `SHORT_SECONDS` on one core; itself if it does.
+
+        The number of cores is fixed, so that all visitors of a server train the same runs, once.
+        """
+
+        def is_short(state: Self) -> bool:
+            return sum(expected_seconds(config, on_cores=1) for config in state.configs.values()) <= SHORT_SECONDS
+
+        return self if is_short(self) else self._lower(("replicas", "iterations", "epochs"), is_short) or self
+
+    def _lower(self, names: Iterable[str], fits: Callable[[Self], bool]) -> Self | None:
+        """Return the state with one of these settings lowered until it fits, with one seed if that is not enough."""
         state = self
-        for name in sorted(limits.REDUCIBLE, key=lambda name: name.startswith("model.")):  # the models last
+
+        def allows(name: str, value: int) -> bool:
+            try:
+                return fits(state.with_at_most(name, value))
+            except LineageError:
+                return False
+
+        for name in names:
             given = max(limits.read_setting(config, name) for config in state.configs.values())
-            if given > 1 and (most := limits.largest_value(given, partial(state._allows, name))):
-                return state.with_at_most(name, most)
+            if given > 1 and (most := limits.largest_value(given, partial(allows, name))):
+                digits = max(0, len(str(most)) - 2)  # an estimate is good to about two digits
+                return state.with_at_most(name, most // 10**digits * 10**digits)
             if name == "replicas":
                 with suppress(InvalidSetting):
                     state = state.with_at_most(name, 1)
         return None
-
-    def _allows(self, name: str, value: int) -> bool:
-        try:
-            return not any(map(limits.describe_excess, self.with_at_most(name, value).configs.values()))
-        except LineageError:
-            return False
 
     def with_models(self, names: Iterable[str]) -> Self:
         """Return the state with these models in their order; unchanged if there is none. Raises InvalidSetting."""

@@ -6,10 +6,11 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import streamlit as st
 
+from explorer.catalogue import model_row
 from explorer.errors import LineageError
 from explorer.jobs import limits
 from explorer.jobs.cost import expected_seconds
@@ -216,33 +217,68 @@ def describe_sizes(configs: Mapping[str, RunConfig], others: Mapping[str, RunCon
 def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: str, label: str = "") -> bool:
     """Draw the button that trains what is not finished, or everything again, with its time.
 
-    If this server does not allow these settings, the button is for the nearest ones that it allows. Returns whether
-    they can be trained as they are.
+    If this server does not allow these settings, the button is for the nearest ones that it allows. If all results are
+    there and took long, a short training comes first. Returns whether the button is for the settings as they are.
     """
     chosen = [view for view in views if _was_stopped(view) or not is_finished(view)] or list(views)
     resumable, again = any(map(_can_resume, views)), all(map(is_finished, views))
     label = label or ("Go on" if resumable else "Train again" if again else "Train")
-    configs: Mapping[str, RunConfig] = {key(view.config): view.config for view in chosen}
-    ready = warmup.is_ready()  # before, torch would have to be loaded for the cost
-    problem = next(filter(None, (limits.describe_excess(config) for config in configs.values() if ready)), "")
-    smaller = request.session.state.nearest_allowed() if problem and request.session else None
-    if problem and smaller is None:
-        st.markdown(escape_markdown(problem))
+    configs = {key(view.config): view.config for view in chosen}
+    state = request.session.state if request.session else None
+    problem, other = "", None
+    if warmup.is_ready():  # before, torch would have to be loaded for the cost
+        problem = next(filter(None, map(limits.describe_excess, configs.values())), "")
+        if state and again and configs.keys() == {key(config) for config in state.configs.values()}:
+            other = state.short()
+        if state and problem and other in (None, state):
+            other = state.nearest_allowed()
+    if request.session and other not in (None, state):
+        _draw_button_for(request, request.session, other, name)
+        if not problem:
+            _draw_button(request, label, chosen, f"{name}.whole", "tertiary")
         return False
-    if smaller is not None and request.session:
-        label, configs = f"Train {describe_sizes(smaller.configs, request.session.state.configs)}", smaller.configs
+    if problem:
+        st.markdown(escape_markdown(problem))
+    else:
+        _draw_button(request, label, chosen, name)
+    return not problem
+
+
+def _draw_button(
+    request: TrainRequest,
+    label: str,
+    views: Sequence[RunView],
+    name: str,
+    kind: Literal["secondary", "tertiary"] = "secondary",
+) -> None:
+    """Draw the button that trains these runs, with its time."""
 
     def start() -> None:
-        if smaller is not None and request.session:
-            request.session.change(lambda _: smaller)
-            request.start(configs[name] for name in request._missing(configs) or configs)
-            st.rerun()
-        request.start(view.config for view in chosen)
+        request.start(view.config for view in views)
         request.rerun_fragments()
 
-    time = f", about {format_duration(_estimate_seconds(list(configs.values())))}" if ready else ""
-    st.button(label + time, icon=":material/play_arrow:", on_click=start, key=name)
-    return not problem
+    time = _format_time([view.config for view in views])
+    st.button(label + time, icon=":material/play_arrow:", on_click=start, key=name, type=kind)
+
+
+def _draw_button_for(request: TrainRequest, session: PageSession[Any], state: Any, name: str) -> None:
+    """Draw the button that changes the page to another state and trains what this state has no results of."""
+
+    def start() -> None:
+        session.change(lambda _: state)
+        request.start(state.configs[name] for name in request._missing(state.configs) or state.configs)
+        st.rerun()
+
+    before, configs = session.state.configs, state.configs
+    models = [model_row(config.model).title for config in configs.values()] if len(configs) < len(before) else []
+    what = join_words(models) or describe_sizes(configs, before)
+    time = _format_time(list(configs.values()))
+    st.button(f"Train {what}{time}", icon=":material/play_arrow:", on_click=start, key=name)
+
+
+def _format_time(configs: Sequence[RunConfig]) -> str:
+    """Return the time that a button adds to its label; nothing until torch is loaded."""
+    return f", about {format_duration(_estimate_seconds(configs))}" if warmup.is_ready() else ""
 
 
 def _draw_stop_button(request: TrainRequest, views: Sequence[RunView], name: str) -> None:

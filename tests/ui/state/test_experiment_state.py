@@ -5,13 +5,17 @@ from dataclasses import replace
 import pytest
 
 from explorer.experiments.labelling import VARIANTS
+from explorer.jobs.cost import expected_seconds
+from explorer.labs.induction.state import InductionState
 from explorer.labs.masks.state import MasksState
 from explorer.labs.memory.state import MemoryState
+from explorer.labs.negation.state import EnglishLab
 from explorer.labs.positions.state import PositionsState
 from explorer.labs.scaled_attention.state import ScaledAttentionState
+from explorer.labs.text.state import TextLab
 from explorer.labs.translation.state import TranslationState
 from explorer.run_store import store
-from explorer.ui.state.experiment_state import VariantComparison
+from explorer.ui.state.experiment_state import SHORT_SECONDS, ExperimentState, VariantComparison
 from explorer.ui.state.url_codec import apply_message
 
 
@@ -68,3 +72,18 @@ def test_a_run_brings_its_seeds_and_the_settings_of_its_task(kind: type[VariantC
     state = kind().with_settings_of(config)
     assert (state.seeds, state.seed, state.run) == (4, 17, "")
     assert config in state.configs.values()
+
+
+@pytest.mark.parametrize("kind", [MemoryState, TranslationState, InductionState, TextLab, EnglishLab])
+def test_a_short_training_has_fewer_seeds_and_then_fewer_steps(kind: type[ExperimentState]) -> None:
+    def seconds(state: ExperimentState) -> float:
+        return sum(expected_seconds(config, on_cores=1) for config in state.configs.values())
+
+    state = kind()
+    short = state.short()
+    assert seconds(short) <= SHORT_SECONDS < seconds(state)
+    assert short.short() == short, "what is short stays as it is"
+    seeds = {config.replicas for config in short.configs.values()}
+    assert max(seeds) < max(config.replicas for config in state.configs.values())
+    fewer_steps = any(config.steps < state.configs[name].steps for name, config in short.configs.items())
+    assert not fewer_steps or seeds == {1}, "the seeds are lowered first"
