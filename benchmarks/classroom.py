@@ -84,7 +84,7 @@ async def sessions(server: Server, visitors: int) -> None:
     async with visiting_all(server.url, queries) as present:
         alone = await _type_together(present, moments)
         async with open_negation_page(server.url, TWO_LONG) as teacher:
-            await teacher.press("train")
+            await _press_train(teacher)
             beside = await _type_together(present, moments)
             await teacher.stop_all()
         ends = asyncio.gather(*(_train(visitor, moments) for visitor in present))
@@ -137,13 +137,18 @@ async def _type_together(present: Sequence[Visitor], moments: random.Random) -> 
 async def _train(visitor: Visitor, moments: random.Random) -> bool:
     """Whether a visitor who presses Train reads in the end that all is trained."""
     await asyncio.sleep(moments.uniform(0, 1))
-    await visitor.press("train")
+    await _press_train(visitor)
     until = time.monotonic() + LONGEST
     while time.monotonic() < until:
         if any(text.startswith(SAID_AT_THE_END) for text in visitor.messages):
             return True
         await asyncio.sleep(0.2)
     return False
+
+
+async def _press_train(visitor: Visitor) -> None:
+    """Press the button that trains what is missing, or all models again if none is."""
+    await visitor.press("train-missing" if "train-missing" in visitor.widgets else "train")
 
 
 def _percentile_95(taken: Sequence[float]) -> float:
@@ -212,7 +217,7 @@ async def _on_the_server(server: Server, epochs: int, seed: int, watched: bool) 
     async with AsyncExitStack() as stack:
         visitor = await stack.enter_async_context(open_negation_page(server.url, query))
         start = time.perf_counter()
-        await visitor.press("train")
+        await _press_train(visitor)
         if not watched:
             await stack.aclose()
         while not (new := {card.parent.name for card in server.home.glob("runs/*/card.json")} - before):

@@ -325,10 +325,10 @@ async def read_class_code(teacher: Visitor) -> str:
 
 @asynccontextmanager
 async def open_negation_page(address: str, query: str = "") -> AsyncIterator[Visitor]:
-    """Somebody new who has the negation page open, until they leave."""
+    """Somebody new who has the negation page open in the language of six words, until they leave."""
     async with (
         httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as browser,
-        open_page(browser, address, "negation", query) as visitor,
+        open_page(browser, address, "negation", f"language=words&{query}".rstrip("&")) as visitor,
     ):
         yield visitor
 

@@ -14,15 +14,15 @@ from explorer.charts.chart import Chart, Trace
 from explorer.charts.style import (
     INK,
     SOFT,
+    Plot,
     annotation,
     css_colour,
     escape_markup,
-    figure,
     labelled_ticks,
+    plot,
     round_significant,
     vertical_line,
 )
-from explorer.lazy_libraries import go
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class BarChart(Chart):
             **error,
         }
 
-    def figure(self) -> go.Figure:
+    def plot(self) -> Plot:
         values = [each for group in self.groups for each in (group.values, group.low, group.high)]
         low, high = self.axis.span or span_of(values, 0.0, least=0.0)
         if self.digits is not None and not self.axis.span:
@@ -132,7 +132,7 @@ class BarChart(Chart):
             names = {"range": [count - 0.6, -0.85], "visible": False}
         legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"}
         signed = low < 0 < high and not self.upright
-        return figure(
+        return plot(
             *self.traces(),
             **({"xaxis": names, "yaxis": axis} if self.upright else {"xaxis": axis, "yaxis": names}),
             annotations=self._labels() + [label for rule in self.rules for label in rule.label(PLAIN, PLAIN)],

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from explorer.charts.style import figure
-from explorer.lazy_libraries import go
+from explorer.charts.style import Plot, plot
 
 Trace: TypeAlias = dict[str, Any]  # as plotly's JSON has it
 Readout: TypeAlias = dict[str, object]  # trace, title, colour, digits and, with a band, low and high
@@ -29,8 +28,8 @@ class Chart(Protocol):
     def traces(self) -> list[Trace]:
         """Return the traces; their names are the columns of a saved table."""
 
-    def figure(self) -> go.Figure:
-        """Return the traces and the layout."""
+    def plot(self) -> Plot:
+        """Return the traces and the layout as plotly's JSON has them; `go.Figure` takes them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,5 +44,5 @@ class Drawing:
     def traces(self) -> list[Trace]:
         return list(self.drawn)
 
-    def figure(self) -> go.Figure:
-        return figure(*self.drawn, **self.layout)
+    def plot(self) -> Plot:
+        return plot(*self.drawn, **self.layout)

@@ -10,8 +10,7 @@ from numpy import ndarray
 
 from explorer.charts.axis import PLAIN, Axis, Rule, span_of
 from explorer.charts.chart import Chart, Trace
-from explorer.charts.style import PAGE, css_colour, escape_markup, figure, labelled_ticks, round_significant
-from explorer.lazy_libraries import go
+from explorer.charts.style import PAGE, Plot, css_colour, escape_markup, labelled_ticks, plot, round_significant
 
 _GROUP_GAP = 0.8  # rows between groups
 
@@ -63,13 +62,13 @@ class DotChart(Chart):
         lowest = layout["tickvals"][0] if self.x.log and "tickvals" in layout else -float("inf")
         return [_row_trace(row, place, lowest) for row, place in zip(self.rows, self._places, strict=True)]
 
-    def figure(self) -> go.Figure:
+    def plot(self) -> Plot:
         ranges = [row.values + sign * row.error for row in self.rows if row.error is not None for sign in (-1, 1)]
         span = self.x.span or span_of([*(row.values for row in self.rows), *ranges], log=self.x.log)
         x = Axis(self.x.title, span, self.x.log, 6 if self.x.ticks is None and not self.x.log else self.x.ticks)
         written = [label | {"yanchor": "bottom"} for rule in self.rules for label in rule.label(x, PLAIN)]  # above
         places = self._places
-        return figure(
+        return plot(
             *self.traces(),
             xaxis=x.layout(),
             yaxis={

@@ -12,8 +12,7 @@ from numpy import ndarray
 
 from explorer.charts.axis import Number, Rule
 from explorer.charts.chart import Chart, Trace
-from explorer.charts.style import INK, SOFT, escape_markup, figure, labelled_ticks
-from explorer.lazy_libraries import go
+from explorer.charts.style import INK, SOFT, Plot, escape_markup, labelled_ticks, plot
 
 _CROWDED = 10  # rows or columns from which on tiles stand closer
 _MOST_SPOKEN = 60  # tiles whose texts are in the text alternative
@@ -103,14 +102,14 @@ class HeatMap(Chart):
         texts = [[escape_markup(text) for text in row] for row in self.hover]
         return {"hovertext": texts, "hovertemplate": "%{hovertext}: %{z:.3f}<extra></extra>"}
 
-    def figure(self) -> go.Figure:
+    def plot(self) -> Plot:
         rows, columns = self.values.shape
         every = -(-rows // self.most_labels)
         labels = [label if i % every == 0 else "" for i, label in enumerate(self.rows)]
         top = 64 if self.legend else 8
         if self.columns_on_top:
             top += 32 if self.columns_title else 28
-        return figure(
+        return plot(
             *self.traces(),
             xaxis={
                 **labelled_ticks(self.columns),

@@ -15,14 +15,14 @@ from explorer.charts.chart import Readout, Trace
 from explorer.charts.style import (
     PAGE,
     VEIL,
+    Plot,
     css_colour,
     end_label,
     escape_markup,
-    figure,
     line_trace,
+    plot,
     round_significant,
 )
-from explorer.lazy_libraries import go
 
 _LONGEST = 22  # characters on a line of a name in the figure
 _ROOM_BELOW = 0.09  # share of the height that a text needs below a line
@@ -118,13 +118,13 @@ class LineChart:
         x = self._x_axis()
         return [trace for line in self.lines for trace in _line_traces(line, x)]
 
-    def figure(self) -> go.Figure:
+    def plot(self) -> Plot:
         x, y = self._x_axis(), self._y_axis()
         labels = (
             [] if self.labels == "none" else [label for line in self.lines for label in self._end_label(line, x, y)]
         )
         rules = [self._place_text(rule, y) for rule in self.rules]
-        return figure(
+        return plot(
             *self.traces(),
             xaxis=x.layout(),
             yaxis=y.layout(),

@@ -18,7 +18,7 @@ _VARIABLE = re.compile(r"var\((--[\w-]+)(?:/([\d.]+))?\)")
 
 def notebook_figure(chart: Chart, title: str = "") -> go.Figure:
     """Return the figure of a chart in light colours, with a legend of what a page would show at the pointer."""
-    drawn = json.dumps(chart.figure().to_plotly_json(), default=float)
+    drawn = json.dumps(chart.plot(), default=float)
     found = json.loads(_VARIABLE.sub(_light_colour, drawn))
     traces, layout = found["data"], found["layout"]
     names = {readout["trace"]: readout["title"] for readout in chart.readouts}

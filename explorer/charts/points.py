@@ -11,8 +11,7 @@ from numpy import ndarray
 
 from explorer.charts.axis import PLAIN, Axis, span_of
 from explorer.charts.chart import Chart, Trace
-from explorer.charts.style import INK, css_colour, escape_markup, figure, round_values
-from explorer.lazy_libraries import go
+from explorer.charts.style import INK, Plot, css_colour, escape_markup, plot, round_values
 
 _CHARACTER, _LINE = 0.016, 0.05  # size of a letter, as a share of the figure
 _LARGE, _USUAL, _SMALL = 13, 8, 4  # px
@@ -63,7 +62,7 @@ class PointChart(Chart):
         }
         return [common | names]
 
-    def figure(self) -> go.Figure:
+    def plot(self) -> Plot:
         room = (0.3 if self.same_unit else 0.16) if self.names else 0.04
         axes = []
         for axis, values in ((self.x, self.points[:, 0]), (self.y, self.points[:, 1])):
@@ -74,7 +73,7 @@ class PointChart(Chart):
         if self.same_unit:
             y |= {"scaleanchor": "x"}
         margin = {"l": 48, "r": 12, "t": 12, "b": 44} if self.x.title else {"l": 8, "r": 8, "t": 8, "b": 8}
-        return figure(*self.traces(), xaxis=x, yaxis=y, margin=margin)
+        return plot(*self.traces(), xaxis=x, yaxis=y, margin=margin)
 
 
 def label_sides(points: Float[ndarray, "points 2"], names: Sequence[str], same_unit: bool = False) -> list[str]:

@@ -47,11 +47,11 @@ class Panel:
     @cached_property
     def data(self) -> dict[str, object]:
         """The data for the browser, computed once for all visitors."""
-        plot = self.chart.figure().to_plotly_json()
+        plot = self.chart.plot()
         if self.rest is not None:
             plot["layout"]["margin"] = {**plot["layout"].get("margin", {}), "t": _ROOM_ABOVE}
         if self.earlier:
-            _add_pale(plot, self.earlier.chart.figure().to_plotly_json())
+            _add_pale(plot, self.earlier.chart.plot())
         readouts = list(self.chart.readouts)
         track = {"low": 0, "high": 0, **readouts[0]} if readouts and self.reads_in_title else None
         return {

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from explorer import charts
 from explorer.charts.axis import log_ticks
 from explorer.charts.points import label_sides
+from tests.charts.figures import figure_of
 
 NAN = math.nan
 A = np.array
@@ -88,8 +89,8 @@ CHARTS: dict[str, charts.Chart] = {
 @pytest.mark.parametrize("name", CHARTS)
 def test_every_chart_can_be_drawn_said_and_read(name: str) -> None:
     chart = CHARTS[name]
-    plot = chart.figure().to_plotly_json()
-    json.dumps(plot, allow_nan=False, default=lambda value: value.tolist())
+    figure_of(chart)  # which plotly accepts
+    plot = json.loads(json.dumps(chart.plot(), allow_nan=False))
     assert "nan" not in chart.text and chart.text.endswith(".") and len(chart.text) > 6
     names = [trace.get("name") for trace in plot["data"]]
     assert len(names) == len(chart.traces())
@@ -111,12 +112,12 @@ def test_only_lines_with_a_name_can_be_read_and_are_labelled() -> None:
         "the GRU <1>",
     ]
     assert "the GRU <1> from 0.5 to 0.25" in chart.text
-    labels = [note["text"] for note in chart.figure().to_plotly_json()["layout"]["annotations"]]
+    labels = [note["text"] for note in chart.plot()["layout"]["annotations"]]
     assert labels == ["<b>GRU</b>", "guess", "trained"]
 
 
 def test_a_logarithmic_axis_takes_values_in_its_unit() -> None:
-    layout = CHARTS["lines"].figure().to_plotly_json()["layout"]
+    layout = CHARTS["lines"].plot()["layout"]
     low, high = (10**end for end in layout["yaxis"]["range"])
     assert low < 0.2 and high > 3.0 and layout["shapes"][0]["y0"] == 0.3
     guess = next(note for note in layout["annotations"] if note["text"] == "guess")
@@ -202,9 +203,9 @@ def test_a_range_contains_all_finite_values_and_those_that_are_asked_for() -> No
 
 def test_a_waterfall_starts_each_bar_where_the_last_one_ended() -> None:
     chart = charts.waterfall(["a", "<b>"], [0.5, -0.75], bias=0.25)
-    bars, _, numbers = chart.figure().data
+    bars, _, numbers = figure_of(chart).data
     assert list(bars.x) == [0.25, 0.5, -0.75, 0.0] and list(bars.base) == [0.0, 0.25, 0.75, 0.0]
-    assert chart.figure().layout.yaxis.ticktext == ("bias", "a", "&lt;b&gt;", "together")
+    assert figure_of(chart).layout.yaxis.ticktext == ("bias", "a", "&lt;b&gt;", "together")
     assert chart.text == "bias +0.25, a +0.50, <b> −0.75" and len(numbers.text) == 4
     assert charts.waterfall(["a"], [1.0], words="One part.").text == "One part."
 
@@ -214,5 +215,5 @@ def test_a_heat_map_may_label_each_of_many_rows() -> None:
     few, all_rows = (
         charts.HeatMap("A map", "share", rows, ["a"], np.ones((17, 1)), most_labels=most) for most in (12, 17)
     )
-    shown = [[name for name in chart.figure().layout.yaxis.ticktext if name] for chart in (few, all_rows)]
+    shown = [[name for name in figure_of(chart).layout.yaxis.ticktext if name] for chart in (few, all_rows)]
     assert len(shown[0]) < 12 and shown[1] == rows

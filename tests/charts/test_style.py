@@ -26,8 +26,7 @@ PALETTE = dict(re.findall(r"(--[\w-]+): (light-dark\(.*?\));", SHEET))
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_every_colour_of_a_figure_is_a_css_variable(name: str) -> None:
-    figure = CHARTS[name].figure()
-    text = json.dumps(figure.to_plotly_json(), default=str)
+    text = json.dumps(CHARTS[name].plot(), default=str)
     assert set(re.findall(r"var\((--[\w-]+)(?:/[\d.]+)?\)", text)) <= set(PALETTE)
     assert text.count("var(") == len(re.findall(r"var\(--[\w-]+(?:/[\d.]+)?\)", text))
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b", text), "a colour written as digits does not follow light and dark"

@@ -16,6 +16,7 @@ from explorer.sweeps.picture import describe_figure, picked_trial, sweep_chart
 from explorer.sweeps.results import best_trial, compare_finalists, ranked, results_table, winner
 from explorer.sweeps.space import Sweep, make_sweep, trials
 from explorer.training.config import RunConfig, default_config, setting_value
+from tests.charts.figures import figure_of
 from tests.sweeps.simulated import SimulatedRuns
 
 BASE = default_config("negation", "rnn")
@@ -151,7 +152,7 @@ def test_the_picture_has_every_trial_and_is_explained(
     ):
         chart = sweep_chart(sweep, plan)
         assert chart.text == f"RNN: {result_finding(sweep, plan)}"
-        figure = chart.figure()
+        figure = figure_of(chart)
         assert "var(" not in notebook_figure(chart).to_json()
         assert all(trace.type == kind for trace in figure.data)
         if kind == "heatmap":
@@ -163,7 +164,7 @@ def test_the_picture_has_every_trial_and_is_explained(
 def test_labels_of_parallel_coordinates_leave_gaps() -> None:
     sweep = make_sweep(BASE, {"learning_rate": "1e-4:0.1:log", "hidden": "4:40"}, search="random", number=40)
     plan = SimulatedRuns(sweep, lambda config, step: np.ones(config.replicas)).plan()
-    figure = sweep_chart(sweep, plan).figure()
+    figure = figure_of(sweep_chart(sweep, plan))
     for axis in range(2):
         heights = sorted(label.y for label in figure.layout.annotations if label.x == axis)
         assert (heights[0], heights[-1]) == (0.0, 1.0) and np.diff(heights).min() >= 0.1

@@ -102,7 +102,9 @@ def cost_chart(
     return charts.LineChart(
         subject,
         [model_line(cost.model, lengths, each, cost.explicit) for cost, each in zip(costs, values, strict=True)],
-        charts.Axis("tokens in a row", log=True, ticks=charts.doubling_ticks(lengths[0], lengths[-1])),
+        charts.Axis(
+            "tokens in a row", log=True, ticks=charts.doubling_ticks(context_cost.LENGTHS[0], context_cost.LENGTHS[-1])
+        ),
         charts.Axis(unit, log=True),
         margin=118,
         digits=digits,

@@ -94,8 +94,7 @@ def lengths_chart(results: Sequence[TranslationResult], trained: int) -> charts.
         labels="none",
         words=f"Exact match by the length of the source: {join_words(ends)}.",
     )
-    layout = chart.figure().to_plotly_json()["layout"]
-    del layout["template"]
+    layout = chart.plot()["layout"]
     levels = zip(lines, _LABEL_LEVELS, strict=False)
     layout["annotations"] += [_fall_label(line, level, i == 0) for i, (line, level) in enumerate(levels)]
     return charts.Drawing(chart.text, chart.traces(), layout, chart.readouts)

@@ -13,6 +13,7 @@ from explorer.labs.attention.head_importance import MAX_HEADS, importance_view
 from explorer.labs.attention.patching import patched_view, share_map
 from explorer.labs.attention.state import AttentionState
 from explorer.ui.document import Document
+from tests.charts.figures import figure_of
 
 
 def figures_of(document: Document) -> list[Any]:
@@ -46,11 +47,13 @@ def test_of_many_heads_those_that_matter_most_are_shown() -> None:
 
 def test_a_small_map_of_shares_has_numbers_and_a_frame_and_a_large_one_few_labels() -> None:
     shares = np.array([[1.0, 0.01], [-0.3, math.nan], [1.4, 0.5]])
-    figure = share_map("Stream", ["embedding", "layer 1", "layer 2"], ["king / queen", "<of>"], shares, (2, 1)).figure()
+    figure = figure_of(
+        share_map("Stream", ["embedding", "layer 1", "layer 2"], ["king / queen", "<of>"], shares, (2, 1))
+    )
     [cells] = figure.data
     assert [list(row) for row in cells.text[:2]] == [["1.00", ""], ["-0.30", ""]] and cells.zmin == -1
     assert figure.layout.xaxis.ticktext[1] == "&lt;of&gt;" and figure.layout.shapes[0].y0 == 1.5
-    figure = share_map("Heads", [f"layer {i + 1}" for i in range(30)], ["a"] * 9, np.ones((30, 9))).figure()
+    figure = figure_of(share_map("Heads", [f"layer {i + 1}" for i in range(30)], ["a"] * 9, np.ones((30, 9))))
     [cells] = figure.data
     assert not any(map(any, cells.text)) and not figure.layout.shapes and not cells.showscale
     assert 5 < len([name for name in figure.layout.yaxis.ticktext if name]) <= 12

@@ -10,6 +10,7 @@ import pytest
 from explorer.charts import Drawing
 from explorer.labs.block.stack_diagram import diagram_height, stack_diagram
 from explorer.models.structure import ModelStructure, StackStructure
+from tests.charts.figures import figure_of
 
 STACK = StackStructure(
     "decoder", 30, 9, 3, 64, 1_536, "RMSNorm", "before", "SiLU", gated=True, parallel=False, causal=True, cross=False,
@@ -42,7 +43,7 @@ def test_the_boxes_of_a_block_stand_in_their_order_without_overlap(
     changes: dict[str, Any], outcomes: int, titles: list[str]
 ) -> None:
     drawing, height = diagram(replace(STACK, **changes), outcomes)
-    figure = drawing.figure()
+    figure = figure_of(drawing)
     labels = sorted(figure.layout.annotations, key=lambda each: each.y)
     found = [match[1] for each in labels if (match := re.search(r"<b>(.*?)</b>", each.text))]
     assert [title for title in found if len(titles) > 3 or title == "+"] == titles
@@ -53,7 +54,7 @@ def test_the_boxes_of_a_block_stand_in_their_order_without_overlap(
 
 
 def test_the_diagram_of_a_block_has_the_sizes_of_its_parts() -> None:
-    words = " ".join(each.text for each in diagram(STACK)[0].figure().layout.annotations)
+    words = " ".join(each.text for each in figure_of(diagram(STACK)[0]).layout.annotations)
     for part in (
         "9 heads of 64, 3 for keys and values, causal",
         "576 → 1,536 → 576, SiLU, gated",

@@ -23,6 +23,7 @@ from explorer.training.record import Curves
 from explorer.ui.document import Document
 from explorer.ui.training.run_view import RunView
 from explorer.web import background
+from tests.charts.figures import figure_of
 
 STATE = Comparison()
 
@@ -304,7 +305,7 @@ def test_seeds_of_the_negation_task_have_test_sets_of_their_own() -> None:
 def test_a_name_stands_where_its_line_ends() -> None:
     whole, half = make_run("long name, with a second part that is long as well"), make_run("short", steps=5)
     for state in (STATE, replace(STATE, log_x=True)):
-        figure = chart.comparison_chart(state, [whole, half]).figure()
+        figure = figure_of(chart.comparison_chart(state, [whole, half]))
         first, second = figure.layout.annotations
         assert second.x < first.x <= 1.0 and "<br>" in first.text and first.text.count("…") == 1
         assert 44 < figure.layout.margin.r <= 170

@@ -33,6 +33,7 @@ from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui.training.run_view import RunView
 from explorer.web import background
+from tests.charts.figures import figure_of
 from tests.labs.text.small_runs import open_section
 from tests.pages.screen import assert_no_errors, component_data, findings, page_text
 
@@ -207,7 +208,7 @@ def test_the_axis_contains_settled_values_and_no_distant_ngram() -> None:
     far = reading(learned, 2.31, 2.28, 1.2)
     assert shared_span([far]) == alone
     chart = reading_chart(far, alone, "characters")
-    assert chart.figure().layout.annotations[-1].text == "<b>↓ cache</b>"
+    assert figure_of(chart).layout.annotations[-1].text == "<b>↓ cache</b>"
     assert all(len(trace["x"]) <= 200 for trace in chart.traces())
     assert [readout["title"] for readout in chart.readouts][2:] == ["n-gram without a cache", "n-gram with a cache"]
 

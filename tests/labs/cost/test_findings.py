@@ -17,6 +17,7 @@ from explorer.labs.cost.parameter_count import parameter_chart, sized_config
 from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState, Sweep
 from explorer.labs.cost.sweeps import Measurement, read_reference, sweep_result, sweep_view
 from explorer.ui.document import Document
+from tests.charts.figures import figure_of
 
 
 def results_of_all_parts(sweep: Sweep, seconds: dict[str, float], power: float = 1.0) -> dict[str, SweepResult]:
@@ -101,7 +102,7 @@ def costs_of(each: SweepResult) -> MeasuredCosts:
 
 def test_parameters_are_bars_from_the_largest_on_with_their_formulas() -> None:
     chart = parameter_chart("a model", [("expand", 4096, "= d m"), ("<b>", 12, "= d")], "--m-transformer")
-    layout = chart.figure().layout
+    layout = figure_of(chart).layout
     assert layout.yaxis.range[0] > layout.yaxis.range[1], "the first part stands on top"
     assert "4,096" in layout.annotations[0].text and "<b>&lt;b&gt;</b>" in layout.annotations[1].text
     assert chart.text == "Parameters of a model: expand 4,096; <b> 12."

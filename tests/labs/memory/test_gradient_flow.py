@@ -23,6 +23,7 @@ from explorer.labs.memory.state import MemoryState
 from explorer.training.record import Curves, Record
 from explorer.training.recorder import record_run
 from explorer.ui.training.run_view import RunView
+from tests.charts.figures import figure_of
 
 TINY = {"length": 5, "iterations": 4, "replicas": 2, "snapshots": 3, "evaluate_every": 4}
 
@@ -100,7 +101,7 @@ def test_gradient_lines_are_medians_between_the_extreme_seeds_in_every_frame() -
     assert (median["x"], median["line"]["dash"]) == ([1, 2, 3, 4, 5], "6px,4px")
     assert len(first) == len(second) == 8 and second[2]["y"] == [1.0] * 5
     assert [readout["trace"] for readout in frames[0].readouts] == [2, 6]
-    axis = frames[0].figure().layout.yaxis
+    axis = figure_of(frames[0]).layout.yaxis
     assert -18 < axis.range[0] < -17 and -1 < axis.range[1] < 1, "the middle seed; a band may leave the figure"
     assert len(axis.tickvals) <= 5 and axis.ticktext[0] == "10⁻¹⁵"
     assert other["text"] == ["<b>Transformer</b>&nbsp;&nbsp;<br><b>none</b>&nbsp;&nbsp;"]
@@ -149,5 +150,5 @@ def test_every_cell_has_a_panel_of_each_quantity_on_a_shared_axis() -> None:
     panels = exploding_gradients._panels(views("small-none", "small-clip"))
     assert len(panels) == 2 * len(CLIPPING_CELLS)
     for row in (panels[:3], panels[3:]):
-        assert len({tuple(panel.chart.figure().layout.yaxis.range) for panel in row}) == 1
+        assert len({tuple(figure_of(panel.chart).layout.yaxis.range) for panel in row}) == 1
     assert [len(panel.chart.traces()[2]["x"]) for panel in panels[:2]] == [6, 0], "nobody has trained the second yet"

@@ -27,6 +27,7 @@ from explorer.training.config import RunConfig, key
 from explorer.training.objectives.text import METRICS
 from explorer.training.record import Curves, Record, RunState, Snapshot
 from explorer.ui.training.run_view import RunView
+from tests.charts.figures import figure_of
 from tests.pages.screen import assert_no_errors, page_text, plot_frame_figures, table
 
 ROOT = Path(__file__).parents[3]
@@ -240,7 +241,7 @@ def test_during_training_the_axis_includes_the_initial_loss_and_figures_are_cach
     live = experiment_charts.curve_panels(NORM, views, "bits")
     again = experiment_charts.curve_panels(NORM, views, "bits")
     assert all(one is other for one, other in zip(again, live, strict=True)), "the figures are cached for all visitors"
-    tops = [panels[0].chart.figure().layout.yaxis.range[1] for panels in (over, live)]
+    tops = [figure_of(panels[0].chart).layout.yaxis.range[1] for panels in (over, live)]
     assert tops[0] < 4 < UNIFORM_BITS < tops[1]
     outcomes = experiments.load_outcomes(NORM, views)
     assert outcomes.keys() == views.keys(), "the stored run is used until the new one is finished"

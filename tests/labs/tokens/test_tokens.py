@@ -23,6 +23,7 @@ from explorer.ui.document import Document
 from explorer.ui.state import url_codec
 from explorer.ui.wording import percentage
 from tests import needs
+from tests.charts.figures import figure_of
 
 SHA = "a" * 64
 
@@ -122,7 +123,7 @@ def test_dots_of_rows_that_begin_near_each_other_share_a_label() -> None:
 
 def test_a_leaky_score_is_hollow_and_what_cannot_be_measured_has_no_chart() -> None:
     chart = leakage_chart([LeakageGap("blocks", 2.19, 0.82), LeakageGap("sentences", 2.0, 0.01)])
-    _, honest, leaky = chart.figure().data
+    _, honest, leaky = figure_of(chart).data
     assert list(honest.x) == [2.19, 2.0] and list(leaky.x) == [0.82, 0.01] and leaky.marker.color == "var(--page)"
     notes = chart.layout["annotations"]
     assert [note["text"] for note in notes] == ["honest 2.19", "honest 2.00", "leaky 0.82", "leaky 0.01"]

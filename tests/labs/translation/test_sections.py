@@ -34,6 +34,7 @@ from explorer.training.recorder import record_run
 from explorer.ui.document import Document
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.run_view import RunView, loaded_runs
+from tests.charts.figures import figure_of
 from tests.pages.screen import assert_no_errors, component_data, findings, texts, wait_until_ready, warnings_of
 from tests.words import assert_mentions
 
@@ -206,7 +207,7 @@ def test_a_line_that_falls_is_labelled_where_it_falls() -> None:
     parts = {last: np.tile(np.arange(1, count + 1) <= last, (2, 1)).astype(float) for last in (3, 8)}
     results = [replace(each, parts=parts[3]), replace(each, variant=VARIANTS["additive"], parts=parts[8])]
     chart = lengths_chart(results, 8)
-    labels = {note.text: note.x for note in chart.figure().layout.annotations}
+    labels = {note.text: note.x for note in figure_of(chart).layout.annotations}
     assert 3 < labels["<b>one vector</b>"] < 4 and 8 < labels["<b>attention</b>"] < 9 and len(labels) == 4
     assert "the model with additive attention 1.00 at 8" in chart.text
 
