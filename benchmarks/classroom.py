@@ -91,7 +91,7 @@ async def sessions(server: Server, visitors: int) -> None:
         amid = await _type_together(present, moments)
         ended = sum(await ends)
         rows = {row["key"]: row["state"] for visitor in present for row in await visitor.jobs() if row["mine"]}
-        asked, taken = 4 * visitors, max(visitor.submitted_jobs for visitor in present) - 2
+        asked, taken = 6 * visitors, max(visitor.submitted_jobs for visitor in present) - 2
         exceptions = [text for visitor in present for text in visitor.exceptions]
         polls = sum(visitor.polls for visitor in present)
         unanswered = [text for visitor in present for text in visitor.unanswered]
