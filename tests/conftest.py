@@ -9,6 +9,7 @@ import pkgutil
 import random
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,8 @@ settings.load_profile("lineage")
 USUAL_MACHINE = machine_speed.Speed(operation=2e-6, multiplications=5e10, numbers=5e9)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in what it starts in the background
 SKIPPED = "lineage/skipped"  # in pytest's cache
+_home = tempfile.TemporaryDirectory(prefix="lineage-tests-")  # removed at exit
+os.environ["LINEAGE_HOME"] = _home.name  # for what runs before and between tests: a developer has own runs
 os.environ.setdefault("LINEAGE_FUZZ_SEED", str(random.randrange(1_000_000)))  # the processes of xdist inherit it
 
 
