@@ -53,6 +53,7 @@ def cluster() -> Iterator[Any]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patched.delenv("LINEAGE_HOME")  # the settings of a node come before those of a server
         options = {"object_store_memory": 100_000_000}
         ray = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **options})
         ray.add_node(num_cpus=2, **options)
