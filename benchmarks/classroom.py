@@ -29,6 +29,7 @@ import typer
 from benchmarks.load.load_generator import Visitor, open_negation_page
 from benchmarks.load.server_state import fresh_server
 from benchmarks.machine import describe_machine
+from explorer.experiments.default_runs import NEGATION_MODELS
 from tests.serving import ROOT, Server
 
 SENTENCES = (
@@ -91,7 +92,7 @@ async def sessions(server: Server, visitors: int) -> None:
         amid = await _type_together(present, moments)
         ended = sum(await ends)
         rows = {row["key"]: row["state"] for visitor in present for row in await visitor.jobs() if row["mine"]}
-        asked, taken = 6 * visitors, max(visitor.submitted_jobs for visitor in present) - 2
+        asked, taken = len(NEGATION_MODELS) * visitors, max(visitor.submitted_jobs for visitor in present) - 2
         exceptions = [text for visitor in present for text in visitor.exceptions]
         polls = sum(visitor.polls for visitor in present)
         unanswered = [text for visitor in present for text in visitor.unanswered]

@@ -2,8 +2,8 @@
 
     from explorer import charts
 
-A chart gives a plotly figure, a text alternative and the values at the pointer (`chart.py`). There is one module for
-each kind; `Drawing` is for a figure that is of no kind.
+A chart gives plotly's JSON of a figure, a text alternative and the values at the pointer (`chart.py`). There is one
+module for each kind; `Drawing` is for a figure that is of no kind.
 """
 
 from __future__ import annotations

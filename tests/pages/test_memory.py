@@ -48,11 +48,11 @@ def test_a_short_training_is_offered_before_the_whole(monkeypatch: pytest.Monkey
     monkeypatch.setattr(LocalScheduler, "_schedule", lambda _: None)  # no training begins
     at = memory()
     short, whole = [button for button in at.button if button.label.startswith("Train")]
-    assert short.label.startswith("Train 1 seed, ") and whole.label.startswith("Train again, about ")
+    assert short.label.startswith("Train 1 seed, ") and whole.label.startswith("Train all again, about ")
     at = screen.assert_no_errors(short.click().run())
     assert screen.url_params(at)["seeds"] == "1"
     submitted = {view.key for view in service.views(at.session_state["lineage.visitor"])}
-    assert submitted == {key(config) for config in MemoryState().short().configs.values()}
+    assert submitted == {key(config) for config in MemoryState().short.configs.values()}
 
 
 def test_every_section_can_be_unfolded() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal
 
 from explorer.catalogue import MODELS, models_of
@@ -189,10 +190,11 @@ class EnglishLab(OpenExperiment):
         from explorer.tasks.sentiment.data import read_own_sentences
 
         read_own_sentences(sha)
-        return self.short().with_shared(corpus="own", text=sha)
+        return self.short.with_shared(corpus="own", text=sha)
 
+    @cached_property
     def short(self) -> EnglishLab:
-        """Return the state with a short training of two models, or of the selected ones if they are others."""
+        """The state with a short training of two models, or of the selected ones if they are others."""
         models = tuple(model for model in _SHORT_MODELS if model in self.models) or self.models
         return replace(self, models=models).with_shared(**_SHORT)
 

@@ -73,8 +73,9 @@ class ExperimentState(PageState):
         names = sorted(limits.REDUCIBLE, key=lambda name: name.startswith("model."))  # the models last
         return self._lower(names, lambda state: not any(map(limits.describe_excess, state.configs.values())))
 
+    @cached_property
     def short(self) -> Self:
-        """Return the state with fewer seeds and steps, which trains for `SHORT_SECONDS` on one core; itself if it does.
+        """The state with fewer seeds and steps, which trains for `SHORT_SECONDS` on one core; itself if it does.
 
         The number of cores is fixed, so that all visitors of a server train the same runs, once.
         """

@@ -225,17 +225,17 @@ def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: st
     label = label or ("Go on" if resumable else "Train again" if again else "Train")
     configs = {key(view.config): view.config for view in chosen}
     state = request.session.state if request.session else None
-    problem, other = "", None
+    problem, other = "", state
     if warmup.is_ready():  # before, torch would have to be loaded for the cost
         problem = next(filter(None, map(limits.describe_excess, configs.values())), "")
-        if state and again and configs.keys() == {key(config) for config in state.configs.values()}:
-            other = state.short()
-        if state and problem and other in (None, state):
+        if state and problem:
             other = state.nearest_allowed()
-    if request.session and other not in (None, state):
+        if state and other and again and configs.keys() == {key(config) for config in state.configs.values()}:
+            other = other.short
+    if request.session and other and other != state:
         _draw_button_for(request, request.session, other, name)
         if not problem:
-            _draw_button(request, label, chosen, f"{name}.whole", "tertiary")
+            _draw_button(request, "Train all again", chosen, f"{name}.whole", "tertiary")
         return False
     if problem:
         st.markdown(escape_markdown(problem))

@@ -80,9 +80,9 @@ def test_a_short_training_has_fewer_seeds_and_then_fewer_steps(kind: type[Experi
         return sum(expected_seconds(config, on_cores=1) for config in state.configs.values())
 
     state = kind()
-    short = state.short()
+    short = state.short
     assert seconds(short) <= SHORT_SECONDS < seconds(state)
-    assert short.short() == short, "what is short stays as it is"
+    assert short.short == short, "what is short stays as it is"
     seeds = {config.replicas for config in short.configs.values()}
     assert max(seeds) < max(config.replicas for config in state.configs.values())
     fewer_steps = any(config.steps < state.configs[name].steps for name, config in short.configs.items())
