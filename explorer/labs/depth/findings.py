@@ -140,9 +140,10 @@ def top_block_text(
 def learning_finding(blocks: int, ends: Mapping[str, LossCurves]) -> str:
     """Say which stacks learned in all seeds. `ends`: loss curves by name of the stack."""
     learned = [words for words, end in ends.items() if np.isfinite(end.steps_to_solve).all()]
+    seeds = "every seed" if any(len(end.steps_to_solve) > 1 for end in ends.values()) else "their only seed"
     if not ends or len(learned) == len(ends):
-        return f"All stacks of {blocks} blocks learn, with every seed." * bool(ends)
-    return f"Stacks of {blocks} blocks that learn with every seed: {join_words(learned) or 'none'}."
+        return f"All stacks of {blocks} blocks learn, with {seeds}." * bool(ends)
+    return f"Stacks of {blocks} blocks that learn with {seeds}: {join_words(learned) or 'none'}."
 
 
 def learning_text(ends: Mapping[str, LossCurves]) -> str:

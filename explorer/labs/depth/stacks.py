@@ -169,14 +169,15 @@ def training_section(session: ui.PageSession[DepthState]) -> None:
     ui.headline(findings.learning_finding(blocks, by_stack))
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.popover("Settings", icon=":material/tune:"):
-            ui.bind_widget(session, "first", st.number_input, width=140)
+            for name in ("seeds", "steps", "first"):
+                ui.bind_widget(session, name, st.number_input, width=140)
         ui.draw_train_controls(request, configs)
     ui.draw_learning_chart(
         "depth-race",
         request,
         configs,
         ui.curve_panels(_METRICS, VARIANTS),
-        f"Line: median of {ui.count_seeds(first.replicas)}. Band: lowest to highest. “Learned”: loss below "
+        f"{ui.describe_line(first.replicas)} “Learned”: loss below "
         f"{LEARNED_LOSS} nats; a uniform guess has ln {task.symbols} = {math.log(task.symbols):.2f}.",
         height=320,
         narrow_height=240,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 from explorer.experiments.labelling import DEPTH_VARIANTS, VARIANTS
 from explorer.training.config import RunConfig
@@ -54,6 +54,8 @@ class DepthState(ExperimentState):
         step=3,
         help="Another seed draws other matrices and rows.",
     )
+    seeds: int = setting(3, "Seeds", low=1, high=16, step=1)  # of the training runs
+    steps: int = setting(0, "Steps (0: as usual)", low=0, high=1_000_000)
     real: str = setting("", "Real model", longest=80)  # hub:NAME; empty: the first that is open
 
     @property
@@ -61,10 +63,18 @@ class DepthState(ExperimentState):
         return DEPTH_VARIANTS
 
     def config(self, name: str) -> RunConfig:
-        return VARIANTS[name].config(seed=self.first)
+        steps = {"iterations": self.steps} if self.steps else {}
+        return VARIANTS[name].config(seed=self.first, replicas=self.seeds, **steps)
+
+    def with_at_most(self, name: str, most: int) -> Self:
+        field = {"replicas": "seeds", "iterations": "steps"}.get(name)
+        if not field:
+            return super().with_at_most(name, most)
+        changes: dict[str, Any] = {field: min(most, getattr(self, field) or most)}
+        return replace(self, **changes).check_limits()
 
     def reset(self) -> Self:
-        return self.with_defaults("first")
+        return self.with_defaults("first", "seeds", "steps")
 
     @property
     def text_read(self) -> str:

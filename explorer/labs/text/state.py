@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal
 
 from explorer.catalogue import MODELS, models_of
@@ -123,6 +124,11 @@ class TextLab(OpenExperiment):
         """Return the state with the included runs of a setup; the models and views stay. Raises InvalidSetting."""
         lab = self.of_setup(name)
         return replace(lab, models=self.models, unit=self.unit, along=self.along, experiment=self.experiment)
+
+    @cached_property
+    def short(self) -> TextLab:
+        """The state with the toy text instead of Tiny Shakespeare, on which a short training shows nothing."""
+        return self.with_setup("toy") if self == self.with_setup(DEFAULT_SETUP) else super().short
 
     def applies(self, name: str, model: str) -> bool:
         if model == "ngram" and name in ("seed", "replicas", "stop_at", "patience", "keep", "precision"):

@@ -115,6 +115,9 @@ class OpenExperiment(ExperimentState):
             return self.with_shared(**{last: min(most, self.value(last))})
         models = [m for m in self.selected_models if last in self.own_settings(m)]
         lowered = {m: {**self.own_settings_of(m), last: min(most, self.value(last, m))} for m in models}
+        if last == "iterations":  # the curve of a short training has a few points, too
+            every = {m: min(self.value("evaluate_every", m), most // 5 or 1) for m in models}
+            lowered = {m: {**settings, "evaluate_every": every[m]} for m, settings in lowered.items()}
         return self.with_settings(self.shared, {**self.own, **lowered}) if models else super().with_at_most(name, most)
 
     def with_field(self, name: str, value: Any) -> Self:

@@ -228,10 +228,10 @@ def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: st
     problem, other = "", state
     if warmup.is_ready():  # before, torch would have to be loaded for the cost
         problem = next(filter(None, map(limits.describe_excess, configs.values())), "")
-        if state and problem:
+        if state and again and configs.keys() == {key(config) for config in state.configs.values()}:
+            other = state.short
+        if state and problem and other == state:
             other = state.nearest_allowed()
-        if state and other and again and configs.keys() == {key(config) for config in state.configs.values()}:
-            other = other.short
     if request.session and other and other != state:
         _draw_button_for(request, request.session, other, name)
         if not problem:
@@ -271,7 +271,8 @@ def _draw_button_for(request: TrainRequest, session: PageSession[Any], state: An
 
     before, configs = session.state.configs, state.configs
     models = [model_row(config.model).title for config in configs.values()] if len(configs) < len(before) else []
-    what = join_words(models) or describe_sizes(configs, before)
+    is_other_text = _data(state) != _data(session.state)
+    what = "on a smaller text" if is_other_text else join_words(models) or describe_sizes(configs, before)
     time = _format_time(list(configs.values()))
     st.button(f"Train {what}{time}", icon=":material/play_arrow:", on_click=start, key=name)
 

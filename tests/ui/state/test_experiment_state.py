@@ -6,6 +6,7 @@ import pytest
 
 from explorer.experiments.labelling import VARIANTS
 from explorer.jobs.cost import expected_seconds
+from explorer.labs.depth.state import DepthState
 from explorer.labs.induction.state import InductionState
 from explorer.labs.masks.state import MasksState
 from explorer.labs.memory.state import MemoryState
@@ -66,6 +67,10 @@ def test_an_odd_width_is_made_even_and_long_input_is_truncated() -> None:
     ]
 
 
+def test_the_short_training_of_the_default_language_models_is_the_included_one_on_the_toy_text() -> None:
+    assert TextLab.of_setup("shakespeare").short == TextLab.of_setup("toy")
+
+
 @pytest.mark.parametrize("kind", [MemoryState, TranslationState, MasksState, PositionsState, ScaledAttentionState])
 def test_a_run_brings_its_seeds_and_the_settings_of_its_task(kind: type[VariantComparison]) -> None:
     config = kind(seeds=4, seed=17).config(next(iter(kind().choices)))
@@ -74,7 +79,7 @@ def test_a_run_brings_its_seeds_and_the_settings_of_its_task(kind: type[VariantC
     assert config in state.configs.values()
 
 
-@pytest.mark.parametrize("kind", [MemoryState, TranslationState, InductionState, TextLab, EnglishLab])
+@pytest.mark.parametrize("kind", [MemoryState, TranslationState, InductionState, DepthState, TextLab, EnglishLab])
 def test_a_short_training_has_fewer_seeds_and_then_fewer_steps(kind: type[ExperimentState]) -> None:
     def seconds(state: ExperimentState) -> float:
         return sum(expected_seconds(config, on_cores=1) for config in state.configs.values())
