@@ -23,7 +23,7 @@ from explorer.training.config import RunConfig
 from explorer.ui.state.fields import PageState, setting
 from explorer.ui.state.run_lookup import find_config
 
-SHORT_SECONDS = 18.0  # of the training that a page offers beside its results; a busy machine takes longer
+SHORT_SECONDS = 15.0  # of the training that a page offers beside its results; a busy machine takes longer
 
 
 @dataclass(frozen=True)
