@@ -59,7 +59,7 @@ def test_each_difference_is_a_reason(settings: dict[str, Any], reason: str, bits
     found = comparability([text_run(), text_run(**settings)])
     assert [each.reason for each in found] == [reason]
     assert can_compare_bits(found) == bits
-    assert comparability_sentence(found).startswith("These losses cannot be compared directly: ")
+    assert comparability_sentence(found).startswith("These values cannot be compared directly: ")
 
 
 def test_settings_without_effect_on_the_loss_are_no_reason() -> None:
@@ -92,6 +92,6 @@ def test_losses_of_different_tasks_cannot_be_compared() -> None:
 def test_the_sentence_names_what_differs() -> None:
     found = comparability([text_run(), text_run(tokenizer="word", vocabulary=2_000, batches="contiguous")])
     assert comparability_sentence(found) == (
-        "These losses cannot be compared directly: a token is not the same (characters; words (2,000)); contexts "
+        "These values cannot be compared directly: a token is not the same (characters; words (2,000)); contexts "
         "differ (blocks of 64 tokens without earlier context; reading on, with the state carried from block to block)."
     )
