@@ -83,7 +83,7 @@ class TargetReached:
 
     def describe(self, axis: Axis) -> str:
         """Return the median, or how many seeds reach the target if there is none."""
-        some = 0 < self.seeds and np.isinf(self.median)
+        some = self.seeds > 0 and np.isinf(self.median)
         return f"{self.seeds} of {len(self.at)} seeds" if some else format_amount(self.median, axis)
 
 
