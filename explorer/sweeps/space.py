@@ -244,10 +244,14 @@ def _check_comparable(sweep: Sweep, configs: Sequence[RunConfig]) -> None:
 
 
 def default_metric(config: RunConfig) -> str:
-    """Return the metric that a sweep compares by default: the loss on data that were not trained on."""
+    """Return the metric that a sweep compares by default: bits per byte, or the loss on data not trained on."""
     recorded = recorded_metrics(config)
     return next(
-        (name for name in ("val_loss", "test_loss", "loss", "second_copy_loss", "train_loss") if name in recorded),
+        (
+            name
+            for name in ("bits_per_byte", "val_loss", "test_loss", "loss", "second_copy_loss", "train_loss")
+            if name in recorded
+        ),
         recorded[0],
     )
 

@@ -76,6 +76,11 @@ def token_noun(config: RunConfig) -> str:
     return TOKEN_NOUNS[config.task.tokenizer] if isinstance(config.task, TextConfig) else ""
 
 
+def baseline_name(task: str) -> str:
+    """Return what the baselines of a task are those of; see `Objective.baselines`."""
+    return "unigram" if task in ("text", "string") else "most frequent class"
+
+
 def describe_tokens(config: RunConfig) -> str:
     """Return the tokenizer with the size of its vocabulary; empty for tasks other than text."""
     task = config.task

@@ -31,7 +31,7 @@ from explorer.labs.compare.state import AXES, UNITS, Comparison
 from explorer.number_format import format_count, format_duration
 from explorer.run_store import store
 from explorer.tasks.negation import NegationConfig
-from explorer.training.comparability import comparability, comparability_sentence
+from explorer.training.comparability import BITS_PER_BYTE, comparability, comparability_sentence, lower_is_better
 from explorer.training.record import Axis
 from explorer.ui.budgets import budget_sentence
 from explorer.ui.training.learning_chart import describe_machines, machines_of
@@ -225,37 +225,42 @@ def step_cost_finding(runs: Sequence[ComparedRun]) -> str:
     return f"{first} Their steps read from {min(tokens):,.0f} to {max(tokens):,.0f} tokens for each seed."
 
 
-def compare_final_values(first: ComparedRun, second: ComparedRun, state: Comparison) -> list[Difference]:
+def compare_final_values(first: ComparedRun, second: ComparedRun, measure: str) -> list[Difference]:
     """Return how the second run ends compared with the first; empty where one has too few seeds.
 
     By the means of the seeds; an accuracy also by how many seeds reach `SOLVED`, because it may be all or nothing.
     """
-    one, other = first.last(state.y), second.last(state.y)
+    one, other = first.last(measure), second.last(measure)
     if one is None or other is None:
         return []
     mean = mean_difference(np.asarray(one, float), np.asarray(other, float), is_paired(first.config, second.config))
-    if mean is None or not state.rising:
+    if mean is None or lower_is_better(measure):
         return [mean] if mean else []
     return [mean, solved_difference(one >= SOLVED, other >= SOLVED)]
 
 
 def describe_differences(runs: Sequence[ComparedRun], state: Comparison) -> list[str]:
-    """Return the differences of every run from the first one with their verdicts, corrected for their number."""
+    """Return the differences of every run from the first one with their verdicts, corrected for their number.
+
+    Language models whose losses cannot be compared are compared by bits per byte where these can be.
+    """
     texts, found = ["–"] * len(runs), list[tuple[int, Difference]]()
     for i, run in enumerate(runs[1:], start=1):
+        pair = [runs[0].config, run.config]
+        measure = next((name for name in (state.y, BITS_PER_BYTE) if not comparability(pair, name)), "")
         if runs[0].may_continue or run.may_continue:
             texts[i] = "not finished"
-        elif comparability_note(state, [runs[0], run]):
+        elif not measure:
             texts[i] = "not comparable"
-        elif differences := compare_final_values(runs[0], run, state):
-            texts[i] = ""
+        elif differences := compare_final_values(runs[0], run, measure):
+            texts[i] = "bits per byte " * (measure != state.y)
             found += [(i, difference) for difference in differences]
         else:
-            texts[i] = "one seed has no interval"
+            texts[i] = "one seed has no interval" if measure == state.y else "not comparable"
     for (i, difference), judgement in zip(found, judge([each for _, each in found]), strict=True):
         words = describe_judgement(judgement, lambda value: _format_signed(value, state.rising))
         if not isinstance(difference, SolvedDifference):
-            texts[i] = words
+            texts[i] += words
         elif difference.first + difference.second:
             texts[i] += f". {SOLVED:g} or more: {words}"
     return texts

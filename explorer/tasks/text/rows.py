@@ -45,6 +45,11 @@ class Batch(NamedTuple):
         """How many targets are in the loss."""
         return self.targets.numel() if self.mask is None else int(self.mask.sum())
 
+    @property
+    def counted_targets(self) -> Int[Tensor, " targets"]:
+        """The targets in the loss."""
+        return self.targets.flatten() if self.mask is None else self.targets[self.mask]
+
 
 class TextData(ABC):
     """A text as rows with a train/test split. Shared between trainings; all methods are thread-safe.

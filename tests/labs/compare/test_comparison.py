@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from concurrent.futures import wait
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -10,20 +9,17 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.experiments.learning_rates import COMPARISONS, RateResult, RateSearch
-from explorer.inspection.language.bits_per_byte import held_out_text
 from explorer.inspection.verdicts import MeanDifference, SolvedDifference
 from explorer.labs.compare import chart, comparison, results, tuned
-from explorer.labs.compare.comparison import BitsPerByte, ComparedRun, load_runs, runs_bits_per_byte
+from explorer.labs.compare.comparison import ComparedRun, load_runs, runs_bits_per_byte
 from explorer.labs.compare.state import AXES, MOST, TASK_MEASURES, Comparison, default_runs
 from explorer.labs.compare.tuned import TunedResult
 from explorer.run_store import store
 from explorer.run_store.store import Card, Metric, StoredRun
-from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
 from explorer.training.record import Curves
 from explorer.ui.document import Document
 from explorer.ui.training.run_view import RunView
-from explorer.web import background
 from tests.charts.figures import figure_of
 
 STATE = Comparison()
@@ -183,10 +179,10 @@ def test_final_values_are_compared_in_pairs_where_seeds_and_data_are_the_same() 
     first = make_run("first", end=0.9)
     same, other = make_run("same", end=0.75, learning_rate=0.01), make_run("other", end=0.75, seed=5)
     for run, paired in ((same, True), (other, False)):
-        mean, solved = results.compare_final_values(first, run, STATE)
+        mean, solved = results.compare_final_values(first, run, "test_accuracy")
         assert isinstance(mean, MeanDifference) and isinstance(solved, SolvedDifference)
         assert (mean.mean, mean.paired) == (pytest.approx(-0.15), paired)
-    assert len(results.compare_final_values(first, same, Comparison(y="test_loss"))) == 1
+    assert len(results.compare_final_values(first, same, "test_loss")) == 1
 
 
 def test_the_test_of_accuracies_does_not_depend_on_whether_a_seed_is_perfect() -> None:
@@ -275,34 +271,22 @@ def made_text_run(**settings: object) -> ComparedRun:
     config = with_settings(default_config("text", "gru"), usual | settings)
     last = np.array([[1.5, 2.5]])
     moments = np.arange(2.0)
-    curves = Curves(0, np.ones((1, 2)), moments, moments, np.array([1]), {"val_loss": last, "val_loss_part": last})
+    metrics = {"bits_per_byte": last - 0.25, "val_loss": last, "val_loss_part": last}
+    curves = Curves(0, np.ones((1, 2)), moments, moments, np.array([1]), metrics)
     stored = StoredRun(Path("A"), config, make_card(config, "", 1), curves)
     return ComparedRun("1", key(config), "A", RunView(config, stored, None))
 
 
-def counted_bits(runs: list[ComparedRun]) -> BitsPerByte:
-    """Return the bits per byte once all texts are counted."""
-    runs_bits_per_byte(runs)
-    wait(list(background.results().values()))
-    found = runs_bits_per_byte(runs)
-    assert found and not found.pending
-    return found
-
-
 def test_bits_per_byte_are_compared_between_tokenizers(snapshot: SnapshotAssertion) -> None:
     characters, words = (made_text_run(), made_text_run(tokenizer="word", vocabulary=10))
-    found = counted_bits([characters, words])
-    expected = [
-        f"{float(held_out_text(run.config.task_as(TextConfig)).bits_per_byte(np.array(2.0))):.3f}"
-        for run in (characters, words)
-    ]
     longer = made_text_run(tokenizer="word", vocabulary=10, context=8)
-    assert [
-        found.note,
-        counted_bits([characters, longer]).note,
-        counted_bits([characters, made_text_run(width=8)]).note,
-    ] == snapshot
-    assert list(found.texts) == expected and expected[0] == "2.885" != expected[1]
+    found = [runs_bits_per_byte([characters, other]) for other in (words, longer, made_text_run(width=8))]
+    assert [each.note for each in found if each] == snapshot
+    assert found[0] and found[0].texts == ("1.750", "1.750")
+    earlier = made_text_run()
+    assert earlier.curves
+    del earlier.curves.metrics["bits_per_byte"]  # which earlier versions did not record
+    assert (bits := runs_bits_per_byte([characters, earlier])) and bits.texts == ("1.750", "–")
 
 
 def test_bits_per_byte_of_different_texts_are_refused() -> None:
@@ -311,17 +295,15 @@ def test_bits_per_byte_of_different_texts_are_refused() -> None:
     assert runs_bits_per_byte([A, B]) is None and runs_bits_per_byte([]) is None
 
 
-def test_bits_per_byte_stand_in_the_table_and_the_browser_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bits_per_byte_stand_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [made_text_run(), made_text_run(tokenizer="word", vocabulary=10)]
     monkeypatch.setattr(chart, "load_runs", lambda keys, visitor: (runs, []))
     state = Comparison(y="val_loss_part")
-    for texts, seconds in ((("…", "2.000"), 0.5), (("1.000", "2.000"), None)):
-        monkeypatch.setattr(chart, "runs_bits_per_byte", lambda runs, texts=texts: BitsPerByte(texts, "A note."))
-        document = Document()
-        assert chart._draw_comparison(state, "", document) == seconds
-        table = next(block["data"] for block in document.blocks if block.get("name") == "table")
-        assert [row["cells"]["bytes"]["text"] for row in table["rows"]] == list(texts)  # type: ignore[index]
-        assert any(str(block.get("text")).endswith(" A note.") for block in document.blocks)
+    document = Document()
+    assert chart._draw_comparison(state, "", document) is None
+    table = next(block["data"] for block in document.blocks if block.get("name") == "table")
+    assert [row["cells"]["bytes"]["text"] for row in table["rows"]] == ["1.750", "1.750"]  # type: ignore[index]
+    assert any("Bits per byte, in the table" in str(block.get("text")) for block in document.blocks)
 
 
 def test_seeds_of_the_negation_task_have_test_sets_of_their_own() -> None:
