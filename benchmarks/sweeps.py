@@ -44,7 +44,7 @@ def print_early_order(sweep: Sweep, plan: Plan) -> None:
     curves = [status.run.curves for status in plan.trials if status.run.curves and status.state == "finished"]
     last = np.array([status.mean for status in plan.trials if status.run.curves and status.state == "finished"])
     for step in sweep.base.snapshot_steps[1:-1]:
-        measured = [values_at(each, sweep.metric, step) for each in curves]
+        measured = [values_at(each, sweep.base, sweep.metric, step) for each in curves]
         early = np.array([math.inf if values is None else values.mean() for values in measured])
         correlation = np.corrcoef(early.argsort().argsort(), last.argsort().argsort())[0, 1]
         kept = set(early.argsort()[: len(early) // 3]) & set(last.argsort()[:5])

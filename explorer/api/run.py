@@ -34,6 +34,7 @@ from explorer.run_store import operations, store
 from explorer.run_store.archive.write import pack
 from explorer.run_store.store import StoredRun
 from explorer.run_store.tables import curves_table, metrics_table
+from explorer.training.comparability import baseline_name
 from explorer.training.config import RunConfig, changed_settings
 from explorer.training.record import Curves, Record
 
@@ -141,6 +142,12 @@ class Run(InspectedModel):
     def metric_names(self) -> list[str]:
         """The metrics of the task of this run."""
         return list(self.curves_of_run.metrics)
+
+    @property
+    def baselines(self) -> dict[str, float]:
+        """By metric, what a model gets that always answers with the most frequent class, or on text a unigram."""
+        source = self.source
+        return dict(source.card.baselines if isinstance(source, StoredRun) else source.baselines)
 
     def curves(self, metric: str | None = None) -> pd.DataFrame:
         """Return the measurements of the training as a table with the columns step, seed, metric and value.
@@ -297,11 +304,13 @@ class Run(InspectedModel):
         )
 
     def _summary(self) -> dict[str, str]:
-        found = {}
+        found, baselines = {}, self.baselines
         for name, values in self.metrics().groupby("metric", sort=False).value:
             known = values.dropna()
             text = "none" if known.empty else f"{known.mean():.3f}"
-            found[str(name)] = text + (f" ({known.min():.3f} to {known.max():.3f})" if len(known) > 1 else "")
+            text += f" ({known.min():.3f} to {known.max():.3f})" if len(known) > 1 else ""
+            beside = f"; {baseline_name(self.task)}: {baselines[name]:.3f}" if name in baselines else ""
+            found[str(name)] = text + beside
         return found
 
     # ---- Helpers ----

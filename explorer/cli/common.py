@@ -15,7 +15,9 @@ from explorer.experiments.own_tables import store_text_file
 from explorer.hub.allowed import PREFIX
 from explorer.model import model, real_model, run_model
 from explorer.run_store import store
-from explorer.training.comparability import describe_tokens, loss_context
+from explorer.tasks.text.bits_per_byte import count_held_out_text
+from explorer.tasks.text.config import TextConfig
+from explorer.training.comparability import baseline_name, describe_tokens, loss_context
 from explorer.training.config import RunConfig
 
 
@@ -101,11 +103,15 @@ def check_same_text(config: RunConfig, given: str) -> None:
 
 
 def print_metrics(card: store.Card, config: RunConfig) -> None:
-    """Print the mean of every metric, its range over the seeds, and the tokens and the context of a loss on text."""
+    """Print the mean of every metric, its range over the seeds and its baseline; and what the losses on text are of."""
+    baseline = baseline_name(catalogue.task_row(config.task).name)
     for name, metric in card.metrics.items():
         known = [v for v in metric.values if v is not None]
         spread = f"  ({min(known):.3f} to {max(known):.3f})" if len(known) > 1 else ""
-        print(f"  {name:29} {'none' if metric.mean is None else f'{metric.mean:.3f}'}{spread}")
+        beside = "" if metric.baseline is None else f"; {baseline}: {metric.baseline:.3f}"
+        print(f"  {name:29} {'none' if metric.mean is None else f'{metric.mean:.3f}'}{spread}{beside}")
+    if isinstance(config.task, TextConfig) and (counted := count_held_out_text(config.task)):
+        print(f"  {'bytes that no target scores':29} {counted.held_out.shares}")
     if context := loss_context(config):
         print(f"  {'tokens of the losses':29} {describe_tokens(config)}")
         print(f"  {'context of the losses':29} {context}")

@@ -97,8 +97,9 @@ def largest_change(run: StoredRun, weights: Mapping[str, ndarray], evaluate: Eva
     snapshots = {run.curves.step: Snapshot(weights, None)}
     rounded = Record(run.config, run.card.parameters, run.card.seconds, run.curves, snapshots, tokenizer=run.tokenizer)
     changes = [0.0]
-    for name, metric in evaluate(rounded).items():
-        for before, after in zip(run.card.metrics[name].values, metric.values, strict=True):
+    again = evaluate(rounded)
+    for name, metric in run.card.metrics.items():
+        for before, after in zip(metric.values, again[name].values, strict=True):
             if before is None or after is None or not np.isfinite([before, after]).all():
                 changes.append(0.0 if before == after else np.inf)
             else:

@@ -14,6 +14,7 @@ from explorer.training.record import Record
 def evaluate(run: StoredRun | Record) -> dict[str, Metric]:
     """Return the metrics of the run's last snapshot, computed again from its weights. Raises DamagedRun."""
     objective = objective_class(run.config.task)
-    answers = objective(run.config, load_model(run).stack).evaluate(run.config.steps, full=True)
+    loaded = objective(run.config, load_model(run).stack)
+    answers = loaded.evaluate(run.config.steps, full=True)
     measured = objective.compute_metrics({name: value[None] for name, value in answers.items()}, run.config)
-    return summarize_metrics({name: values[-1] for name, values in measured.metrics.items()})
+    return summarize_metrics({name: values[-1] for name, values in measured.metrics.items()}, loaded.baselines())

@@ -73,7 +73,7 @@ class Entry:
     parent: str  # key of the run that this one branched off; empty if none
     bytes: int
     changed: int  # a number that differs after a change of the card
-    accuracy: float | None  # the mean of `exact_accuracy`
+    score: float | None  # the mean of its first metric in SCORES; the higher, the better
     metrics: dict[str, dict[str, Any]]  # by name: "mean" and "values", as on the card
     settings: dict[str, Any]  # differences from the default configuration, as `with_settings` takes them
     tags: tuple[str, ...]
@@ -112,10 +112,11 @@ _runs = sa.Table(
     Base.metadata,
     *(
         sa.Column(
-            each.name,
+            "accuracy" if each.name == "score" else each.name,  # the column has the name of an earlier version
             sa.Integer if each.name == "replicas" else _TYPES[re.findall(r"\w+", str(each.type))[0]],
             primary_key=each.name in ("key", "shipped"),
-            nullable=each.name == "accuracy",
+            key=each.name,
+            nullable=each.name == "score",
             index=each.name in ("model", "created", "owner"),
         )
         for each in _FIELDS
@@ -131,15 +132,29 @@ _tags = sa.Table(
     sa.ForeignKeyConstraint(["key", "shipped"], ["runs.key", "runs.shipped"], ondelete="CASCADE"),
 )
 _ORDERS: dict[str, sa.ColumnElement[Any]] = {
-    **{name: _run[name] for name in ("created", "seconds", "parameters", "bytes", "accuracy")},
+    **{name: _run[name] for name in ("created", "seconds", "parameters", "bytes")},
+    "accuracy": _run.score,
     "name": sa.func.lower(sa.func.nullif(_run.name, "")),
     "title": sa.func.lower(_run.title),
+}
+# The metrics that a run is ordered by, with their names: the first that it has. Bits per byte: the lower, the better.
+SCORES = {
+    "exact_accuracy": "accuracy",
+    "accuracy": "accuracy",
+    "exact": "exact match",
+    "sense": "right senses",
+    "synonym": "right synonyms",
+    "verb": "right verbs",
+    "analogy_accuracy": "right analogies",
+    "test_accuracy_reviews": "accuracy on reviews",
+    "test_accuracy": "accuracy",
+    "bits_per_byte": "bits per byte",
 }
 ORDERS = ("created", "name", "title", "seconds", "parameters", "bytes", "accuracy")
 
 
 def search(query: Query = Query()) -> list[Entry]:
-    """Return the runs of a query; those without a name or an accuracy come last. Raises InvalidSetting."""
+    """Return the runs of a query; those without a name or a score come last. Raises InvalidSetting."""
     max_length = environment().most_text
     if len(query.text) > max_length:
         raise InvalidSetting(f"A search text has at most {max_length:,} characters; this one has {len(query.text):,}.")
@@ -424,6 +439,7 @@ def _read_entry(folder: store.RunFolder, changed: int) -> Entry:
         raise DamagedRun(f"The run in {folder.name} has impossible numbers on its card.")
     metrics: dict[str, dict[str, Any]] = {
         name: {"mean": _finite_or_none(metric.mean), "values": [_finite_or_none(value) for value in metric.values]}
+        | ({} if metric.baseline is None else {"baseline": metric.baseline})
         for name, metric in card.metrics.items()
     }
     return Entry(
@@ -443,17 +459,22 @@ def _read_entry(folder: store.RunFolder, changed: int) -> Entry:
         parent=config.branch.parent if config.branch else "",
         bytes=size,
         changed=changed,
-        accuracy=accuracy(metrics).get("mean"),
+        score=_score(metrics),
         metrics=metrics,
         settings=changed_settings(config),
         tags=_sort_tags({_storable_text(tag)[:200] for tag in card.tags}),
     )
 
 
-def accuracy(metrics: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the metric of a run that is the accuracy on its task, or an empty dict."""
-    names = ("exact_accuracy", "accuracy", "exact", "test_accuracy", "test_accuracy_reviews")
-    return next((metrics[name] for name in names if name in metrics), {})
+def score_metric(metrics: Mapping[str, dict[str, Any]]) -> str:
+    """Return the name of the metric by which a run is ordered, empty if it has none."""
+    return next((name for name in SCORES if any(v is not None for v in metrics.get(name, {}).get("values", ()))), "")
+
+
+def _score(metrics: Mapping[str, dict[str, Any]]) -> float | None:
+    name = score_metric(metrics)
+    mean: float | None = metrics[name]["mean"] if name else None
+    return -mean if name == "bits_per_byte" and mean is not None else mean
 
 
 def _storable_text(text: str) -> str:

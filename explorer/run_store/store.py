@@ -71,6 +71,7 @@ class Metric(pydantic.BaseModel, frozen=True):
 
     mean: float | None  # None if no seed has a value
     values: list[float | None]
+    baseline: float | None = pydantic.Field(None, exclude_if=lambda value: value is None)  # see `Objective.baselines`
 
 
 class _SameWeights(pydantic.BaseModel, frozen=True):
@@ -105,6 +106,11 @@ class Card(pydantic.BaseModel, frozen=True):
     @property
     def finished(self) -> bool:
         return self.state == "finished"
+
+    @property
+    def baselines(self) -> dict[str, float]:
+        """The baseline of each metric that has one."""
+        return {name: each.baseline for name, each in self.metrics.items() if each.baseline is not None}
 
 
 @dataclass(frozen=True)
@@ -165,7 +171,7 @@ class StoredRun:
         """Return the run as a record from which training can resume. Raises DamagedRun."""
         card = self.card
         snapshots = {step: self.checkpoint(step) for step in self.checkpoint_steps()}
-        about = (card.state, card.problem, self.tokenizer, card.machines)
+        about = (card.state, card.problem, self.tokenizer, card.machines, card.baselines)
         return Record(self.config, card.parameters, card.seconds, self.curves, snapshots, *about)
 
     def _tensors(self, what: str, step: int) -> dict[str, ndarray]:
@@ -192,13 +198,14 @@ class StoredRun:
         return DamagedRun(f"The weights of run {self.key} cannot be read. Train it again.")
 
 
-def summarize_metrics(metrics: Mapping[str, ndarray]) -> dict[str, Metric]:
+def summarize_metrics(metrics: Mapping[str, ndarray], baselines: Mapping[str, float] = {}) -> dict[str, Metric]:
     """Return mean and values over the replicas, with 32 bits as on disk, and None instead of NaN, as JSON has it."""
     found = {}
     for name, values in metrics.items():
         each = [None if np.isnan(v) else float(v) for v in values.astype(np.float32)]
         known = [v for v in each if v is not None]
-        found[name] = Metric(mean=sum(known) / len(known) if known else None, values=each)
+        mean = sum(known) / len(known) if known else None
+        found[name] = Metric(mean=mean, values=each, baseline=baselines.get(name))
     return found
 
 
@@ -211,7 +218,9 @@ def write_run(record: Record, folder: Path, owner: str = "") -> None:
         state=record.state,
         step=record.curves.step,
         problem=record.problem,
-        metrics=summarize_metrics({name: values[-1] for name, values in record.curves.metrics.items()}),
+        metrics=summarize_metrics(
+            {name: values[-1] for name, values in record.curves.metrics.items()}, record.baselines
+        ),
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         torch=TORCH,
         machines=record.machines,

@@ -30,6 +30,8 @@ from numpy import ndarray
 
 from explorer.jobs.job import JobState
 from explorer.sweeps.space import Sweep, Trial, trials
+from explorer.tasks.text.bits_per_byte import held_out_text
+from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
 
@@ -145,10 +147,11 @@ def best_trials(sweep: Sweep, statuses: Sequence[TrialStatus], count: int) -> li
     return [status.trial for status in ranked[:count]]
 
 
-def values_at(curves: Curves, metric: str, step: int) -> Float[ndarray, " seeds"] | None:
+def values_at(curves: Curves, config: RunConfig, metric: str, step: int) -> Float[ndarray, " seeds"] | None:
     """Return a metric after a step, one value for each seed; None if it was not evaluated there.
 
-    On a text, `val_loss` is measured only at the end; before, it is that of a part of the held-out text.
+    On a text, `val_loss` and the bits per byte are measured only at the end; before, they are those of a part of the
+    held-out text.
     """
     at = np.flatnonzero(curves.evaluated == step)
     if not len(at):
@@ -158,6 +161,8 @@ def values_at(curves: Curves, metric: str, step: int) -> Float[ndarray, " seeds"
             values: ndarray = curves.metrics[name][at[0]].astype(float)
             if np.isfinite(values).all():
                 return values
+    if metric == "bits_per_byte" and (losses := values_at(curves, config, "val_loss", step)) is not None:
+        return held_out_text(config.task_as(TextConfig)).bits_per_byte(losses)
     return None
 
 
@@ -172,7 +177,7 @@ def _status_at(sweep: Sweep, trial: Trial, run: RunStatus, until: int) -> TrialS
     last = int(run.curves.evaluated[-1]) if run.curves is not None and len(run.curves.evaluated) else 0
 
     def find_values(step: int) -> ndarray | None:
-        return None if run.curves is None else values_at(run.curves, sweep.metric, step)
+        return None if run.curves is None else values_at(run.curves, trial.config, sweep.metric, step)
 
     # A run that ended early by itself has its values at its last evaluation.
     for step in (until or trial.config.steps, *([last] if run.state == "finished" else [])):

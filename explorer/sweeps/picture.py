@@ -109,7 +109,7 @@ def _lines(sweep: Sweep, plan: Plan, words: str) -> charts.Drawing:
         for status in sorted(plan.trials, key=lambda status: values.index(status.trial.settings[0][1])):
             measured = status.values if not step and status.state == "finished" else None
             if step and status.run.curves is not None:
-                measured = values_at(status.run.curves, sweep.metric, step)
+                measured = values_at(status.run.curves, status.trial.config, sweep.metric, step)
             if measured is not None and np.isfinite(measured).all():
                 points.append((values.index(status.trial.settings[0][1]), measured))
         if points:

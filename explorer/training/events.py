@@ -17,6 +17,7 @@ class Started:
     parameters: int  # of one replica
     tokenizer: str = ""  # of the task's text, as JSON
     machine: str = ""  # the kind of machine that trains; see `machine_kind`
+    baselines: Mapping[str, float] = field(default_factory=dict)  # by metric; see `Objective.baselines`
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,13 @@ class Objective(ABC):
     def restore(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027  # most carry nothing
         """Continue from what `state` returned."""
 
+    def baselines(self) -> dict[str, float]:
+        """Return what a model gets that reads nothing, for metrics that need it beside them.
+
+        For an accuracy that is the share of the most frequent class; for a loss on text it is that of a unigram.
+        """
+        return {}
+
     @classmethod
     def compute_metrics(
         cls, answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig

@@ -79,10 +79,14 @@ class Curves:
 
 
 def _concatenate(one: dict[str, ndarray], other: dict[str, ndarray]) -> dict[str, ndarray]:
-    """Concatenate arrays by name; curves without an evaluation have no names."""
+    """Concatenate arrays by name. What an earlier version of the program did not record is NaN before.
+
+    Curves without an evaluation have no names.
+    """
     if not one or not other:
         return one or other
-    return {name: np.concatenate([values, other[name]]) for name, values in one.items()}
+    unknown = np.full_like(next(iter(one.values())), np.nan)
+    return {name: np.concatenate([one.get(name, unknown), values]) for name, values in other.items()}
 
 
 def describe_lowest_loss(config: RunConfig, curves: Curves) -> str:
@@ -126,6 +130,7 @@ class Record:
     problem: str = ""  # why it did not finish
     tokenizer: str = ""  # of its text, as JSON; empty if the task has a fixed vocabulary
     machines: tuple[str, ...] = ()  # the kinds of machine on which it was trained, in order; none if it is not known
+    baselines: Mapping[str, float] = field(default_factory=dict)  # by metric; see `Objective.baselines`
 
     @property
     def finished(self) -> bool:

@@ -34,6 +34,7 @@ class Recorder:
         self.parameters = before.parameters if before else 0
         self._tokenizer = before.tokenizer if before else ""
         self._machines = before.machines if before else ()
+        self._baselines = before.baselines if before else {}
         self._machine = ""  # the kind of machine that trains now
         tokens, seconds = (np.array([start]) for start in origin)
         none = np.zeros((0, config.replicas), np.float32)
@@ -68,8 +69,9 @@ class Recorder:
                 self._checkpoint = event
                 if event.is_snapshot:
                     self._snapshots[event.step] = _to_snapshot(event)
-            case Started(parameters, tokenizer, machine):
+            case Started(parameters, tokenizer, machine, baselines):
                 self.parameters, self._tokenizer, self._machine = parameters, tokenizer, machine
+                self._baselines = baselines
 
     def add_slice(self, part: Slice) -> None:
         """Record what a training did in one slice of its time."""
@@ -138,7 +140,8 @@ class Recorder:
                 snapshots[last.step] = _to_snapshot(last)
             curves = curves.up_to(end)
         seconds = float(curves.seconds[-1] - curves.seconds[0])
-        about = (state, problem, self._tokenizer, self._machines_up_to(end if state != "finished" else self.step))
+        machines = self._machines_up_to(end if state != "finished" else self.step)
+        about = (state, problem, self._tokenizer, machines, self._baselines)
         return Record(self.config, self.parameters, seconds, curves, snapshots, *about)
 
     def _machines_up_to(self, step: int) -> tuple[str, ...]:

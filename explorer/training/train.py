@@ -74,7 +74,8 @@ def train(
     elif config.branch:
         raise InvalidSetting(f"This branch needs step {first:,} of run {config.branch.parent}. Train that run first.")
     parameters = sum(p.numel() for p in model.parameters())
-    yield Started(parameters // config.replicas, objective.tokenizer, machine_kind(device_of(model)))
+    machine = machine_kind(device_of(model))
+    yield Started(parameters // config.replicas, objective.tokenizer, machine, objective.baselines())
     if training.early_stopping.should_stop:  # the run was interrupted between its last checkpoint and its end
         return
     for step in range(first, config.steps):
@@ -211,7 +212,8 @@ class _Training:
 def _counting_events(model: nn.Module, objective: Objective, losses: Tensor, tokens: float) -> Iterator[Event]:
     """Yield the events of a model that is fitted by counting (n-gram): one step and its evaluation."""
     tables = {name: value[None].clone() for name, value in model.state_dict().items()}
-    yield Started(sum(getattr(model, "entries", ())), objective.tokenizer, machine_kind())
+    entries = sum(getattr(model, "entries", ()))
+    yield Started(entries, objective.tokenizer, machine_kind(), objective.baselines())
     yield Step(1, losses, tokens)
     answers = yield from objective.evaluate_in_parts(1, full=True)
     samples = yield from objective.generate_samples_in_parts(1)

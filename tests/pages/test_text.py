@@ -11,12 +11,11 @@ from streamlit.testing.v1 import AppTest
 from explorer.catalogue import MODELS, models_of
 from explorer.environment import environment
 from explorer.experiments.presets import PRESETS
-from explorer.inspection.language.bits_per_byte import held_out_text
 from explorer.inspection.language.final_losses import final_test_loss
 from explorer.jobs.service import service
 from explorer.labs.text.state import TextLab
 from explorer.run_store import store
-from explorer.tasks.text.rows import text_data
+from explorer.tasks.text.bits_per_byte import held_out_text
 from explorer.training.config import key
 from explorer.ui.state.url_codec import read
 from explorer.ui.wording import percentage
@@ -124,13 +123,14 @@ def test_bits_per_byte_include_unknown_words_and_the_test_split_stands_in_the_re
     at = trained({**SMALL, "models": "ngram", "tokenizer": "word", "vocabulary": "4", "test": "0.5"})
     task, run = lab_of(at).task, store.find_by_config(lab_of(at).config("ngram"))
     assert run and task.test == 0.5
-    share, counted = text_data(task).unknown_rate, held_out_text(task)
+    counted = held_out_text(task)
+    share = counted.unknown / counted.bytes
     assert share > 0.5
     (row,) = screen.table(at, "text-results")
     assert row["bytes"]["text"] == f"{float(counted.bits_per_byte(run.curves.last('val_loss').mean())):.3f}"
     assert counted.omitted_bits > 0.5
     (caption,) = [data["caption"] for data in screen.component_data(at, "table") if data["file"] == "text-results"]
-    assert_mentions(caption, f"add {counted.spelling_bits:.3f} … {percentage(share)} … held-out tokens")
+    assert_mentions(caption, f"add {counted.bits(counted.spelling):.3f} … {percentage(share)} … held-out bytes")
     expected = final_test_loss(run)
     assert expected.reserved and row["test"]["text"] == f"{expected.test.mean():.3f}" != row["loss"]["text"]
     assert row["loss"]["text"] == f"{expected.validation.mean():.3f}"

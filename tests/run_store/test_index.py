@@ -74,9 +74,9 @@ def test_an_entry_contains_the_fields_of_its_card(snapshot: SnapshotAssertion) -
     (entry,) = search()
     assert entry.bytes == store.folder_size(run.folder)
     assert entry.changed == (run.folder / "card.json").stat().st_mtime_ns
-    assert entry.metrics == {name: metric.model_dump() for name, metric in run.card.metrics.items()}
-    assert entry.accuracy == run.card.metrics["exact_accuracy"].mean
-    varying = {"bytes": 0, "changed": 0, "metrics": {}, "accuracy": 0.0}
+    assert entry.metrics == {name: metric.model_dump(exclude_none=True) for name, metric in run.card.metrics.items()}
+    assert entry.score == run.card.metrics["exact_accuracy"].mean
+    varying = {"bytes": 0, "changed": 0, "metrics": {}, "score": 0.0}
     assert dataclasses.asdict(dataclasses.replace(entry, **varying)) == snapshot
     config = dataclasses.replace(record().config, branch=Branch("a" * 12, 0))
     index.add_run(store.save_run(dataclasses.replace(record(), config=config), store.run_folder(config)))
@@ -302,7 +302,7 @@ def test_a_card_with_unusual_text_is_listed(database: str) -> None:
     store_run(0, **odd)
     (entry,) = search()
     assert (entry.name, entry.note, entry.tags) == ("ab", long, ("a", "x" * 200))
-    assert entry.accuracy is None
+    assert entry.score is None
     assert entry.metrics["exact_accuracy"] == {"mean": None, "values": [None, 1.0]}
     assert search_names(text="ab") == ["ab"]
     assert search_names(tags=("a\0",), owner="nobody\0") == []

@@ -13,6 +13,8 @@ from numpy import ndarray
 
 from explorer.sweeps.controller import RunStatus, TrialStatus, best_trials, next_actions, survivors, values_at
 from explorer.sweeps.space import Sweep, make_sweep, trials
+from explorer.tasks.text.bits_per_byte import held_out_text
+from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, key, setting_value
 from tests.sweeps.simulated import SimulatedRuns, curves_up_to
 
@@ -160,6 +162,9 @@ def test_a_loss_on_text_is_that_of_a_part_before_the_end() -> None:
     missing[-1] = 7
     text = dataclasses.replace(curves, metrics={"val_loss": missing, "val_loss_part": values})
     step, end = (int(at) for at in curves.evaluated[[3, -1]])
-    assert np.array_equal(values_at(text, "val_loss", step), values[3])  # type: ignore[arg-type]
-    assert np.array_equal(values_at(text, "val_loss", end), missing[-1])  # type: ignore[arg-type]
-    assert values_at(text, "val_loss", step + 1) is None
+    assert np.array_equal(values_at(text, BASE, "val_loss", step), values[3])  # type: ignore[arg-type]
+    assert np.array_equal(values_at(text, BASE, "val_loss", end), missing[-1])  # type: ignore[arg-type]
+    assert values_at(text, BASE, "val_loss", step + 1) is None
+    base = default_config("text", "gru")
+    bits = held_out_text(base.task_as(TextConfig)).bits_per_byte(values[3].astype(float))
+    assert np.allclose(values_at(text, base, "bits_per_byte", step), bits)  # type: ignore[arg-type]

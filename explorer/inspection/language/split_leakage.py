@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from explorer.errors import CorpusMissing, NeedsText, TextError
+from explorer.errors import CorpusMissing, LineageError, NeedsText, TextError
 from explorer.inspection.language.tokenizer_losses import fit_and_evaluate
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text import rows as text_rows
 from explorer.tasks.text.config import TextConfig
+from explorer.training.comparability import leaks
+from explorer.training.config import RunConfig
 
 ORDER: Final = 6
 
@@ -49,6 +52,19 @@ def measure_unknown_words(config: TextConfig) -> UnknownWords | None:
         raise
     except TextError:
         return None
+
+
+def leak_sentence(configs: Iterable[RunConfig]) -> str:
+    """Return how much of the held-out text is also trained; empty without a split that leaks, or without the text."""
+    leaking = next((run.task for run in configs if isinstance(run.task, TextConfig) and leaks(run)), None)
+    if leaking is None:
+        return ""
+    try:
+        share = f"{text_rows.text_data(leaking).overlap:.0%}"
+    except LineageError:
+        share = "some"
+    what = "held-out text" if leaking.split == "windows" else "lines with held-out targets"
+    return f"With split = {leaking.split}, training reads {share} of the {what}: a low loss shows memory of this text."
 
 
 def measure_split_leakage(config: TextConfig) -> tuple[LeakageGap, ...]:

@@ -6,11 +6,10 @@ import math
 import time
 from dataclasses import dataclass
 
-from explorer.inspection.language import bits_per_byte
-from explorer.lazy_libraries import np, torch
+from explorer.lazy_libraries import torch
 from explorer.models import kneser_ney
 from explorer.models.configs import NgramTextConfig
-from explorer.tasks.text import rows
+from explorer.tasks.text import bits_per_byte, rows
 from explorer.tasks.text.config import TextConfig
 from explorer.training import scoring
 
@@ -58,7 +57,7 @@ class TokenizerLoss:
     @property
     def bits_per_byte(self) -> float:
         """Bits per byte of the text as it is, the only figure that can be compared between tokenizers."""
-        return float(self.held_out.bits_per_byte(np.array(self.ngram.loss)))
+        return self.held_out.bits_per_byte(self.ngram.loss)
 
     @property
     def predicted_bits_per_byte(self) -> float:

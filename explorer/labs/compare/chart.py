@@ -28,7 +28,6 @@ from explorer.training.record import Axis
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training.learning_chart import seconds_to_next
 
-_COUNTING = 0.5  # seconds until the next request while a held-out text is counted
 _KEY, _HEIGHT = "comparison", 700  # of the section, with its figure and its table
 
 _AXIS_TITLES: dict[Axis, str] = {
@@ -89,7 +88,7 @@ def _draw_comparison(state: Comparison, visitor_id: str, document: ui.Document) 
     except LineageError as error:
         document.problems([str(error)])
         return None
-    return seconds_to_next(run.view for run in runs) or (_COUNTING if bits and bits.pending else None)
+    return seconds_to_next(run.view for run in runs)
 
 
 def _panel(state: Comparison, runs: Sequence[ComparedRun], target: float) -> ui.Panel:

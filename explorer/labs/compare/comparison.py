@@ -10,16 +10,13 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer import ui
 from explorer.byte_cache import cached
 from explorer.catalogue import task_row
 from explorer.errors import LineageError
 from explorer.experiments.run_names import flat_settings, names_side_by_side
 from explorer.inspection.compare import BATCH_LOSS, MetricCurve, metric_curve, smooth
-from explorer.inspection.language import bits_per_byte
 from explorer.labs.compare.state import MEASURES, TASK_MEASURES, Comparison
 from explorer.run_store import store
-from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import can_compare_bits, comparability
 from explorer.training.config import RunConfig
@@ -27,7 +24,6 @@ from explorer.training.record import Axis, Curves
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
-from explorer.web.background import submit
 
 
 @dataclass(frozen=True)
@@ -158,20 +154,12 @@ def default_target(state: Comparison, runs: Sequence[ComparedRun]) -> float:
     return float(f"{max(ends[-2 if len(ends) > 2 else -1] * 1.2, 1e-6):.2g}")
 
 
-PENDING = "…"
-
-
 @dataclass(frozen=True)
 class BitsPerByte:
     """The bits per byte of each run, as text, and what they mean."""
 
     texts: tuple[str, ...]
     note: str  # empty if the losses per token can be compared as well
-
-    @property
-    def pending(self) -> bool:
-        """Whether a held-out text is still being counted."""
-        return PENDING in self.texts
 
 
 def runs_bits_per_byte(runs: Sequence[ComparedRun]) -> BitsPerByte | None:
@@ -191,16 +179,6 @@ def runs_bits_per_byte(runs: Sequence[ComparedRun]) -> BitsPerByte | None:
 
 
 def _bits_text(run: ComparedRun) -> str:
-    """Return the mean over the seeds of the last evaluation on the whole held-out text."""
-    task, last = run.config.task_as(TextConfig), run.last("val_loss")
-    if last is None or not np.isfinite(last).all() or not corpora.is_available(task):
-        return "–"
-    call = ui.Call(bits_per_byte.count_held_out_text, task)
-    future = submit(call.key, call)
-    if not future.done():
-        return PENDING
-    try:
-        counted = None if future.cancelled() else future.result()
-    except LineageError:  # a visitor's text that this visitor may not read
-        return "–"
-    return f"{float(counted.held_out.bits_per_byte(last).mean()):.3f}" if counted else "–"
+    """Return the mean over the seeds at the end; “–” for a run of an earlier version, which did not record it."""
+    last = run.last("bits_per_byte")
+    return f"{last.mean():.3f}" if last is not None and np.isfinite(last).all() else "–"

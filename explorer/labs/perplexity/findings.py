@@ -54,13 +54,15 @@ def omitted_sentence(kind: Kind, loss: tokenizer_losses.TokenizerLoss) -> str:
     text = loss.held_out
     if not text.omitted_bits:
         return ""
-    sentence = f"{capitalize(NAMES[kind])}: dropped spaces and line ends cost {text.spacing_bits:.3f} bits per byte"
+    sentence = (
+        f"{capitalize(NAMES[kind])}: dropped spaces and line ends cost {text.bits(text.spacing):.3f} bits per byte"
+    )
     if not text.unknown:
         return f"{sentence}."
     unknown = "words" if kind == "word" else "characters"
     return (
-        f"{sentence}; {percentage(text.unknown / text.targets)} of the held-out tokens are unknown {unknown}, whose "
-        f"spelling costs {text.spelling_bits:.3f}."
+        f"{sentence}; {percentage(text.unknown / text.bytes)} of the held-out bytes are unknown {unknown}, whose "
+        f"spelling costs {text.bits(text.spelling):.3f}."
     )
 
 

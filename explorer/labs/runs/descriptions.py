@@ -18,7 +18,7 @@ from explorer.number_format import format_duration
 from explorer.run_store import index
 from explorer.run_store.index import Entry, Query
 from explorer.run_store.store import StoredRun
-from explorer.training.comparability import TOKEN_NOUNS, describe_tokens, loss_context, token_noun
+from explorer.training.comparability import TOKEN_NOUNS, baseline_name, describe_tokens, loss_context, token_noun
 from explorer.training.config import changed_settings, default_config, with_settings
 
 _ENDS = {"finished": "", "stopped": "stopped at step {} of {}", "diverged": "diverged by step {} of {}"}
@@ -50,17 +50,6 @@ TASK_DESCRIPTIONS = {
     "word_vectors": "learn a vector for every word from its neighbours",
     "induction": "continue a sequence that has occurred before",
 }
-# The score of a run: the first of these metrics that it has, and how it is named.
-_SCORES = {
-    "exact_accuracy": "accuracy",
-    "accuracy": "accuracy",
-    "exact": "exact match",
-    "sense": "right senses",
-    "synonym": "right synonyms",
-    "verb": "right verbs",
-    "analogy_accuracy": "right analogies",
-    "test_accuracy_reviews": "accuracy on reviews",
-}
 
 
 def generated_name(entry: Entry, *, with_task: bool = True) -> str:
@@ -85,20 +74,24 @@ def display_name(entry: Entry, *, with_task: bool = True) -> str:
 
 @dataclass(frozen=True)
 class Score:
-    """The score of a run: its metric, its median over the seeds as text, and the value of each seed."""
+    """The score of a run: its name, its median over the seeds as text, and the value of each seed."""
 
     name: str
     text: str
-    values: tuple[float, ...] = ()  # shares from 0 to 1; empty for a loss
-    median: float | None = None
+    values: tuple[float, ...] = ()  # shares from 0 to 1; empty for another score
+    order: float | None = None  # the higher, the better
 
 
 def find_score(entry: Entry) -> Score:
-    """Return the score of a run: a share of right answers, or the loss where there is none."""
-    for metric, name in _SCORES.items():
-        if values := _values(entry, metric):
-            middle = median(values)
-            return Score(name, f"{name} {middle:.3f}", values, middle)
+    """Return the score of a run: a share of right answers, bits per byte, or the loss where there is neither."""
+    if metric := index.score_metric(entry.metrics):
+        name, values, beside = index.SCORES[metric], _values(entry, metric), ""
+        if (baseline := entry.metrics[metric].get("baseline")) is not None:
+            beside = f", {baseline_name(entry.task)} {baseline:.3f}"
+        middle = median(values)
+        if metric == "bits_per_byte":
+            return Score(name, f"{middle:.3f} {name}{beside}", (), -middle)
+        return Score(name, f"{name} {middle:.3f}{beside}", values, middle)
     losses = _values(entry, "val_loss") or _values(entry, "loss")
     if not losses:
         return Score("", "–")

@@ -167,8 +167,9 @@ def _draw_runs(
         columns,
         [_row(entry, visitor, with_task) for entry in shown],
         "Runs on this server",
-        "Score: the median over the seeds, and a dot for each seed. Losses are in nats; those of different "
-        "tokens or contexts cannot be compared, so only shares of right answers are sorted.",
+        "Score: the median over the seeds, and a dot for each seed. Most frequent class, unigram: the score without "
+        "reading the input. The fewer bits per byte, the better, on the same held-out text. Losses are in nats; those "
+        "of different tokens cannot be compared, so they are not sorted.",
         keys=[entry.key for entry in shown],
     )
     chosen = [run for run in state.runs if run in known]
@@ -195,7 +196,7 @@ def sort_entries(entries: Sequence[Entry], sort: str, visitor: Visitor) -> list[
 def _sort_value(entry: Entry, key: str, visitor: Visitor) -> object:
     return {
         "title": tuple(_natural(entry)),
-        "accuracy": find_score(entry).median,
+        "accuracy": find_score(entry).order,
         "seconds": entry.seconds,
         "when": entry.created.timestamp(),
         "bytes": entry.bytes,
@@ -227,7 +228,7 @@ def _row(entry: Entry, visitor: Visitor, with_task: bool) -> charts.Row:
             score.text,
             values=[round(value, 4) for value in score.values],
             detail=describe_measurement(entry),
-            sort="" if score.median is None else score.median,
+            sort="" if score.order is None else score.order,
         ),
         "seconds": charts.Cell(format_duration(entry.seconds), sort=entry.seconds),
         "when": charts.Cell(format_age(entry.created), sort=entry.created.timestamp()),

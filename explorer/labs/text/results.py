@@ -9,12 +9,12 @@ import numpy as np
 import streamlit as st
 
 from explorer import charts, ui
-from explorer.inspection.language import bits_per_byte, final_losses
+from explorer.inspection.language import final_losses
 from explorer.labs.text import findings
 from explorer.labs.text.findings import Standing, compute_standing, convert_loss, unit_name
 from explorer.labs.text.state import UNITS, TextLab
 from explorer.number_format import format_duration
-from explorer.tasks.text import corpora
+from explorer.tasks.text import bits_per_byte, corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
 from explorer.ui.page_sections import explanation, perplexity_link
@@ -125,7 +125,7 @@ def results_view(
     complete = [
         {
             **cells,
-            "bytes": f"{float(counted.held_out.bits_per_byte(np.array(loss))):.3f}" if counted else pending["text"],
+            "bytes": f"{counted.held_out.bits_per_byte(loss):.3f}" if counted else pending["text"],
             "test": f"{np.median(results[model].test):.3f}" if model in results else pending[model],
         }
         for (model, cells), loss in zip(rows.items(), medians, strict=True)
@@ -165,12 +165,20 @@ def comparability_note(task: TextConfig, held_out: bits_per_byte.HeldOutText | N
     if held_out and task.tokenizer in ("bpe", "word"):  # they split at spaces, and drop them
         unknown = "words" if task.tokenizer == "word" else "characters"
         spaces = "spaces and line ends" if task.rows == "blocks" else "spaces"
-        share = percentage(held_out.unknown / held_out.targets)
+        share = percentage(held_out.unknown / held_out.bytes)
         sentences.append(
-            f"Bits per byte add {held_out.spelling_bits:.3f} for spelling unknown {unknown} ({share} of the held-out "
-            f"tokens) and {held_out.spacing_bits:.3f} for {spaces}, each predicted from neighbouring characters with "
-            "frequencies in the training part."
+            f"Bits per byte add {held_out.bits(held_out.spelling):.3f} for spelling unknown {unknown} ({share} of the "
+            f"held-out bytes) and {held_out.bits(held_out.spacing):.3f} for {spaces}, each predicted from neighbouring "
+            "characters with frequencies in the training part."
         )
+    if held_out and held_out.lines:
+        sentences.append(
+            f"They add {held_out.bits(held_out.lines):.3f} for line ends, the first token of each line and those "
+            f"beyond the context; the model predicts no token for {percentage(held_out.unscored / held_out.bytes)} of "
+            "the bytes."
+        )
+    if task.split == "pairs":
+        sentences.append("First tokens of lines, tokens beyond the context and line ends are not counted.")
     if task.lower:
         sentences.append("All figures are those of the text in small letters: capital letters cost nothing.")
     return " ".join(sentences)

@@ -18,7 +18,7 @@ import tempfile
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -138,7 +138,7 @@ def _validated_run(files: Mapping[str, bytes], check_limits: Callable[[RunConfig
         if state in files:
             optimiser = _tensors(state, files[state], fits.optimiser, diverged, fits.optional_state)
         snapshots[step] = Snapshot(weights, optimiser)
-    about = (card.state, card.problem, tokenizer, card.machines)
+    about = (card.state, card.problem, tokenizer, card.machines, card.baselines)
     return Record(config, card.parameters, card.seconds, curves, snapshots, *about), card
 
 
@@ -193,7 +193,8 @@ def _card(content: bytes, config: RunConfig) -> Card:
         card.finished and card.step != config.steps and not early
     ):
         raise refusal(f"its card says {card.state} at step {shorten(card.step)} of {config.steps:,}.")
-    numbers = [card.seconds, *(v for m in card.metrics.values() for v in (m.mean, *m.values) if v is not None)]
+    values = (v for m in card.metrics.values() for v in (m.mean, m.baseline, *m.values) if v is not None)
+    numbers = [card.seconds, *values]
     if not all(map(math.isfinite, numbers)) or not 0 <= card.seconds <= _LONGEST:
         raise refusal("its card contains impossible numbers.")
     try:
@@ -345,6 +346,8 @@ def _first_difference(tensors: Mapping[str, ndarray], expected: Shapes) -> str:
 def _curves(files: Mapping[str, bytes], config: RunConfig, card: Card) -> Curves:
     """Return the curves up to the card's step, with every value checked. Raises DamagedRun."""
     layout = objective_class(config.task).layout(config)
+    if "bits_per_byte" not in card.metrics:  # a run of an earlier version
+        layout = replace(layout, metrics=tuple(name for name in layout.metrics if name != "bits_per_byte"))
     if set(card.metrics) != set(layout.metrics) or any(len(m.values) != config.replicas for m in card.metrics.values()):
         raise refusal("the metrics on its card are not those of this task and these seeds.")
     name = CURVES if CURVES in files else PARQUET_CURVES

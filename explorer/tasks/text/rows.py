@@ -45,6 +45,11 @@ class Batch(NamedTuple):
         """How many targets are in the loss."""
         return self.targets.numel() if self.mask is None else int(self.mask.sum())
 
+    @property
+    def counted_targets(self) -> Int[Tensor, " targets"]:
+        """The targets in the loss."""
+        return self.targets.flatten() if self.mask is None else self.targets[self.mask]
+
 
 class TextData(ABC):
     """A text as rows with a train/test split. Shared between trainings; all methods are thread-safe.
@@ -69,6 +74,11 @@ class TextData(ABC):
         self.padding = tokens.tokenizer.padding or 0  # any token is fine where the loss is masked
         self.characters = len(text)
         self.tokens = sum(len(tokens.arrays.get(name, ())) for name in ("training", "held_out", "test"))
+
+    @property
+    def overlap(self) -> float:
+        """The share of held-out targets whose text training reads as well: the leakage of some splits."""
+        return 0.0
 
     @abstractmethod
     def steps_per_pass(self, batch_size: int) -> int:
@@ -243,6 +253,15 @@ class Windows(TextData):
         self.characters_per_token = len(text.lower() if config.lower else text) / self.tokens
         self.unknown_rate = self._unknown_share(self._stream.ids)
 
+    @property
+    def overlap(self) -> float:
+        """The share of held-out targets that are also in a training window."""
+        context, trained = self.config.context, np.arange(self.training_rows)
+        starts = trained + np.searchsorted(self._free_before, trained, "right")
+        begins = np.bincount(starts, minlength=self._stream.targets)
+        is_read = np.cumsum(begins - np.bincount(starts + context, minlength=len(begins) + 1)[: len(begins)]) > 0
+        return float(is_read[self._held_out_starts[:, None] + np.arange(context)].mean())
+
     def steps_per_pass(self, batch_size: int) -> int:
         return math.ceil(self._read_targets / (batch_size * self.config.context))
 
@@ -315,6 +334,12 @@ class Sentences(TextData):
         count = len(has_target) if config.tokenizer_from_training else len(self._targets)
         part_of_line = token_arrays.split_at_random(count, config.held_out, config.test, config.split_seed)
         return (part_of_line[has_target] if config.tokenizer_from_training else part_of_line)[self._line_of_pair]
+
+    @property
+    def overlap(self) -> float:
+        """The share of held-out targets in lines of which training reads other targets."""
+        lines = self._line_of_pair
+        return float(np.isin(lines[self._held_out_pairs], lines[self._training_pairs]).mean())
 
     @property
     def training_positions(self) -> Int[ndarray, " targets"]:

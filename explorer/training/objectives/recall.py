@@ -56,6 +56,10 @@ class RecallObjective(Objective):
             )
         return answers
 
+    def baselines(self) -> dict[str, float]:
+        firsts = evaluation_sequences(self.task, self.task.length, EVALUATION_SEQUENCES)[..., 0].flatten()
+        return {"accuracy": float(firsts.bincount().max() / len(firsts))}
+
     def accuracy(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, " replicas"]:
         """Return the share of sequences whose first symbol is predicted."""
         correct = [

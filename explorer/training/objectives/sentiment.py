@@ -93,6 +93,9 @@ class SentimentObjective(SentencesObjective):
             "majority": self._majorities.expand(self.config.replicas, -1),
         }
 
+    def baselines(self) -> dict[str, float]:
+        return {f"test_accuracy_{part}": float(share) for part, share in zip(TESTED, self._majorities, strict=True)}
+
     @staticmethod
     def layout(config: RunConfig) -> RecordLayout:
         return RecordLayout(METRICS, {"majority": len(TESTED)})

@@ -48,6 +48,10 @@ class StringObjective(Objective):
         answers = {"loss": surprisal, "accuracy": correct.float()}
         return {name: each.mean(dim=(-2, -1)).view(self.config.replicas) for name, each in answers.items()}
 
+    def baselines(self) -> dict[str, float]:
+        counts = torch.tensor(self.task.ids[1:]).bincount().double() / self.task.transitions
+        return {"accuracy": float(counts.max()), "loss": float(torch.special.entr(counts).sum())}
+
     def _surprisal_and_hits(self) -> tuple[Float[Tensor, "*replicas 1 transitions"], Tensor]:
         """Return -log p of every next character, and whether it is the most probable one."""
         logits, targets = self.model(self._ids[..., :-1]), self._ids[..., 1:]

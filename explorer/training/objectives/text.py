@@ -1,6 +1,7 @@
 """The objective of language modelling: every position of a row predicts its next token.
 
-The loss is in nats per token. Each held-out row is read with a new state, except by a recurrent network that was
+The loss is in nats per token; bits per byte count everything, so that they can be compared between tokenizers (see
+`tasks/text/bits_per_byte.py`). Each held-out row is read with a new state, except by a recurrent network that was
 trained with carried state: it carries its state from row to row, as in training.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -22,6 +24,7 @@ from explorer.models.language import State
 from explorer.models.layers import learning, replica
 from explorer.seeds import generator
 from explorer.tasks.replicas import stack_replicas
+from explorer.tasks.text.bits_per_byte import HeldOutText, held_out_text
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Batch, TextData, text_data
 from explorer.training.config import RunConfig
@@ -30,7 +33,8 @@ from explorer.training.events import EvaluationPart
 from explorer.training.objective import Objective, Parts, RecordLayout, complete
 from explorer.training.scoring import MeanLoss, mean_loss, mean_surprisal
 
-METRICS = ("val_loss", "val_loss_part", "train_loss", "perplexity", "bits_per_char")
+METRICS = ("bits_per_byte", "val_loss", "val_loss_part", "train_loss", "perplexity", "bits_per_char")
+_TRAINING_SAMPLE = 65_536  # targets
 CONTIGUOUS_ROWS = 16  # of held-out text that is read with carried state; each starts with a zero state
 
 
@@ -84,14 +88,29 @@ class TextObjective(Objective):
             everything = held_out_batches(task, self.data)
             val = (yield from self._loss_in_parts(everything, carries)) if full else torch.full_like(part, math.nan)
         # rows from all over the text, each with a new state
-        train = yield from self._loss_in_parts(self.data.training_sample(size or 65_536))
+        train = yield from self._loss_in_parts(self.data.training_sample(size or _TRAINING_SAMPLE))
+        return {**self._in_all_units(val), "val_loss_part": part, "train_loss": train}
+
+    def baselines(self) -> dict[str, float]:
+        """Return the metrics of a unigram: the frequencies of a sample of the training targets, each plus one."""
+        counts = torch.ones(self.data.vocabulary, dtype=torch.float64)
+        for batch in self.data.training_sample(_TRAINING_SAMPLE):
+            counts += batch.counted_targets.bincount(minlength=len(counts))
+        surprisal = counts.sum().log() - counts.log()
+        held_out = torch.cat([batch.counted_targets for batch in self.data.held_out_batches()])
+        return {name: float(value) for name, value in self._in_all_units(surprisal[held_out].mean()).items()}
+
+    def _in_all_units(self, val_loss: Tensor) -> dict[str, Tensor]:
         return {
-            "val_loss": val,
-            "val_loss_part": part,
-            "train_loss": train,
-            "perplexity": val.exp(),
-            "bits_per_char": val / self.data.characters_per_token / math.log(2),
+            "bits_per_byte": self._held_out_text.bits_per_byte(val_loss),  # NaN as the loss before the last evaluation
+            "val_loss": val_loss,
+            "perplexity": val_loss.exp(),
+            "bits_per_char": val_loss / self.data.characters_per_token / math.log(2),
         }
+
+    @cached_property
+    def _held_out_text(self) -> HeldOutText:
+        return held_out_text(self.config.task_as(TextConfig))
 
     def generate_samples(self, step: int) -> tuple[str, ...]:
         return complete(self.generate_samples_in_parts(step))

@@ -118,6 +118,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
 def test_the_score_is_the_median_of_the_seeds_with_its_name() -> None:
     cases: list[tuple[Any, str, int]] = [
         ({"exact_accuracy": {"values": [1.0, 0.5, 0.9]}}, "accuracy 0.900", 3),
+        ({"test_accuracy": {"values": [0.95], "baseline": 0.95}}, "accuracy 0.950, most frequent class 0.950", 1),
+        ({"val_loss": {"values": [1.0]}, "bits_per_byte": {"values": [2.0, 3.0]}}, "2.500 bits per byte", 0),
         ({"exact": {"values": [None, 0.5]}, "loss": {"values": [0.1]}}, "exact match 0.500", 1),
         ({"loss": {"values": [0.25, None, 0.75]}}, "0.500 nats", 0),
         ({"loss": {"values": [None]}}, "–", 0),

@@ -13,7 +13,6 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer import byte_cache
 from explorer.catalogue import MODELS
-from explorer.inspection.language.bits_per_byte import CountedText, HeldOutText
 from explorer.inspection.language.final_losses import FinalLosses
 from explorer.inspection.language.line_overlap import LineOverlap
 from explorer.jobs.job import JobView
@@ -21,6 +20,7 @@ from explorer.labs.text import controls, findings, results, training_chart
 from explorer.labs.text.findings import Standing, compute_standing, convert_loss
 from explorer.labs.text.state import TextLab, Unit
 from explorer.labs.text.training_chart import CAPTION, samples_data
+from explorer.tasks.text.bits_per_byte import CountedText, HeldOutText
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Curves
@@ -103,8 +103,8 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         )
 
     made = curves([[3.0], [2.0]])
-    counted = HeldOutText(targets=50, bytes=400, unknown=10, spelling=400 * np.log(2), spacing=100 * np.log(2))
-    counted_text = CountedText(HeldOutText(50, 400, 10, 400 * np.log(2), 0.0), 20)
+    counted = HeldOutText(targets=50, bytes=400, unknown=80, spelling=400 * np.log(2), spacing=100 * np.log(2))
+    counted_text = CountedText(HeldOutText(50, 400, 80, spelling=400 * np.log(2)), 20)
     task = TextConfig(tokenizer="word", vocabulary=30)
 
     def draw(awaited: tuple[str, ...], found: dict[str, CountedText | None]) -> tuple[str, list[Any]]:

@@ -13,6 +13,7 @@ import torch
 
 from explorer.catalogue import models_of
 from explorer.errors import InvalidSetting
+from explorer.tasks.text.bits_per_byte import held_out_text
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.tokenization.text import from_json
@@ -68,6 +69,9 @@ def test_the_final_loss_is_that_of_every_held_out_target(model: str) -> None:
     assert record.curves.last("val_loss")[0] == pytest.approx(total / count, abs=1e-4)
     assert record.curves.last("perplexity")[0] == pytest.approx(math.exp(total / count), rel=1e-3)
     assert record.curves.last("bits_per_char")[0] == pytest.approx(total / count / math.log(2), rel=1e-3)
+    bits = held_out_text(record.config.task_as(TextConfig)).bits_per_byte(total / count)
+    assert record.curves.last("bits_per_byte")[0] == pytest.approx(bits, rel=1e-3)
+    assert next(iter(record.curves.metrics)) == "bits_per_byte"
 
 
 def load(record: Record) -> torch.nn.Module:

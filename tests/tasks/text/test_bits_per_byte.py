@@ -3,13 +3,13 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from explorer.inspection.language import bits_per_byte
-from explorer.tasks.text import corpora
+from explorer.tasks.text import bits_per_byte, corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Sentences, text_data
 from explorer.tokenization.text import train
@@ -45,10 +45,16 @@ def test_targets_of_lines_are_counted_with_their_bytes(kind: str, split: str) ->
     assert isinstance(data, Sentences)
     assert counted.targets == data.held_out_targets
     assert 0 < counted.bytes < len(TEXT.encode())
-    if split == "sentences" and kind != "bytes":  # all of a line but its first token, which is no part of a character
+    if split == "sentences":  # all of each line, with its first token and its end, which no target scores
         lines = [line.strip().lower() for line in TEXT.strip().split("\n")]
-        sizes = [len(line[data.tokenizer.spans(line)[0][2] :].encode()) for line in lines]
-        assert counted.bytes == sum(sizes[row] for row in data._held_out_rows)
+        assert counted.bytes == sum(len(lines[row].encode()) + 1 for row in data._held_out_rows)
+        sizes = [len(line[: data.tokenizer.spans(line)[0][2]].encode()) + 1 for line in lines]
+        if kind == "char":
+            assert counted.unscored == sum(sizes[row] for row in data._held_out_rows)
+        assert counted.lines > 0
+        short = bits_per_byte.held_out_text(replace(config, context=3))
+        assert short.bytes == counted.bytes and short.unscored > counted.unscored and short.lines > counted.lines
+        assert bits_per_byte.held_out_text(replace(config, training_share=0.5)) == counted
     parts = own("ÄÖÜ äöü ßßß èéê ñññ øøø ååå\n" * 9, tokenizer="bytes", vocabulary=256, rows="sentences", split="pairs")
     in_bytes = bits_per_byte.held_out_text(parts)
     assert in_bytes.bytes == in_bytes.targets, "each token is one byte"
@@ -61,7 +67,9 @@ def test_unknown_words_cost_their_spelling() -> None:
     nats = 4 * math.log(6) + 2 * math.log(3 / 2) + math.log(3)
     for size in (3, 2_000):
         counted = bits_per_byte.held_out_text(own(" ".join(words), tokenizer="word", vocabulary=size, held_out=0.1))
-        assert counted.unknown == counted.targets > 100
+        assert counted.targets > 100
+        assert 0 <= 4 * counted.targets - counted.unknown < 4  # four letters each, but the first may be cut
+        assert counted.unscored == counted.bytes - counted.unknown
         assert counted.spelling / counted.targets == pytest.approx(nats, rel=0.05)
         loss = 0.01  # of a model that always predicts “<unk>”
         assert float(counted.bits_per_byte(np.array(loss))) == pytest.approx(nats / 5 / math.log(2), rel=0.05)
@@ -71,7 +79,7 @@ def test_only_the_training_part_teaches_spelling_and_bpe_pays_for_the_spaces_tha
     beginning = "one two three four five six " * 40
     settings: dict[str, Any] = {"tokenizer": "word", "vocabulary": 4, "held_out": 0.01}
     end = bits_per_byte.held_out_text(own(beginning + "zzzzzzzzzzz", **settings))
-    assert end.unknown == 1
+    assert (end.targets, end.unknown) == (1, 11)
     assert end.spelling > 10 * math.log(0x110000) / 2  # the letter is new each time
     counted = bits_per_byte.held_out_text(own("a bc\nde fg\nh" * 300, tokenizer="bpe", vocabulary=40))
     assert counted.unknown == 0 and counted.spelling == 0 < counted.spacing
@@ -100,7 +108,36 @@ def test_a_distribution_over_symbols_sums_to_one() -> None:
 
 
 def test_omitted_bits_are_added_to_the_loss() -> None:
-    counted = bits_per_byte.HeldOutText(targets=10, bytes=40, unknown=2, spelling=8.0, spacing=4.0)
+    counted = bits_per_byte.HeldOutText(targets=10, bytes=40, unknown=2, spelling=8.0, spacing=3.0, lines=1.0)
     assert float(counted.bits_per_byte(np.array(2.0))) == pytest.approx((20 + 12) / 40 / math.log(2))
     assert counted.bits_per_byte(np.array([1.0, 2.0])).shape == (2,)
-    assert (counted.spelling_bits, counted.spacing_bits) == pytest.approx((0.2 / math.log(2), 0.1 / math.log(2)))
+
+
+def witten_bell(seen: int, total: int, distinct: int, base: float) -> float:
+    return (seen + distinct * base) / (total + distinct)
+
+
+def test_bits_per_byte_of_two_lines_worked_by_hand() -> None:
+    # One line is for training, the other, which is equal to it, is held out: 21 characters in 5 words.
+    line = "aaaa bbb ccc dddd eee"
+    config = own(f"{line}\n{line}\n", tokenizer="word", vocabulary=3, rows="sentences", split="sentences", held_out=0.5)
+    counted, data = bits_per_byte.held_out_text(config), text_data(config)
+    tokens = data.tokenizer.tokens
+    assert len(tokens) == 3  # <unk> and two words, whichever
+    unknown = [word for word in line.split() if word not in tokens]
+    assert (counted.targets, counted.bytes) == (4, 22)
+    assert counted.unknown == sum(map(len, unknown))
+    assert counted.unscored == len("aaaa" + 4 * " " + "\n")
+    ids = [tokens.index(word) if word in tokens else data.tokenizer.unknown for word in line.split()]
+    # The first token after the start of a line: seen once of one; of five tokens after anything, three are distinct.
+    first = witten_bell(1, 1, 1, witten_bell(ids.count(ids[0]), 5, 3, 1 / 3))
+    ends = []
+    for position, token in enumerate(ids):
+        at_end = [index == 4 for index, other in enumerate(ids) if other == token]
+        is_end = position == 4
+        anywhere = witten_bell(1 if is_end else 4, 5, 2, 1 / 2)
+        ends.append(witten_bell(at_end.count(is_end), len(at_end), len(set(at_end)), anywhere))
+    assert counted.lines == pytest.approx(-math.log(first) - sum(map(math.log, ends)))
+    loss = 0.5
+    nats = 4 * loss + counted.spelling + counted.spacing + counted.lines
+    assert counted.bits_per_byte(loss) == pytest.approx(nats / 22 / math.log(2))

@@ -1,16 +1,19 @@
 """Bits per byte of the held-out text as it is: a loss that can be compared between all tokenizers.
 
-    (nats of all held-out targets + nats of what their tokens leave out) / UTF-8 bytes of the held-out text / ln 2
+    (nats of all held-out targets + nats of what is not predicted) / UTF-8 bytes of the held-out text / ln 2
 
 A code must let a reader restore the text. The tokens of characters and of bytes do. Words do not spell an unknown word,
-and words and BPE drop spaces (BPE also line ends), so what they leave out is encoded in addition:
+and words and BPE drop spaces (BPE also line ends). In rows of lines, the first token of a line is given, and tokens
+beyond the context and line ends are no targets. So this is encoded in addition:
 
 - The spelling of each unknown word (or, with BPE, character), by a trigram model of its characters.
 - The space before each token (often none), given the characters on both sides of it.
+- Each token of a whole held-out line that is no target, given the token before it; and after each token of such a
+  line whether the line ends, given the token.
 
-Both are Witten-Bell models (Witten and Bell 1991, method C, interpolated) that are learned from the training part only.
+All are Witten-Bell models (Witten and Bell 1991, method C, interpolated) that are learned from the training part only.
 A character that this part does not contain costs one of all code points. The language model itself is not asked for
-what is left out, so the sum is an upper bound for a model that would predict it as well.
+what is not predicted, so the sum is an upper bound for a model that would predict it as well.
 
 A loss that was measured on lower-cased text is that of the lower-cased text, whose bytes are counted.
 """
@@ -20,17 +23,20 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Int, Integer
 from numpy import ndarray
 
+from explorer.byte_cache import Once
 from explorer.errors import LineageError
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Part, Sentences, text_data
-from explorer.tasks.text.token_arrays import sentence_lines, split_stream
+from explorer.tasks.text.token_arrays import load_tokens, sentence_lines, split_stream
 from explorer.tokenization.pipeline import split_at_word_ends
 from explorer.tokenization.subwords import ByteLevelBPE
 from explorer.tokenization.text import Tokenizer
@@ -41,6 +47,7 @@ _START = "\0"  # precedes the first character of a word
 _END = ""  # follows the last one
 
 Contexts = tuple[Hashable, ...]  # of one symbol, from the longest to the shortest
+Loss = TypeVar("Loss", bound=Any)  # a number, an array or a tensor
 
 
 @dataclass(frozen=True)
@@ -49,28 +56,29 @@ class HeldOutText:
 
     targets: int
     bytes: int  # of the text in UTF-8
-    unknown: int  # targets that are the unknown token
-    spelling: float  # nats of the unknown words (or characters)
-    spacing: float  # nats of the spaces and line ends that no token represents
+    unknown: int = 0  # of these, bytes of unknown words (or characters)
+    unscored: int = 0  # of these, bytes that no target represents: dropped spaces, and what lines leave out
+    spelling: float = 0.0  # nats of the unknown words (or characters)
+    spacing: float = 0.0  # nats of the spaces and line ends that no token represents
+    lines: float = 0.0  # nats of tokens of lines that are no targets, and of the ends of these lines
 
     @property
     def omitted_bits(self) -> float:
-        """Bits per byte of what the tokens leave out; 0 for characters and bytes."""
-        return self.spelling_bits + self.spacing_bits
+        """Bits per byte of what no target predicts; 0 for characters and bytes of a stream."""
+        return self.bits(self.spelling + self.spacing + self.lines)
+
+    def bits(self, nats: float) -> float:
+        """Convert nats of the whole text to bits per byte."""
+        return nats / self.bytes / math.log(2)
 
     @property
-    def spelling_bits(self) -> float:
-        """Bits per byte of the unknown words (or characters)."""
-        return self.spelling / self.bytes / math.log(2)
+    def shares(self) -> str:
+        """The shares of the bytes of unknown words, and of those that no target scores, in words."""
+        return f"{self.unscored / self.bytes:.1%}; of unknown words: {self.unknown / self.bytes:.1%}"
 
-    @property
-    def spacing_bits(self) -> float:
-        """Bits per byte of the spaces and line ends that no token represents."""
-        return self.spacing / self.bytes / math.log(2)
-
-    def bits_per_byte(self, loss: Float[ndarray, "*shape"]) -> Float[ndarray, "*shape"]:
+    def bits_per_byte(self, loss: Loss) -> Loss:
         """Convert a mean loss over all held-out targets, in nats per token."""
-        return np.asarray(np.asarray(loss) * self.targets / self.bytes / math.log(2) + self.omitted_bits)
+        return loss * (self.targets / self.bytes / math.log(2)) + self.omitted_bits
 
 
 @dataclass(frozen=True)
@@ -89,42 +97,90 @@ def count_held_out_text(task: TextConfig) -> CountedText | None:
         return None
 
 
+_counted: Once[tuple[TextConfig, Part], HeldOutText] = Once()
+
+
 def held_out_text(config: TextConfig, part: Part = "validation") -> HeldOutText:
-    """Count what the held-out targets of a task stand for. No model is needed.
+    """Return what the held-out targets of a task stand for, counted once. No model is needed.
 
     With split = windows, whose windows overlap and whose training part is nearly everything, the whole text is counted.
+    With split = pairs, only the held-out targets and the spaces before them: the rest of a line is in no part.
     Raises TextError, NeedsText or CorpusMissing.
     """
+    config = replace(config, training_share=1.0, batches="random")  # which change nothing of what is held out
+    text = corpora.load_text(config)  # of a visitor, only for one who may read it
+    return _counted.get((config, part), lambda: _count_held_out_text(config, part, text))
+
+
+def _count_held_out_text(config: TextConfig, part: Part, text: str) -> HeldOutText:
     data = text_data(config, part)
-    text = corpora.load_text(config)
     if isinstance(data, Sentences):
         lines = sentence_lines(text)
-        return _count_lines(data, [line.lower() for line in lines] if config.lower else lines)
+        return _count_lines(data, [line.lower() for line in lines] if config.lower else lines, text)
     text = text.lower() if config.lower else text
     parts = split_stream(text, config.held_out, config.test)
     learned, coded = (text, text) if config.split == "windows" else (parts.training, getattr(parts, part))
     tokenizer = data.tokenizer
     size = len(coded.encode())
     if tokenizer.kind in LOSSLESS:
-        return HeldOutText(len(tokenizer.encode(coded)), size, 0, 0.0, 0.0)
+        return HeldOutText(len(tokenizer.encode(coded)), size)
     omitted = OmittedText()
     omitted.fit(tokens_in_text(tokenizer, learned))
     tokens = list(tokens_in_text(tokenizer, coded))
-    targets = sum(not token.is_end for token in tokens)
-    return HeldOutText(targets, size, sum(token.unknown for token in tokens), *omitted.nats(tokens))
+    spaces, unknown = (sum(len(text.encode()) for text in texts) for texts in _spaces_and_unknown(tokens))
+    return HeldOutText(sum(not token.is_end for token in tokens), size, unknown, spaces, *omitted.nats(tokens))
 
 
-def _count_lines(data: Sentences, lines: Sequence[str]) -> HeldOutText:
-    """Count held-out targets of lines; the first token of a line is given and not a target."""
-    tokenizer, ids = data.tokenizer, data.ids[data.held_out_positions]
+def _count_lines(data: Sentences, lines: Sequence[str], text: str) -> HeldOutText:
+    """Count held-out lines, or with split = pairs the held-out targets of all lines."""
+    tokenizer, ids = data.tokenizer, data.ids.astype(np.int64)
+    lengths = load_tokens(data.config, text).arrays["lengths"].astype(np.int64)
+    line = np.repeat(np.arange(len(lengths)), lengths)
+    scored, learned = np.zeros((2, len(ids)), dtype=bool)
+    scored[data.held_out_positions], learned[data.training_positions] = True, True
+    coded, of_lines, ends = scored, 0.0, 0
+    if data.config.split == "sentences":
+        coded, learned = (np.isin(line, line[each]) for each in (scored, learned))
+        is_last = np.append(line[1:] != line[:-1], True)
+        before = np.where(np.roll(is_last, 1), len(tokenizer.tokens), np.roll(ids, 1))  # one more token is the start
+        of_lines = _nats_given(before, ids, learned, coded & ~scored, len(tokenizer.tokens))
+        of_lines += _nats_given(ids, is_last, learned, coded, 2)
+        ends = int((coded & is_last).sum())
+    targets = len(data.held_out_positions)
     if tokenizer.kind in LOSSLESS:
-        return HeldOutText(len(ids), int(_token_bytes(tokenizer)[ids].sum()), 0, 0.0, 0.0)
+        sizes = _token_bytes(tokenizer)[ids]
+        unscored = int(sizes[coded & ~scored].sum()) + ends
+        return HeldOutText(targets, int(sizes[coded].sum()) + ends, 0, unscored, lines=of_lines)
     tokens = [token for line in lines for token in tokens_in_text(tokenizer, line) if not token.is_end]
     omitted = OmittedText()
-    omitted.fit(tokens[position] for position in data.training_positions.tolist())
-    coded = [tokens[position] for position in data.held_out_positions.tolist()]
-    size = sum(len(token.space.encode()) + len(token.text.encode()) for token in coded)
-    return HeldOutText(len(coded), size, sum(token.unknown for token in coded), *omitted.nats(coded))
+    omitted.fit(compress(tokens, learned))
+    chosen = list(compress(tokens, coded))
+    spaces, unknown = (sum(len(text.encode()) for text in texts) for texts in _spaces_and_unknown(chosen))
+    size, given = (
+        sum(len(token.text.encode()) for token in compress(tokens, each)) for each in (coded, coded & ~scored)
+    )
+    return HeldOutText(targets, size + spaces + ends, unknown, given + spaces + ends, *omitted.nats(chosen), of_lines)
+
+
+def _nats_given(
+    contexts: Int[ndarray, " n"],
+    symbols: Integer[ndarray, " n"] | Bool[ndarray, " n"],
+    learned: Bool[ndarray, " n"],
+    coded: Bool[ndarray, " n"],
+    possible: int,
+) -> float:
+    """Return the nats of the coded symbols, each after its context, with the frequencies of the learned ones."""
+    model = WittenBell()
+    learned_pairs, coded_pairs = (
+        Counter(zip(contexts[each].tolist(), symbols[each].tolist(), strict=True)) for each in (learned, coded)
+    )
+    for (context, symbol), count in learned_pairs.items():
+        model.add((context, None), symbol, count)
+    return math.fsum(n * model.nats((c, None), s, -math.log(possible)) for (c, s), n in coded_pairs.items())
+
+
+def _spaces_and_unknown(tokens: Sequence[TokenInText]) -> tuple[Iterator[str], Iterator[str]]:
+    return (token.space for token in tokens), (token.text for token in tokens if token.unknown)
 
 
 def _token_bytes(tokenizer: Tokenizer) -> Int[ndarray, " vocabulary"]:
@@ -137,8 +193,7 @@ def _token_bytes(tokenizer: Tokenizer) -> Int[ndarray, " vocabulary"]:
 # What the tokens leave out
 
 
-@dataclass(frozen=True, slots=True)
-class TokenInText:
+class TokenInText(NamedTuple):
     """A token and the characters around it."""
 
     text: str  # that it stands for
@@ -214,16 +269,16 @@ class WittenBell:
     """P(s | c) = (n(c, s) + T(c) P(s | shorter c)) / (n(c) + T(c)), with T(c) distinct symbols after the context c."""
 
     def __init__(self) -> None:
-        self._counts: defaultdict[Hashable, Counter[str]] = defaultdict(Counter)
+        self._counts: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
         self._totals: Counter[Hashable] = Counter()
 
-    def add(self, contexts: Contexts, symbol: str, count: int = 1) -> None:
+    def add(self, contexts: Contexts, symbol: Hashable, count: int = 1) -> None:
         """Count a symbol after each of its contexts."""
         for context in contexts:
             self._counts[context][symbol] += count
             self._totals[context] += count
 
-    def nats(self, contexts: Contexts, symbol: str, log_base: float) -> float:
+    def nats(self, contexts: Contexts, symbol: Hashable, log_base: float) -> float:
         """Return -log P(symbol). `log_base`: the log-probability of the symbol where nothing has been counted."""
         log_probability = log_base  # a long run of spaces has a probability that is no float
         for context in reversed(contexts):
