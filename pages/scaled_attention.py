@@ -68,9 +68,8 @@ def formulas_section() -> None:
     explanation(
         "If all numbers of q and k are independent, with mean 0 and variance 1, each product has variance 1, and the "
         "sum of dₖ of them has variance dₖ. Divided by √dₖ, the scores have variance 1 for every width. Softmax "
-        "turns "
-        "differences of scores into ratios of weights, so without the division one weight is near 1 and all others are "
-        "near 0. There the derivatives of softmax are small:"
+        "turns differences of scores into ratios of weights, so without the division, with wide vectors, one weight is "
+        "mostly near 1 and all others near 0. There the derivatives of softmax are small:"
     )
     st.latex(
         r"\frac{\partial \alpha_i}{\partial s_j} = \alpha_i (\delta_{ij} - \alpha_j), \qquad "
