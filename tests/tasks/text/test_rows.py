@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -382,3 +383,15 @@ def test_a_share_of_the_training_part_is_its_start(kind: dict[str, Any]) -> None
     assert data.steps_per_pass(2) / everything.steps_per_pass(2) == pytest.approx(0.25, abs=0.06)
     read_part, whole = (unmasked_targets(each, [each.full_training_batch()]) for each in (data, everything))
     assert whole.startswith(read_part) and 0.2 < len(read_part) / len(whole) < 0.3
+
+
+def test_the_overlap_is_the_share_of_held_out_targets_that_training_reads() -> None:
+    assert repeats().overlap == 0
+    assert repeats(split="windows", held_out=0.5).overlap == 1
+    short = own(ALPHABET, split="windows", context=2, held_out=0.5, training_share=0.5)
+    trained = "".join(
+        read(short, targets) for targets in short._read_rows(np.arange(short.training_rows), False).targets
+    )
+    held_out = [letter for batch in short.held_out_batches() for letter in read(short, batch.targets.flatten())]
+    assert short.overlap == pytest.approx(np.mean([letter in trained for letter in held_out])) != 1
+    assert sentences().overlap == 1 and sentences(split="sentences").overlap == 0
