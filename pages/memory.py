@@ -18,8 +18,9 @@ from explorer.labs.memory import (
     small_data,
 )
 from explorer.labs.memory.state import MemoryState
+from explorer.ui.budgets import conditions_sentence
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import empty_panel, lead, page_head, paragraph, show_problems
+from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
 from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
@@ -93,7 +94,7 @@ def page(session: PageSession[MemoryState]) -> None:
         draw_earlier_note(request)
         if recalled:
             draw_now(recall.lengths_view, state, variants, recalled)
-            paragraph(results.learning_rate_finding(state))
+            st.caption(conditions_sentence(views.values()))
         else:
             empty_panel("No finished run with these settings yet.", 120)
     if not request.offers_missing:

@@ -14,7 +14,7 @@ from numpy import ndarray
 from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
-from explorer.experiments.learning_rates import RATES
+from explorer.experiments.compared_groups import RATES
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.recall import LEARNING_RATES, SOLVED, SWEEP_LENGTHS, VARIANTS
 from explorer.inspection.compare import median_and_range

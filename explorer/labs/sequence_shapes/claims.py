@@ -24,7 +24,6 @@ from explorer.number_format import format_percent, format_significant
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
-from explorer.ui.budgets import budget_sentence, learning_rates_sentence
 
 
 @dataclass(frozen=True)
@@ -209,9 +208,10 @@ def _draw_position_results(
     ui.draw_now(position_view, results, panels)
     for rule in RULES:
         st.caption(f"**{rule.title}.** {_RULE_HELP[rule.name]}")
-    configs = {f"the {MODELS[m].title}": sequence_shapes.position_rule_config(RULES[0], m) for m in RULE_MODELS}
-    summary = f"{findings.extrapolation_finding(results)} {budget_sentence(configs)} {learning_rates_sentence(configs)}"
-    st.caption(f"{summary} Line: median of the seeds; band: lowest to highest. Dashed: the last trained position.")
+    st.caption(
+        f"{findings.extrapolation_finding(results)} Line: median of the seeds; band: lowest to highest. Dashed: the "
+        "last trained position."
+    )
 
 
 def position_view(

@@ -22,7 +22,7 @@ from explorer.labs.translation.state import TranslationState
 from explorer.number_format import format_duration
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
 from explorer.tasks.seq2seq.pairs import PairsConfig
-from explorer.ui.budgets import budget_sentence, learning_rates_sentence
+from explorer.ui.budgets import conditions_sentence
 from explorer.ui.wording import count_seeds, join_words
 
 _METRICS = [ui.Metric("exact", "Exact match on new sources")]
@@ -227,12 +227,11 @@ def section(state: TranslationState, results: Mapping[str, TranslationResult], v
     """Draw the results of the finished runs, and the formulas."""
     if state.task != "pairs":  # for pairs, the table is drawn above, in place of a chart by length
         ui.draw_now(table_view, state, results, views)
-    compared = {each.variant.words: views[name].config for name, each in results.items()}
     width = getattr(state.configs["vector"].model, "hidden", 0) if "vector" in results else 0
     for sentence in (
         findings.exact_match_comparison(results),
         *findings.other_findings(results),
-        f"{budget_sentence(compared)} {learning_rates_sentence(compared)}".strip(),
+        conditions_sentence(views.values()),
         findings.capacity_finding(state.task_config, results.get("vector"), width),
     ):
         ui.paragraph(sentence)
