@@ -60,13 +60,11 @@ def leak_sentence(configs: Iterable[RunConfig]) -> str:
     leaking = next((task for task in tasks if task.split in ("windows", "pairs")), None)
     if leaking is None:
         return ""
-    read = "parts of it" if leaking.split == "windows" else "the same lines"
+    read = "parts of its lines"
     with suppress(LineageError):  # without the text
-        if isinstance(data := text_rows.text_data(leaking), text_rows.Windows):
+        if leaking.split == "windows" and isinstance(data := text_rows.text_data(leaking), text_rows.Windows):
             read = f"{data.overlap:.0%} of it"
-    return (
-        f"Of held-out text with split = {leaking.split}, training reads {read}: a low loss shows memory of this text."
-    )
+    return f"Of held-out text with split = {leaking.split}, training reads {read}: a low loss shows memory of it."
 
 
 def measure_split_leakage(config: TextConfig) -> tuple[LeakageGap, ...]:
