@@ -182,7 +182,7 @@ def comparison_with_best(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]
     """
     solved = {title: values >= SOLVED for title, values in ends}
     found = compare_with_best(dict(ends), paired=True)
-    means = f"Mean accuracy: {comparison_finding(found)} {comparison_note(found)}" if found else ""
+    means = f"The mean accuracies are compared. {comparison_finding(found)} {comparison_note(found)}" if found else ""
     return f"{means} {solved_comparison(solved, f'are right on {SOLVED:.0%} of the {kind}s or more')}".strip()
 
 
