@@ -28,6 +28,7 @@ from explorer.lazy_libraries import special
 
 LEVEL = 0.05  # of all tests together
 POWER = 0.8  # with which the seeds that `seeds_needed` returns would find a difference
+EVERY_RIGHT = 1 - 1e-6  # accuracy from which every answer is right: accuracies are sums of rounded probabilities
 MINIMUM_SEEDS = 8  # with fewer, differences are shown without a verdict
 MAXIMUM_SEEDS = 200  # `seeds_needed` searches no further
 

@@ -140,11 +140,6 @@ def lower_is_better(measure: str) -> bool:
     return any(part in measure for part in ("loss", "perplexity", "bits", "error"))
 
 
-def leaks(config: RunConfig) -> bool:
-    """Return whether the held-out part of a text overlaps with what is trained: windows, or targets inside lines."""
-    return isinstance(config.task, TextConfig) and config.task.split in ("windows", "pairs")
-
-
 def can_compare_bits(differences: Sequence[Difference]) -> bool:
     """Return whether bits per byte remove every difference but the context: text and held-out part are the same."""
     return not {each.reason for each in differences} & {"task", "test set", "text", "held out"}

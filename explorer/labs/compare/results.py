@@ -17,6 +17,7 @@ from explorer.errors import LineageError
 from explorer.experiments.recall import SOLVED
 from explorer.experiments.run_names import flat_settings, setting_label
 from explorer.inspection.compare import BATCH_LOSS, first_crossing, is_paired, shared_initial_weights
+from explorer.inspection.language.split_leakage import leak_sentence
 from explorer.inspection.verdicts import (
     MINIMUM_SEEDS,
     Difference,
@@ -132,7 +133,7 @@ def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float
     sentences = [f"first to reach {value}: {'; '.join(firsts)}."] * bool(firsts)
     sentences += [f"one cannot tell which run is first to reach {value} {'; '.join(unclear)}."] * bool(unclear)
     sentences = [f"So far: {each}" if so_far else capitalize(each) for each in sentences]
-    least = min(len(each.at) for each in reached["step"])
+    least = min(len(each.at) for each in reached["step"] if len(each.at))
     if len(runs) > 1 and least < MINIMUM_SEEDS:
         sentences.append(f"{capitalize(count_seeds(least))} are too few for a verdict.")
     return " ".join(sentences)
@@ -151,14 +152,17 @@ def _first_runs(reached: Mapping[Axis, Sequence[TargetReached]]) -> dict[Axis, t
         }
         medians = [format_amount(run.median, axis) for run in each]
         best = min(range(len(each)), key=lambda i: each[i].median)
-        firsts[axis] = tuple(i for i in range(len(each)) if (best, i) not in earlier or medians[i] == medians[best])
+        firsts[axis] = tuple(
+            i for i, run in enumerate(each) if len(run.at) and ((best, i) not in earlier or medians[i] == medians[best])
+        )
     return firsts
 
 
 def comparability_note(state: Comparison, runs: Sequence[ComparedRun]) -> str:
     """Return why the displayed measure of these runs cannot be compared; empty if it can."""
     measured = [run.config for run in runs if run.last(state.y) is not None]
-    return comparability_sentence(comparability(measured, state.y))
+    sentence = comparability_sentence(comparability(measured, state.y))
+    return f"{sentence} {leak_sentence(measured)}".strip() if sentence else ""
 
 
 def are_seconds_comparable(runs: Sequence[ComparedRun]) -> bool:

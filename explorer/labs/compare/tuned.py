@@ -16,7 +16,7 @@ from explorer.experiments import recall
 from explorer.experiments.default_runs import growth_runs, negation_runs, sentiment_runs
 from explorer.experiments.recall import SOLVED
 from explorer.inspection.compare import is_paired
-from explorer.inspection.verdicts import BestComparison, compare_with_best
+from explorer.inspection.verdicts import EVERY_RIGHT, BestComparison, compare_with_best
 from explorer.labs.compare.state import Comparison
 from explorer.number_format import format_number
 from explorer.training.config import RunConfig, key
@@ -39,8 +39,7 @@ MEANS: Final = {  # of comparisons without solutions: what is compared, and of e
     "text": ("loss, nats per character", "its loss on the last twentieth of the text; the number is the mean."),
     "sentiment": ("accuracy on held-out reviews", "its accuracy; the number is the mean."),
 }
-_ALL_RIGHT: Final = 0.999  # accuracy on negation from which every sentence is right
-_LEAST: Final = {"negation": _ALL_RIGHT, "recall": SOLVED}
+_LEAST: Final = {"negation": EVERY_RIGHT, "recall": SOLVED}
 _ACHIEVEMENTS: Final = {
     "negation": "classify every sentence correctly",
     "recall": f"are right on {SOLVED:.0%} of new sequences or more",

@@ -178,7 +178,7 @@ class ClippingResult:
 def clipping_judgements(found: Sequence[ClippingResult]) -> dict[str, Judgement]:
     """Return for each pair of different runs whether clipping changes the number of seeds that solve recall."""
     differences = {
-        each.words: solved_difference(each.none > SOLVED, each.clip > SOLVED) for each in found if not each.same
+        each.words: solved_difference(each.none >= SOLVED, each.clip >= SOLVED) for each in found if not each.same
     }
     return dict(zip(differences, judge(list(differences.values())), strict=True))
 
@@ -206,4 +206,4 @@ def clipping_verdict(each: ClippingResult, judgements: Mapping[str, Judgement]) 
 
 def count_solved(accuracy: Float[ndarray, " replicas"]) -> int:
     """Return how many seeds solve recall."""
-    return int((accuracy > SOLVED).sum())
+    return int((accuracy >= SOLVED).sum())

@@ -12,6 +12,7 @@ from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments import sequence_shapes
+from explorer.experiments.recall import SOLVED
 from explorer.experiments.sequence_shapes import RULE_MODELS, RULES, PositionRule
 from explorer.inspection.attention import agreement_heads
 from explorer.inspection.compare import last_answers, median_and_range, metric_over_seeds
@@ -150,7 +151,7 @@ def clipping_view(document: ui.Document, results: Mapping[str, input_gradients.R
         {
             "name": charts.Cell(_CLIP_WORDS[name], MODELS["rnn"].colour),
             "right": charts.strip(
-                f"{int((each.accuracy >= findings.LEARNED).sum())} of {len(each.accuracy)} seeds", each.accuracy
+                f"{int((each.accuracy >= SOLVED).sum())} of {len(each.accuracy)} seeds", each.accuracy
             ),
             "reach": format_significant(float(np.median(each.gradient_ratio))),
         }

@@ -12,6 +12,7 @@ import streamlit as st
 from explorer import charts, ui
 from explorer.charts.style import annotation, css_colour, escape_markup
 from explorer.experiments.model_variant import ModelVariant
+from explorer.experiments.recall import SOLVED
 from explorer.inspection.compare import median_and_range
 from explorer.inspection.seq2seq import decoding
 from explorer.labs.translation import findings
@@ -55,7 +56,7 @@ def exact_match_view(document: ui.Document, state: TranslationState, results: Ma
     panel = ui.Panel(f"{state.task}-lengths", lengths_chart(complete, state.longest), rest=float(state.longest))
     document.figures("translation-exact", [panel], height=360, narrow_height=300, columns=1)
     document.caption(
-        f"{what.format('100 new sources of each length')} Headline: at least {100 * findings.SOLVED:.0f} % at this "
+        f"{what.format('100 new sources of each length')} Headline: at least {100 * SOLVED:.0f} % at this "
         f"length and all below. {median}; band: lowest to highest."
     )
 

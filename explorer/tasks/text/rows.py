@@ -75,11 +75,6 @@ class TextData(ABC):
         self.characters = len(text)
         self.tokens = sum(len(tokens.arrays.get(name, ())) for name in ("training", "held_out", "test"))
 
-    @property
-    def overlap(self) -> float:
-        """The share of held-out targets whose text training reads as well: the leakage of some splits."""
-        return 0.0
-
     @abstractmethod
     def steps_per_pass(self, batch_size: int) -> int:
         """Return the number of batches that contain as many targets as the training part."""
@@ -334,12 +329,6 @@ class Sentences(TextData):
         count = len(has_target) if config.tokenizer_from_training else len(self._targets)
         part_of_line = token_arrays.split_at_random(count, config.held_out, config.test, config.split_seed)
         return (part_of_line[has_target] if config.tokenizer_from_training else part_of_line)[self._line_of_pair]
-
-    @property
-    def overlap(self) -> float:
-        """The share of held-out targets in lines of which training reads other targets."""
-        lines = self._line_of_pair
-        return float(np.isin(lines[self._held_out_pairs], lines[self._training_pairs]).mean())
 
     @property
     def training_positions(self) -> Int[ndarray, " targets"]:

@@ -283,6 +283,10 @@ def test_bits_per_byte_are_compared_between_tokenizers(snapshot: SnapshotAsserti
     found = [runs_bits_per_byte([characters, other]) for other in (words, longer, made_text_run(width=8))]
     assert [each.note for each in found if each] == snapshot
     assert found[0] and found[0].texts == ("1.750", "1.750")
+    assert words.curves
+    words.curves.metrics["bits_per_byte"] += 0.1
+    differences = results.describe_differences([characters, words], Comparison(y="val_loss_part"))
+    assert differences[1].startswith("bits per byte +0.100 (+0.100 to +0.100)")
     earlier = made_text_run()
     assert earlier.curves
     del earlier.curves.metrics["bits_per_byte"]  # which earlier versions did not record
