@@ -1,91 +1,61 @@
-"""Searches the learning rate of every model of a comparison: the same rates, seeds and rule for all models.
+"""Searches the learning rate of every run of the compared groups: the same rates, seeds and rule for all of a group.
 
-    python -m benchmarks.learning_rates [--only negation]
+    LINEAGE_HOME=FOLDER python -m benchmarks.learning_rates [GROUP ...]
     python -m explorer pretrain --missing
 
-Each search is a sweep over the rates with three seeds that the comparison does not use (see `explorer/sweeps`). Its
-runs are stored in LINEAGE_HOME, so that an interrupted search goes on where it was. Writes
-explorer/experiments/learning_rates.json, which the pages show. The second command then trains the models at their best
-rates with the seeds of the comparison. The text needs Tiny Shakespeare (LINEAGE_DATA_DIR).
+Every run is trained at each rate of its group with three seeds that no comparison uses. The runs are stored in
+LINEAGE_HOME, so that an interrupted search goes on where it was; give it a folder of its own. Writes
+explorer/experiments/learning_rates.json, which the pages show. The second command then trains the runs of the
+comparisons at the rates that were found. The texts need Tiny Shakespeare (LINEAGE_DATA_DIR).
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated
 
+import numpy as np
 import torch
 import typer
 
-from explorer.experiments.learning_rates import COMPARISONS, FILE, SEEDS, rates_of, read_searches
-from explorer.sweeps.controller import TrialStatus
-from explorer.sweeps.driver import carry_out
-from explorer.sweeps.space import Sweep, make_sweep
+from explorer.errors import Diverged
+from explorer.experiments.compared_groups import TRAINING_LOSS, ComparedGroup, compared_groups
+from explorer.experiments.learning_rates import FILE, SEEDS
+from explorer.run_store import store
 from explorer.training.config import RunConfig, with_settings
-
-LOSSES: Final[Mapping[str, str]] = {
-    "negation": "test_loss",
-    "recall": "loss",
-    "text": "val_loss",
-    "sentiment": "val_error",
-}
-ACCURACIES: Final[Mapping[str, str]] = {"negation": "exact_accuracy", "recall": "accuracy"}
-_SEARCH_SPLIT: Final[Mapping[str, Mapping[str, object]]] = {"text": {"held_out": 0.1, "test": 0.5}}
+from explorer.training.recorder import record_run
 
 
-def searched_rates(comparison: str, used: float) -> tuple[float, ...]:
-    """Return the rates of the search for a model that uses this rate."""
-    return tuple(sorted({*rates_of(comparison), used}))
+def search_config(group: ComparedGroup, config: RunConfig, rate: float) -> RunConfig:
+    """Return the run of a search at a learning rate."""
+    seeds = {"seed": SEEDS.start, "replicas": len(SEEDS), "snapshots": 2}
+    return with_settings(config, {**seeds, "learning_rate": rate, **group.search_settings})
 
 
-def search_config(comparison: str, config: RunConfig) -> RunConfig:
-    """Return the run of a comparison with the seeds of the search; on a text with a validation split of its own."""
-    seeds = {"seed": SEEDS.start, "replicas": len(SEEDS)}
-    return with_settings(config, {**seeds, **_SEARCH_SPLIT.get(comparison, {})})
+def reached_losses(group: ComparedGroup, config: RunConfig, rate: float) -> list[float | None]:
+    """Return the criterion of each seed at the end of a training; None if it is not finite."""
+    wanted = search_config(group, config, rate)
+    try:
+        run = store.find_by_config(wanted) or store.save_run(record_run(wanted), store.run_folder(wanted))
+    except Diverged:
+        return [None] * len(SEEDS)
+    if group.criterion == TRAINING_LOSS:
+        values = run.curves.losses[-max(1, wanted.steps // 10) :].mean(axis=0)
+    else:
+        values = run.curves.last(group.criterion)
+    return [round(float(value), 5) if np.isfinite(value) else None for value in values]
 
 
-def search(comparison: str, config: RunConfig) -> Sweep:
-    """Return the sweep over the learning rates of one model, which trains every rate to the end."""
-    return make_sweep(
-        search_config(comparison, config),
-        {"learning_rate": searched_rates(comparison, config.optimiser.learning_rate)},
-        seeds=len(SEEDS),
-        halving=False,
-        finalists=0,
-        metric=LOSSES[comparison],
-    )
-
-
-def result(comparison: str, trial: TrialStatus) -> dict[str, list[float | None]]:
-    """Return loss and accuracy of each seed at the end of a trial; a loss that is not finite is None."""
-    found = {"loss": [round(float(v), 5) if math.isfinite(v) else None for v in trial.values]}
-    if (name := ACCURACIES.get(comparison)) and trial.run.curves:
-        found["accuracy"] = [round(float(v), 5) for v in trial.run.curves.last(name)]
-    return found
-
-
-def main(
-    only: Annotated[str, typer.Option(help="Only this comparison; the others stay in the file as they are.")] = "",
-) -> None:
-    """Train every model at every rate, print a table, and write the file."""
+def main(names: Annotated[list[str] | None, typer.Argument(help="Names of groups. Default: all.")] = None) -> None:
+    """Train every run at every rate, print its losses, and write the file after each run."""
     torch.set_num_threads(1)
-    found = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
-    for comparison, configs in COMPARISONS.items():
-        if only not in ("", comparison):
-            continue
-        found[comparison] = {}
-        for name, config in configs().items():
-            plan = carry_out(search(comparison, config))
-            found[comparison][name] = {
-                f"{dict(trial.trial.settings)['learning_rate']:g}": result(comparison, trial) for trial in plan.trials
-            }
-            print(comparison, name, found[comparison][name], flush=True)
-            FILE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
-    for comparison in found:
-        for name, each in read_searches(comparison).items():
-            print(f"{comparison:10}{name:22} used {each.used:g}, best {each.best:g}")
+    for group_name in names or compared_groups():
+        group = compared_groups()[group_name]
+        for name, config in group.runs.items():
+            found = {f"{rate:g}": reached_losses(group, config, rate) for rate in group.rates}
+            stored = json.loads(FILE.read_text("utf-8")) | {name: found}
+            FILE.write_text(json.dumps(dict(sorted(stored.items())), indent=1) + "\n", "utf-8")
+            print(group_name, name, found, flush=True)
 
 
 if __name__ == "__main__":

@@ -18,8 +18,9 @@ from explorer.labs.memory import (
     small_data,
 )
 from explorer.labs.memory.state import MemoryState
+from explorer.ui.budgets import conditions_sentence
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import empty_panel, lead, page_head, paragraph, show_problems
+from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
 from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
@@ -74,7 +75,7 @@ def draw_learning(session: PageSession[MemoryState], request: TrainRequest) -> N
 def page(session: PageSession[MemoryState]) -> None:
     """Draw the whole page, from the question to the papers."""
     page_head("How long does a network remember?")
-    lead("A network reads random symbols one by one and then has to name the first. Every training sequence is new.")
+    lead("A network reads random symbols one by one and then has to name the first. Each batch is drawn at random.")
     recall.input_row(session)
     show_problems(session.problems)
     request, wanted = TrainRequest.for_section("recall"), session.state.variants
@@ -93,7 +94,7 @@ def page(session: PageSession[MemoryState]) -> None:
         draw_earlier_note(request)
         if recalled:
             draw_now(recall.lengths_view, state, variants, recalled)
-            paragraph(results.learning_rate_finding(state))
+            st.caption(conditions_sentence(views.values()))
         else:
             empty_panel("No finished run with these settings yet.", 120)
     if not request.offers_missing:

@@ -12,7 +12,7 @@ from explorer.labs.text import controls, findings
 from explorer.labs.text.bracket_accuracy import bracket_section, is_bracket_task
 from explorer.labs.text.controls import lines_section, models_row, offer_training, text_is_available, text_section
 from explorer.labs.text.experiments import experiments_section
-from explorer.labs.text.results import current_standings, loss_section, results_section
+from explorer.labs.text.results import current_standings, larger_standing, loss_section, results_section
 from explorer.labs.text.state import DEFAULT_SETUP, TextLab
 from explorer.labs.text.training_chart import model_curves_section, samples_section, training_section
 from explorer.training.comparability import TOKEN_NOUNS
@@ -41,13 +41,16 @@ def page(session: ExperimentSession[TextLab]) -> None:
     views = request.views(shown.configs)
     offer_training(session, request.views(lab.configs))
     found, token = current_standings(views), TOKEN_NOUNS[shown.task.tokenizer]
+    parameters = {model: view.parameters for model, view in views.items() if view.parameters}
+    larger = larger_standing(shown, request)
     finding = findings.best_model_finding(found, token)
+    if larger:
+        finding = f"{finding} {findings.larger_model_finding(*larger, found, parameters)}".strip()
     st.subheader(escape_markdown(finding), anchor=False)
     draw_earlier_note(request)
     with page_section("text-race", "Loss during training", heading=False):
         training_section(session)
     models_row(session)
-    parameters = {model: view.parameters for model, view in views.items() if view.parameters}
     notes = findings.effort_note(found, parameters, token), findings.contexts_note(found)
     if any(notes):
         st.caption(escape_markdown(" ".join(filter(None, notes))))

@@ -16,7 +16,7 @@ from explorer.experiments.run_names import flat_settings, names_side_by_side
 from explorer.inspection.compare import is_paired
 from explorer.inspection.verdicts import mean_difference
 from explorer.lazy_libraries import pd
-from explorer.training.comparability import comparability
+from explorer.training.comparability import BITS_PER_BYTE, comparability, comparability_sentence, lower_is_better
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -57,6 +57,10 @@ class Comparison:
             `high`) and the p value of the test that the means are equal: Student's t test of pairs where the runs
             share their seeds and data, otherwise Welch's. These are NaN with fewer than two seeds.
 
+        The best run is first where all can be compared by this metric, or without one by bits per byte. Otherwise the
+        runs are in their order, the column `note` says why they cannot be compared with the first one, and there is no
+        difference from it.
+
         Raises InvalidSetting for a metric that no run has.
         """
         rows = [
@@ -77,7 +81,14 @@ class Comparison:
             more = [self._measure(run, metric) for run in self.runs]
         else:
             more = [run.metrics().groupby("metric", sort=False).value.mean().to_dict() for run in self.runs]
-        return pd.DataFrame([{**row, **values} for row, values in zip(rows, more, strict=True)])
+        table = pd.DataFrame([{**row, **values} for row, values in zip(rows, more, strict=True)])
+        measure, column = metric or BITS_PER_BYTE, "mean" if metric else BITS_PER_BYTE
+        notes = [_note(self.runs[0], run, measure) for run in self.runs]
+        if any(notes):
+            return table.assign(note=notes)
+        if column not in table:
+            return table
+        return table.sort_values(column, ascending=lower_is_better(measure), kind="stable", ignore_index=True)
 
     def curves(self, metric: str | None = None) -> pd.DataFrame:
         """Return the curves of all runs with the columns run, step, seed, metric and value; see `Run.curves`.
@@ -127,9 +138,9 @@ class Comparison:
         values, first = final(run), self.runs[0]
         known = values[~np.isnan(values)]
         edges = (known.mean(), known.min(), known.max()) if len(known) else (np.nan,) * 3
-        difference = (
-            None if run is first else mean_difference(final(first), values, is_paired(first.config, run.config))
-        )
+        difference = None
+        if run is not first and not _note(first, run, metric):
+            difference = mean_difference(final(first), values, is_paired(first.config, run.config))
         parts = [getattr(difference, name, np.nan) for name in ("mean", "low", "high", "p")]
         names = ("mean", "lowest", "highest", "difference", "low", "high", "p")
         return dict(zip(names, map(float, (*edges, *parts)), strict=True))
@@ -143,3 +154,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         html: str = self.table().round(4).to_html(index=False, na_rep="", border=0)
         return html
+
+
+def _note(first: Run, run: Run, metric: str) -> str:
+    return comparability_sentence(comparability([first.config, run.config], metric))

@@ -211,7 +211,7 @@ def pretrain(
             raise InvalidSetting(f"There is no included run “{shorten(name)}”. {hint}")
     chosen = list(names or known)
     if missing:
-        chosen = [name for name in known if not (store.PRETRAINED / name / "card.json").is_file()]
+        chosen = [name for name, config in known.items() if store.find_by_config(config) is None]
         if not chosen and not as_json:
             print("No included run is missing.")
     for name in chosen:

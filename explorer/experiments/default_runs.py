@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from explorer.catalogue import models_of
+from explorer.experiments import growth
+from explorer.experiments.learning_rates import searched_rate
 from explorer.experiments.presets import preset
 from explorer.training.config import RunConfig, default_config, with_settings
 
@@ -13,8 +15,16 @@ SENTIMENT_SEEDS = 3
 NEGATION_MODELS = ("bag_of_words", "bag_of_words_hidden", "bag_of_bigrams", "feedforward", "rnn", "transformer")
 # Of English sentences; the included runs are of all models.
 ENGLISH_MODELS = ("bag_of_words", "feedforward", "rnn", "lstm", "gru", "transformer")
-# The settings in which a default run differs from the released defaults, whose runs stay.
-NEGATION_PRESETS = {"transformer": preset("negation-attending").settings}
+# The settings in which a default run differs from the released defaults, which stay: as many epochs for all models,
+# and each its own learning rate.
+NEGATION_PRESETS: dict[str, dict[str, object]] = {
+    model: {
+        **(preset("negation-attending").settings if model == "transformer" else {}),
+        "epochs": 40,
+        **searched_rate(f"negation-{model}"),
+    }
+    for model in models_of("negation")
+}
 # Characters of Tiny Shakespeare with about equal numbers of parameters. Recurrent networks carry their state, which
 # helps them. All generate a few lines of text at each evaluation.
 THREE_SEEDS: dict[str, object] = {"replicas": 3, "sample": 200}
@@ -39,6 +49,21 @@ def negation_runs(models: Sequence[str] = NEGATION_MODELS) -> dict[str, RunConfi
 def sentiment_runs(models: Sequence[str] = models_of("sentiment")) -> dict[str, RunConfig]:
     """Return the included runs on English sentences, by model."""
     return {model: with_settings(default_config("sentiment", model), {"replicas": SENTIMENT_SEEDS}) for model in models}
+
+
+def growth_runs() -> dict[str, RunConfig]:
+    """Return language models with about 29,000 parameters, by model: the largest size of the experiment on growth.
+
+    They are compared on the last twentieth of the text.
+    """
+    return {
+        model: with_settings(
+            growth.growth_config(model, len(sizes) - 1, 1.0),
+            {"replicas": SEEDS, "held_out": 0.05, **searched_rate(f"growth-{model}")},
+        )
+        for model, sizes in growth.SIZES.items()
+        if model != "ngram"
+    }
 
 
 def included_text_settings(model: str) -> Mapping[str, object]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from explorer.experiments.learning_rates import searched_rate
 from explorer.experiments.model_variant import ModelVariant
 from explorer.training.config import RunConfig
 
@@ -35,10 +36,9 @@ _WIDE: dict[str, object] = {
     "layers": 1,
     "spread": 3**0.5,
     "batch_size": 64,
-    "learning_rate": 1e-3,
 }
-# As many blocks as the untrained stacks that are measured, with a learning rate that is high for them.
-_DEEP: dict[str, object] = {**_TURNED, **_NARROW, "layers": 24, "batch_size": 32, "learning_rate": 4e-3}
+# As many blocks as the untrained stacks that are measured.
+_DEEP: dict[str, object] = {**_TURNED, **_NARROW, "layers": 24, "batch_size": 32}
 _AFTER: dict[str, object] = {**_DEEP, "norm_place": "post"}
 _BEFORE: dict[str, object] = {**_DEEP, "norm_place": "pre"}
 # Attention alone, with two heads in each layer.
@@ -51,6 +51,7 @@ _INDUCTION: dict[str, object] = {
     "norm_place": "pre",
     "feedforward": False,
 }
+_ONE_LAYER: dict[str, object] = {**_INDUCTION, "layers": 1}
 VARIANTS = {
     f"{each.task}-{each.name}": each
     for each in (
@@ -86,14 +87,14 @@ VARIANTS = {
             _variant(name, title, f"the stack {words}", label, dash, settings, task="echo", seeds=3)
             for name, title, words, label, dash, settings in (
                 ("deep", "Norm before", "with the norm before each part", "norm before", "solid", _BEFORE),
-                ("deep-after", "Norm after", "with the norm after each part", "norm after", "6px,4px", _AFTER),
+                ("deep-gentle", "Norm after", "with the norm after each part", "norm after", "12px,3px", _AFTER),
                 (
-                    "deep-gentle",
-                    "Norm after, small steps",
-                    "with the norm after each part (at a quarter of the learning rate)",
-                    "after, gentle",
-                    "12px,3px",
-                    {**_AFTER, "learning_rate": 1e-3},
+                    "deep-after",
+                    "Norm after, larger steps",
+                    "with the norm after each part, at the learning rate that is best for the norm before",
+                    "larger steps",
+                    "6px,4px",
+                    {**_AFTER, **searched_rate("echo-deep")},
                 ),
                 ("deep-none", "No norm", "without a norm", "no norm", "2px,4px", {**_BEFORE, "norm": "none"}),
                 (
@@ -117,16 +118,32 @@ VARIANTS = {
             )
         ),
         # How does a Transformer continue a sequence that it has seen once?
+        # The one layer has about as many parameters, and a third model has one layer that can look positions up.
         *(
-            _variant(name, title, words, label, dash, {**_INDUCTION, "layers": layers}, task="induction", seeds=8)
-            for name, title, words, label, dash, layers in (
-                ("two", "Two layers", "the model with two layers", "two layers", "solid", 2),
-                ("one", "One layer", "the model with one layer", "one layer", "12px,3px", 1),
+            _variant(name, title, words, label, dash, settings, task="induction", seeds=8)
+            for name, title, words, label, dash, settings in (
+                ("two", "Two layers", "the model with two layers", "two layers", "solid", {**_INDUCTION, "layers": 2}),
+                (
+                    "one",
+                    "One layer",
+                    "the model with one layer",
+                    "one layer",
+                    "12px,3px",
+                    {**_ONE_LAYER, "model.width": 44},
+                ),
+                (
+                    "lookup",
+                    "One layer, 16 heads",
+                    "the model with one layer of 16 heads and learned positions",
+                    "16 heads",
+                    "2px,4px",
+                    {**_ONE_LAYER, "model.width": 128, "model.heads": 16, "positions": "learned"},
+                ),
             )
         ),
     )
 }
-INDUCTION_VARIANTS = ("induction-two", "induction-one")
+INDUCTION_VARIANTS = ("induction-two", "induction-one", "induction-lookup")
 MASK_VARIANTS = ("noise-causal", "noise-open", "tale-causal", "tale-open")
 POSITION_VARIANTS = ("echo-learned", "echo-sinusoidal", "echo-rotary", "echo-none")
 SCALING_VARIANTS = ("echo-scaled", "echo-raw")

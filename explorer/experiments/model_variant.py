@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from explorer.catalogue import MODELS
+from explorer.experiments.learning_rates import searched_rate
 from explorer.training.config import RunConfig, default_config, with_settings
 
 
@@ -48,11 +49,16 @@ class ModelVariant:
         return f"{MODELS[self.model].title} {self.label}"
 
     def config(self, task: str = "", /, **shared: object) -> RunConfig:
-        """Return the run on a task, with settings that all variants share. Raises InvalidSetting."""
+        """Return the run on a task, at its searched learning rate, with settings that all variants share.
+
+        Raises InvalidSetting.
+        """
         task = task or self.task
         own = {"iterations": self.steps[task]} if task in self.steps else {}
         defaults = default_config(task, self.model)
-        return with_settings(defaults, {"replicas": self.seeds, **own, **self.settings, **shared})
+        return with_settings(
+            defaults, {"replicas": self.seeds, **own, **searched_rate(f"{task}-{self.name}"), **self.settings, **shared}
+        )
 
     def requested_as(self, run: str, title: str = "", words: str = "") -> ModelVariant:
         """Return the variant as a chart shows a run that the URL names: with a label and a dash of its own."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from explorer.experiments.learning_rates import searched_rate
 from explorer.experiments.model_variant import NamedSettings
 from explorer.training.config import RunConfig, default_config, with_settings
 
@@ -92,7 +93,15 @@ class Experiment:
                 panel,
                 condition,
                 value,
-                with_settings(base, {**panel.settings, **condition.settings, self.setting: value}),
+                with_settings(
+                    base,
+                    {
+                        **searched_rate(f"{self.name}-{value:g}"),
+                        **panel.settings,
+                        **condition.settings,
+                        self.setting: value,
+                    },
+                ),
             )
             for panel in self.panels
             for condition in self.conditions
@@ -108,10 +117,10 @@ _WINDOW = Experiment(
     "Bengio, Ducharme, Vincent and Jauvin 2003, A neural probabilistic language model",
     "https://www.jmlr.org/papers/v3/bengio03a.html",
     "The same 32 hidden units over a window of 1, 2, 4, 8 or 16 characters. A wider window also has more "
-    "parameters: separate weights for each position.",
+    "parameters: separate weights for each position. Each window has its own learning rate, the best of five.",
     r"h = \tanh\big(d + H\,[C(w_{t-L+1}); \ldots; C(w_t)]\big)",
     "feedforward",
-    {**_SMALL, "width": 16, "hidden": 32, "learning_rate": 0.01},
+    {**_SMALL, "width": 16, "hidden": 32},
     "window",
     "window, in characters",
     (ExperimentPanel("", "", "", {}, (1, 2, 4, 8, 16)),),

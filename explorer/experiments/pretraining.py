@@ -6,7 +6,6 @@ from explorer.catalogue import models_of
 from explorer.experiments import (
     gradient_clipping,
     labelling,
-    learning_rates,
     paper_experiments,
     recall,
     sequence_shapes,
@@ -14,8 +13,8 @@ from explorer.experiments import (
     translation,
     word_vectors,
 )
-from explorer.experiments.default_runs import SEEDS, THREE_SEEDS, sentiment_runs, text_run
-from explorer.experiments.presets import first_assignment, preset
+from explorer.experiments.default_runs import SEEDS, THREE_SEEDS, growth_runs, negation_runs, sentiment_runs, text_run
+from explorer.experiments.presets import first_assignment
 from explorer.training.config import RunConfig, default_config, with_settings
 
 REVIEWS_ALONE = ("bag_of_words", "gru")  # models that also learned English without composed sentences
@@ -48,13 +47,13 @@ def shipped_configs() -> dict[str, RunConfig]:
     """Return every shipped run by name."""
     runs: dict[str, RunConfig] = {}
     for version, changes in NEGATION_VERSIONS.items():
-        for model in models_of("negation"):
-            run = with_settings(default_config("negation", model), {"replicas": SEEDS, **changes})
-            runs[f"negation-{version}-{model}"] = run
+        for model, run in negation_runs(models_of("negation")).items():
+            name = f"negation-{version}-{model}"
             if model == "transformer":
-                runs[f"negation-{version}-{model}-usual-start"] = with_settings(run, {"start": 1.0})
-                attending = preset("negation-attending").settings
-                runs[f"negation-{version}-{model}-attending"] = with_settings(run, attending)
+                plain = with_settings(default_config("negation", model), {"replicas": SEEDS, **changes})
+                runs[name], runs[f"{name}-usual-start"] = plain, with_settings(plain, {"start": 1.0})
+                name = f"{name}-attending"
+            runs[name] = with_settings(run, changes)
     runs |= {f"sentiment-{model}": run for model, run in sentiment_runs().items()}
     for model in REVIEWS_ALONE:
         runs[f"sentiment-reviews-{model}"] = with_settings(runs[f"sentiment-{model}"], {"composed": 0})
@@ -65,12 +64,11 @@ def shipped_configs() -> dict[str, RunConfig]:
         runs |= experiments.shipped_configs()
     for experiments in (text_setups, labelling, sequence_shapes, word_vectors):
         runs |= experiments.shipped_configs()
-    runs["text-best-seeds"] = text_setups.SETUPS["shakespeare"].config("transformer")
+    runs["text-best-seeds"] = text_setups.large_transformer()
     runs["text-best"] = with_settings(runs["text-best-seeds"], {"replicas": 1})
     runs["text-lines"] = with_settings(default_config("text", "gru"), LINES_WITH_TEST_SPLIT)
     runs["text-assignment"] = first_assignment()
-    known = set(runs.values())  # of the comparisons at equal tuning budget, some are included for another reason
-    runs |= {name: config for name, config in learning_rates.shipped_configs().items() if config not in known}
+    runs |= {f"tuned-text-{model}": config for model, config in growth_runs().items()}
     runs["text-through-training"] = with_settings(default_config("text", "transformer"), MANY_SNAPSHOTS)
     return runs
 

@@ -13,6 +13,7 @@ from explorer.experiments.model_variant import ModelVariant
 from explorer.training.config import RunConfig
 
 SEEDS = 8
+_STEPS = {"recall": 400}  # of all variants
 SOLVED = 0.95  # accuracy on new sequences from which a seed counts as having solved the task
 SWEEP_LENGTHS = (10, 25, 50, 100, 200)  # of the sweep
 LEARNING_RATES = (1e-3, 3e-3, 1e-2, 3e-2)
@@ -37,7 +38,7 @@ def _variants_of(model: str, setting: str, texts: Mapping[str, tuple[str, str, s
     for value, (title, words, label, dash) in texts.items():
         full_title = f"{MODELS[model].title}, {title}"
         name = f"{model}-{value}"
-        yield ModelVariant(name, full_title, words, label, dash, {setting: value}, model, "recall", SEEDS)
+        yield ModelVariant(name, full_title, words, label, dash, {setting: value}, model, "recall", SEEDS, _STEPS)
 
 
 VARIANTS = {
@@ -90,8 +91,8 @@ def length_sweep(names: Iterable[str], **shared: Any) -> dict[tuple[str, int], R
 
 
 def learning_rate_sweep(names: Iterable[str], **shared: object) -> dict[tuple[str, float, int], RunConfig]:
-    """Return each variant at every learning rate and length of the sweep. Raises InvalidSetting."""
-    names = tuple(names)
+    """Return each variant at every learning rate and length of the sweep, in 1,000 steps. Raises InvalidSetting."""
+    names, shared = tuple(names), {"iterations": 1_000, **shared}
     return {
         (name, rate, length): config
         for rate in LEARNING_RATES
@@ -112,6 +113,7 @@ def notebook_configs() -> dict[str, RunConfig]:
         "batch_size": 256,
         "clip": 0.0,
         "iterations": 300,
+        "learning_rate": 0.01,
         "evaluate_every": 10,
     }
     return {model: VARIANTS[f"{model}-usual"].config(**protocol) for model in NOTEBOOK_MODELS}

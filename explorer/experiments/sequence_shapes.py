@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from explorer.experiments.learning_rates import searched_rate
 from explorer.experiments.model_variant import NamedSettings
 from explorer.experiments.recall import VARIANTS
 from explorer.training.config import RunConfig, default_config, with_settings
 
-SEEDS = 5
+SEEDS, RULE_SEEDS = 5, 8
 _NARROW: dict[str, object] = {"model.width": 32, "model.heads": 2, "model.hidden": 64, "causal": True}
 
 
@@ -27,14 +28,21 @@ RULES = (
 RULE_MODELS: dict[str, dict[str, object]] = {
     "rnn": {},
     "gru": {},
-    "transformer": {**_NARROW, "positions": "learned", "iterations": 150},
+    "transformer": {**_NARROW, "positions": "learned"},
 }
 
 
 def position_rule_config(rule: PositionRule, model: str, **shared: object) -> RunConfig:
     """Return the run of a model that learns a rule. Raises InvalidSetting."""
     return with_settings(
-        default_config("place", model), {"replicas": SEEDS, **rule.settings, **RULE_MODELS[model], **shared}
+        default_config("place", model),
+        {
+            "replicas": RULE_SEEDS,
+            **rule.settings,
+            **RULE_MODELS[model],
+            **searched_rate(f"place-{rule.name}-{model}"),
+            **shared,
+        },
     )
 
 
@@ -47,7 +55,8 @@ def agreement_config(**shared: object) -> RunConfig:
 
 def clipping_config(clip: float, **shared: Any) -> RunConfig:
     """Return the run of the vanilla RNN of the memory page, with its gradient norm clipped; 0: not clipped."""
-    return VARIANTS["rnn-usual"].config(clip=clip, **shared)
+    rate = {} if clip else searched_rate("recall-rnn-unclipped")
+    return VARIANTS["rnn-usual"].config(**{"clip": clip, **rate, **shared})
 
 
 def word_sense_config(**shared: object) -> RunConfig:

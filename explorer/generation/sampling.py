@@ -49,7 +49,8 @@ class Sampling:
 def truncate_logits(logits: Logits, sampling: Sampling, temperatures: Temperatures | None = None) -> Logits:
     """Return the logits with -inf for every token that a rule removes. The likeliest token always remains.
 
-    Each rule applies to the whole distribution at this temperature, p_1 >= p_2 >= … A token remains if all keep it:
+    The rules apply one after the other, as in the library transformers, to the distribution p_1 >= p_2 >= … at this
+    temperature; after each rule the remaining probabilities sum to 1 again:
 
         top-k   i <= k                         (Fan et al. 2018)
         top-p   p_1 + … + p_(i-1) < top_p      (Holtzman et al. 2020, nucleus: the smallest set that reaches it)
@@ -74,7 +75,8 @@ def truncate_logits(logits: Logits, sampling: Sampling, temperatures: Temperatur
     keep[..., 1:] &= ~greedy
     if sampling.top_p < 1 or sampling.min_p > 0:
         # Subtract the maximum first: dividing by a tiny temperature then overflows only to -inf.
-        p = ((descending - descending[..., :1]).double() / temperature.masked_fill(greedy, 1)).softmax(dim=-1)
+        scaled = (descending - descending[..., :1]).double() / temperature.masked_fill(greedy, 1)
+        p = scaled.masked_fill(~keep, -math.inf).softmax(dim=-1)
         if sampling.top_p < 1:
             keep[..., 1:] &= p.cumsum(dim=-1)[..., :-1] < sampling.top_p
         if sampling.min_p > 0:

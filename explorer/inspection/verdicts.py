@@ -2,19 +2,22 @@
 "cannot tell".
 
 A model that was trained with several seeds has one value for each of them. Two models are compared by
-`mean_difference` (values that vary continuously: Student's t test of pairs, or Welch's) or by `solved_difference`
-(seeds that solve the task or do not: Fisher's exact test). `compare_with_best` compares several
-models with the best of them. Because the values decide which model is the best, all pairs of models count as
-comparisons: with equal models, at least one is called worse in at most 5 % of cases (`python -m benchmarks.verdicts`).
+`mean_difference` (values: Student's t test of pairs, or Welch's), by `solved_difference` (seeds that solve the task or
+do not: Fisher's exact test) or by `time_difference` (times until something happens, which may not have happened before
+the end: Wilcoxon's exact rank test). What is measured decides which of them, never the values. `compare_with_best`
+compares several models with the best of them. Because the values decide which model is the best, all pairs of models
+count as comparisons: with equal models, at least one is called worse in at most 5 % of cases
+(`python -m benchmarks.verdicts`).
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from math import comb
 from typing import Literal
 
 import numpy as np
@@ -25,6 +28,7 @@ from explorer.lazy_libraries import special
 
 LEVEL = 0.05  # of all tests together
 POWER = 0.8  # with which the seeds that `seeds_needed` returns would find a difference
+EVERY_RIGHT = 1 - 1e-6  # accuracy from which every answer is right: accuracies are sums of rounded probabilities
 MINIMUM_SEEDS = 8  # with fewer, differences are shown without a verdict
 MAXIMUM_SEEDS = 200  # `seeds_needed` searches no further
 
@@ -163,10 +167,67 @@ def solved_difference(first: Bool[ndarray, " first"], second: Bool[ndarray, " se
 def _fisher(first: int, second: int, solved: int) -> Mapping[int, float]:
     """Return the two-sided p value for every number of seeds of the first model that may be among the solved."""
     table = {
-        i: comb(first, i) * comb(second, solved - i) / comb(first + second, solved)
+        i: math.comb(first, i) * math.comb(second, solved - i) / math.comb(first + second, solved)
         for i in range(max(0, solved - second), min(first, solved) + 1)
     }
     return {i: min(1.0, sum(p for p in table.values() if p <= here * (1 + 1e-7))) for i, here in table.items()}
+
+
+@dataclass(frozen=True)
+class TimeDifference:
+    """How the times of two models compare, pair by pair of a seed of each."""
+
+    later: float  # pairs in which the second model is later; half of those with equal times
+    pairs: int
+    seeds: int  # of the smaller of the two models
+    identical: bool  # whether all times are equal, for example because nothing happened before the end
+    p: float  # two-sided, of the test that both have the same distribution
+
+    @property
+    def mean(self) -> float:
+        """The share of pairs in which the second is later, minus a half."""
+        return self.later / self.pairs - 0.5
+
+    def lies_within(self, margin: float) -> bool:
+        """Return False: ranks never show that two models are practically equal."""
+        return False
+
+    def attainable_p(self, p: float) -> float:
+        """Return the probability that the test of two equal models gives a p value of at most `p`: at most `p`."""
+        return p
+
+    def seeds_needed(self, level: float) -> int | None:
+        """Return how many seeds find this difference with a probability of 80 % (Noether 1987); None if too many."""
+        needed = ((special.ndtri(1 - level / 2) + special.ndtri(POWER)) / (self.mean or math.nan)) ** 2 / 6
+        return max(math.ceil(needed), self.seeds + 1) if needed <= MAXIMUM_SEEDS else None
+
+
+def time_difference(first: Float[ndarray, " first"], second: Float[ndarray, " second"], end: float) -> TimeDifference:
+    """Return the comparison of the times at which something happens, by the exact rank test of Wilcoxon (1945).
+
+    end: the time up to which both were observed. Later times, infinity and NaN all mean “not before the end”: these
+        seeds are censored at the same time, so they have the same rank, later than all others, and the test is exact.
+    """
+    times = np.concatenate([first, second])
+    _, index, counts = np.unique(np.where(times <= end, times, np.inf), return_inverse=True, return_counts=True)
+    ranks = (2 * np.cumsum(counts) - counts + 1)[index]  # twice the mean rank of equal times, a whole number
+    size, observed = len(second), int(ranks[len(first) :].sum())
+    expected, sums = size * (len(times) + 1), _rank_sums(tuple(ranks.tolist()), size)
+    as_far = sum(ways for value, ways in sums.items() if abs(value - expected) >= abs(observed - expected))
+    later = (observed - size * (size + 1)) / 2
+    p = as_far / math.comb(len(times), size)
+    return TimeDifference(later, len(first) * size, min(len(first), size), len(counts) < 2, p)
+
+
+@lru_cache(maxsize=256)
+def _rank_sums(ranks: tuple[int, ...], size: int) -> Mapping[int, int]:
+    """Return how many choices of `size` of these ranks have each sum."""
+    ways: list[Counter[int]] = [Counter({0: 1}), *(Counter() for _ in range(size))]  # by how many are chosen
+    for rank in ranks:
+        for chosen in range(size, 0, -1):
+            for value, count in ways[chosen - 1].items():
+                ways[chosen][value + rank] += count
+    return ways[size]
 
 
 def _first_number_with_power(power: Callable[[int], float], seeds: int) -> int | None:
@@ -180,7 +241,7 @@ def _first_number_with_power(power: Callable[[int], float], seeds: int) -> int |
     return high
 
 
-Difference = MeanDifference | SolvedDifference
+Difference = MeanDifference | SolvedDifference | TimeDifference
 
 
 @dataclass(frozen=True)

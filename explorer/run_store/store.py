@@ -63,6 +63,7 @@ log = logging.getLogger(__name__)
 TORCH = version("torch")  # read once: concurrent calls from two threads can fail
 FORMAT = 2
 _SAME_WEIGHTS = "weights.json"
+EARLIER = "earlier"  # folder of the runs that were included before: a key in an address opens them, without weights
 
 
 class Metric(pydantic.BaseModel, frozen=True):
@@ -134,7 +135,7 @@ class StoredRun:
     @property
     def shipped(self) -> bool:
         """Whether the run is included with the program, and therefore read-only."""
-        return isinstance(self.folder, Path) and self.folder.parent == PRETRAINED
+        return isinstance(self.folder, Path) and self.folder.parent in (PRETRAINED, PRETRAINED / EARLIER)
 
     def snapshot_steps(self) -> list[int]:
         """Return the steps whose weights are stored. Raises DamagedRun, and StoreError as `load` does."""
@@ -397,6 +398,8 @@ def find(name: str) -> StoredRun:
         return load(storage.current().folder(name))
     if name in shipped:
         return load(PRETRAINED / shipped[name])
+    if KEY.fullmatch(name) and (earlier := PRETRAINED / EARLIER / name).is_dir():
+        return load(earlier)
     raise UnknownRun(f"There is no run “{shorten(name)}” on this machine; a run's key has twelve letters and digits.")
 
 

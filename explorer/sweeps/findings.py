@@ -49,7 +49,9 @@ def result_finding(sweep: Sweep, plan: Plan) -> str:
         return f"The search is not finished. {_best_so_far(sweep, plan)}".strip()
     best = best_trial(sweep, plan)
     if best is None:
-        return "No trial has a result: all of them diverged or failed. Try smaller learning rates."
+        problems = dict.fromkeys(status.run.problem for status in plan.trials if status.state == "failed")
+        reason = " ".join(filter(None, problems)) or "all of them diverged or failed. Try smaller learning rates."
+        return f"No trial has a result: {reason}"
     found = compare_finalists(sweep, plan)
     if found is None:
         return f"Best on average: {best.label}; whether it is better than the next ones is not tested."

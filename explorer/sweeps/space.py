@@ -15,17 +15,20 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, shorten
+from explorer.inspection.language.split_leakage import leak_sentence
 from explorer.lazy_libraries import torch
+from explorer.models.configs import NgramTextConfig
 from explorer.seeds import generator
 from explorer.tasks.text import corpora
 from explorer.training import objective
+from explorer.training.comparability import comparability, lower_is_better
 from explorer.training.config import (
     RunConfig,
     key,
@@ -49,6 +52,7 @@ _PLAIN_FIELDS = ("search", "number", "search_seed", "halving", "finalists", "met
 _OTHERWISE_GIVEN = {
     "seed": "The seeds of a sweep are those of its base configuration; change `seed` there",
     "replicas": "The number of seeds is the same for all trials: give `seeds`",
+    "evaluation_size": "It changes what is measured during training, and nothing that is learned",
     "threads": "Threads change no result that a sweep could compare",
     "snapshots": "Snapshots change no result that a sweep could compare",
 }
@@ -134,7 +138,7 @@ class Sweep:
     @property
     def lower_is_better(self) -> bool:
         """Whether small values of the metric are good."""
-        return any(part in self.metric for part in ("loss", "perplexity", "bits", "error"))
+        return lower_is_better(self.metric)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -186,6 +190,10 @@ def make_sweep(
         )
     if base.branch:
         raise InvalidSetting("A sweep trains every trial from its start, so a branch cannot be its base.")
+    if isinstance(base.model, NgramTextConfig) and (seeds != 1 or finalists):
+        raise InvalidSetting(
+            "An n-gram has no random numbers: every seed gives the same one. Give seeds = 1 and finalists = 0."
+        )
     try:
         base = with_settings(base, {"replicas": _whole_number("seeds", seeds, 1)})
     except InvalidSetting as error:
@@ -214,10 +222,25 @@ def make_sweep(
     found = trials(sweep)  # raises for impossible combinations
     if len(found) < 2:
         raise InvalidSetting("A sweep compares at least two trials; these values give one. Give more values.")
+    _check_comparable(sweep, [trial.config for trial in found])
     if sweep.finalists == 1:
         raise InvalidSetting("finalists = 1 is not possible: one trial is not compared with anything. Give 0 or 2.")
     sweep = replace(sweep, finalists=min(sweep.finalists, len(found)))
     return _with_possible_halving(sweep, found, asked=halving is not True)
+
+
+def _check_comparable(sweep: Sweep, configs: Sequence[RunConfig]) -> None:
+    """Raise InvalidSetting with the nearest possible question if the metric of these trials cannot be compared."""
+    if not (differences := comparability(configs, sweep.metric)):
+        return
+    possible = [name for name in recorded_metrics(sweep.base) if not comparability(configs, name)]
+    names = " and ".join(f"`{name}`" for name in sweep.names if hasattr(sweep.base.task, name.rpartition(".")[2]))
+    reasons = f"{'; '.join(each.sentence for each in differences)}. {leak_sentence(configs)}".strip()
+    advice = f"Give metric = {' or '.join(possible)}, or keep" if possible else "Keep"
+    raise InvalidSetting(
+        f"These trials cannot be ranked by {sweep.metric}: {reasons} {advice} {names} the same in all trials and "
+        f"search other settings: a sweep for each value of {names} shows what is best for it."
+    )
 
 
 def default_metric(config: RunConfig) -> str:

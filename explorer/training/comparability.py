@@ -1,7 +1,9 @@
-"""Whether the losses of several runs can be compared: what a token is, how much text is read before it, which text.
+"""Whether a measure of several runs can be compared: whether they are tested on the same data, in the same unit.
 
 A loss of a language model is a mean over tokens, so it depends on the tokens, on the text before each of them and on
-the text that is held out. Losses that differ in one of these must not share an axis without a note.
+the text that is held out. Losses that differ in one of these must not share an axis without a note. Bits per byte
+depend on the held-out text only. On other tasks a setting of the task changes the data of the test, unless it is one of
+`_TRAINING_FIELDS`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from explorer.models.configs import GRUTextConfig, LSTMTextConfig, RNNTextConfig
 from explorer.tasks.text.config import CORPUS_NAMES, TextConfig
 from explorer.training.config import RunConfig
 
-Reason: TypeAlias = Literal["task", "text", "token", "held out", "context", "evaluated"]
+Reason: TypeAlias = Literal["task", "test set", "text", "token", "held out", "context", "evaluated"]
+BITS_PER_BYTE = "bits_per_byte"  # the metric of language models that does not depend on their tokens
 TOKEN_NOUNS = {"char": "character", "word": "word", "bpe": "BPE token", "bytes": "byte-level token"}
 TOKENIZERS = {"char": "characters", "word": "words", "bpe": "BPE tokens", "bytes": "byte-level tokens"}
 _CORPORA = {**CORPUS_NAMES, "own": "a text of a visitor"}
@@ -29,12 +32,19 @@ _SPLITS = {
     "sentences": "whole lines",
     "pairs": "single targets of lines",
 }
-_TRAINING_FIELDS = ("training_share",)  # change what a model learns from, not what its loss is a mean over
+_TRAINING_FIELDS = {  # by task: they change what a model learns from and what it knows, not the data of its test
+    "text": ("training_share",),
+    "negation": ("train_size", "held_out", "padding", "vocabulary"),
+    "sentiment": ("reviews", "composed", "words", "vocabulary", "data_seed"),
+    "recall": ("sequences",),
+    "gloss": ("sentences",),
+    "word_vectors": ("window", "subsampling", "negatives"),
+}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A reason why the losses of some runs cannot be compared, and a sentence that says so."""
+    """A reason why a measure of some runs cannot be compared, and a sentence that says so."""
 
     reason: Reason
     sentence: str
@@ -85,7 +95,9 @@ def comparability(configs: Iterable[RunConfig], measure: str = "val_loss") -> li
     runs = list(configs)
     tasks = list(dict.fromkeys(task_row(run.task).title for run in runs))
     if len(tasks) > 1:
-        return [Difference("task", f"they are losses of different tasks ({', '.join(tasks)})")]
+        return [Difference("task", f"the tasks differ ({', '.join(tasks)})")]
+    if different := _different_test_data(runs, measure):
+        return [Difference("test set", f"the data that they are measured on differ ({different})")]
     texts = {run: run.task for run in runs if isinstance(run.task, TextConfig)}
     contexts = [loss_context(run, measure) for run in texts]
     sizes = [run.evaluation_size for run in texts if measure == "val_loss_part"]
@@ -108,6 +120,8 @@ def comparability(configs: Iterable[RunConfig], measure: str = "val_loss") -> li
     )
     found = []
     for reason, values, described, beginning in checks:
+        if measure == BITS_PER_BYTE and reason in ("token", "context"):
+            continue
         distinct = list(dict.fromkeys(described))
         if len(set(values)) > 1:
             names = f" ({'; '.join(distinct)})" if len(distinct) > 1 else ""
@@ -118,12 +132,34 @@ def comparability(configs: Iterable[RunConfig], measure: str = "val_loss") -> li
 def comparability_sentence(differences: Sequence[Difference]) -> str:
     """Return one sentence with all reasons; empty if there is none."""
     reasons = "; ".join(each.sentence for each in differences)
-    return f"These losses cannot be compared directly: {reasons}." if reasons else ""
+    return f"These values cannot be compared directly: {reasons}." if reasons else ""
+
+
+def lower_is_better(measure: str) -> bool:
+    """Return whether small values of a metric are good."""
+    return any(part in measure for part in ("loss", "perplexity", "bits", "error"))
 
 
 def can_compare_bits(differences: Sequence[Difference]) -> bool:
     """Return whether bits per byte remove every difference but the context: text and held-out part are the same."""
-    return not {each.reason for each in differences} & {"task", "text", "held out"}
+    return not {each.reason for each in differences} & {"task", "test set", "text", "held out"}
+
+
+def _different_test_data(runs: Sequence[RunConfig], measure: str) -> str:
+    """Return the settings of a task other than text that change what a measure is computed from: “length 10; 50”."""
+    if not runs or isinstance(runs[0].task, TextConfig):
+        return ""
+    name = task_row(runs[0].task).name
+    on_training = measure.startswith(("train", "batch")) or (name, measure) == ("word_vectors", "loss")
+    without = () if on_training else _TRAINING_FIELDS.get(name, ())
+    every = {
+        field.name: list(dict.fromkeys(getattr(run.task, field.name) for run in runs))
+        for field in dataclasses.fields(runs[0].task)
+        if field.name not in without
+    }
+    return ", ".join(
+        f"{name} {'; '.join(str(value)[:20] for value in values)}" for name, values in every.items() if len(values) > 1
+    )
 
 
 def _values(task: TextConfig, names: Iterable[str]) -> tuple[object, ...]:
@@ -146,6 +182,6 @@ def _tokens(task: TextConfig) -> object:
 
 def _held_out_part(task: TextConfig) -> object:
     """Return all settings that are neither the text, its tokens nor the context; a seed counts for random splits."""
-    others = {*_TEXT_FIELDS, *_TOKEN_FIELDS, *_CONTEXT_FIELDS, *_TRAINING_FIELDS}
+    others = {*_TEXT_FIELDS, *_TOKEN_FIELDS, *_CONTEXT_FIELDS, *_TRAINING_FIELDS["text"]}
     names = (field.name for field in dataclasses.fields(task) if field.name not in others)
     return _values(task, (name for name in names if name != "split_seed" or task.split != "end"))

@@ -1,16 +1,19 @@
-"""Sentences about the budgets of compared runs: how many examples each one reads in training."""
+"""Sentences about the conditions of compared runs: examples, learning rates and numbers of parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
+from explorer.ui.learning_rates import learning_rates_sentence
+from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
 
 Value = TypeVar("Value")
+LARGEST_RATIO = 1.1  # of the numbers of parameters of runs that count as equally large
 
 
 def examples_read(config: RunConfig) -> int:
@@ -39,6 +42,24 @@ def budget_sentence(configs: Mapping[str, RunConfig]) -> str:
     return f"The training budgets differ: {'; '.join(parts)}."
 
 
+def conditions_sentence(views: Iterable[RunView]) -> str:
+    """Return under which conditions trained runs are compared: their examples, learning rates and parameters."""
+    trained = [each for each in views if each.result and not isinstance(each.config.model, NgramTextConfig)]
+    if len({each.config for each in trained}) < 2:
+        return ""
+    examples, steps = ([of(each.config) for each in trained] for of in (examples_read, lambda config: config.steps))
+    sizes = [each.parameters for each in trained if each.parameters] or [0]
+    few, many = min(sizes), max(sizes)
+    same = min(examples) == max(examples)
+    read = (
+        f"the same number of examples, in {max(steps):,} steps"
+        if same
+        else f"{min(examples):,} to {max(examples):,} examples"
+    )
+    parameters = f" They have {few:,} to {many:,} parameters." if many > LARGEST_RATIO * few else ""
+    return f"All models read {read}. {learning_rates_sentence([each.config for each in trained])}{parameters}"
+
+
 def _names_by(configs: Mapping[str, RunConfig], value_of: Callable[[RunConfig], Value]) -> dict[Value, list[str]]:
     """Return the names of the trained runs by a value, in its order."""
     names: dict[Value, list[str]] = {}
@@ -46,14 +67,3 @@ def _names_by(configs: Mapping[str, RunConfig], value_of: Callable[[RunConfig], 
         if not isinstance(config.model, NgramTextConfig):
             names.setdefault(value_of(config), []).append(name)
     return dict(sorted(names.items()))
-
-
-def learning_rates_sentence(configs: Mapping[str, RunConfig]) -> str:
-    """Return which learning rate each of several compared runs uses, for comparisons without a search for the best."""
-    rates = _names_by(configs, lambda config: config.optimiser.learning_rate)
-    if not rates:
-        return ""
-    if len(rates) == 1:
-        return f"Learning rate of all: {next(iter(rates)):g}, set by hand and not searched for each model."
-    parts = [f"{rate:g} for {join_words(names)}" for rate, names in rates.items()]
-    return f"Learning rates: {'; '.join(parts)}. They were set by hand, not by the same search for each model."

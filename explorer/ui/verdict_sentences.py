@@ -12,7 +12,9 @@ from explorer.inspection.verdicts import (
     BestComparison,
     Difference,
     Judgement,
+    MeanDifference,
     SolvedDifference,
+    TimeDifference,
     compare_with_best,
 )
 from explorer.number_format import format_interval, format_number, format_signed
@@ -51,8 +53,8 @@ def seeds_needed_words(judgement: Judgement) -> str:
 def describe_judgement(judgement: Judgement, write: Callable[[float], str] = format_signed) -> str:
     """Return a difference with its interval and its verdict, for a table. `write` formats a signed number."""
     difference = judgement.difference
-    if isinstance(difference, SolvedDifference):
-        return f"{_solved_words(difference)}: {verdict_words(judgement)}"
+    if not isinstance(difference, MeanDifference):
+        return f"{_counts(difference)}: {verdict_words(judgement)}"
     if judgement.verdict == "identical":
         return verdict_words(judgement)
     mean, low, high = (write(value) for value in (difference.mean, difference.low, difference.high))
@@ -103,7 +105,7 @@ def solved_comparison(solved: Mapping[str, ndarray], counted: str) -> str:
 def comparison_note(found: BestComparison | None) -> str:
     """Return how the comparisons of `comparison_finding` were tested, and what stands in brackets."""
     shown = [] if found is None else [each for each in found.others.values() if each.verdict != "identical"]
-    intervals = any(not isinstance(each.difference, SolvedDifference) for each in shown)
+    intervals = any(isinstance(each.difference, MeanDifference) for each in shown)
     brackets = "In brackets: 95 % confidence intervals over seeds." if intervals else ""
     if all(each.verdict == "few seeds" for each in shown):
         return brackets
@@ -114,8 +116,8 @@ def comparison_note(found: BestComparison | None) -> str:
 
 
 def _test_name(difference: Difference) -> str:
-    if isinstance(difference, SolvedDifference):
-        return "Fisher’s exact test"
+    if not isinstance(difference, MeanDifference):
+        return "Fisher’s exact test" if isinstance(difference, SolvedDifference) else "Wilcoxon’s exact rank test"
     return "Student’s t test of pairs of seeds" if difference.paired else "Welch’s t test"
 
 
@@ -133,13 +135,15 @@ def _sizes(found: BestComparison, names: Sequence[str], digits: int, unit: str) 
 def _size(judgement: Judgement, digits: int, unit: str) -> str:
     """Return how far the best is ahead, with the interval."""
     difference = judgement.difference
-    if isinstance(difference, SolvedDifference):
-        return _solved_words(difference)
+    if not isinstance(difference, MeanDifference):
+        return _counts(difference)
     low, high = sorted([difference.low, difference.high], key=lambda end: end if difference.mean > 0 else -end)
     sign = 1 if difference.mean > 0 else -1
     return f"{format_interval(abs(difference.mean), sign * low, sign * high, digits)} {unit}".strip()
 
 
-def _solved_words(difference: SolvedDifference) -> str:
+def _counts(difference: SolvedDifference | TimeDifference) -> str:
+    if isinstance(difference, TimeDifference):
+        return f"later in {difference.later:g} of {difference.pairs} pairs of seeds"
     first, second = difference.totals
     return f"{difference.first} of {first} against {difference.second} of {second} seeds"

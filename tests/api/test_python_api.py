@@ -323,14 +323,19 @@ def test_a_run_is_exported(small: explorer.Run, tmp_path: Path, stored_first: bo
     assert (tmp_path / "run.safetensors").exists()
 
 
+NOT_DATA = "the data that they are measured on differ (p_not 0.35; 0.5)"
+
+
 def test_runs_are_compared(small: explorer.Run) -> None:
     found = explorer.compare([small, "negation-single-rnn"])
     table = found.table()
     assert table.model.tolist() == ["transformer", "rnn"] and table.seeds.tolist() == [2, 8]
     assert table.test_loss[0] == pytest.approx(small.metrics().query("metric == 'test_loss'").value.mean())
     one = found.table("test_loss")
-    assert one.difference[1] == pytest.approx(one["mean"][1] - one["mean"][0]) and np.isnan(one.difference[0])
-    assert one.low[1] <= one.difference[1] <= one.high[1] and 0 <= one.p[1] <= 1
+    assert one.model.tolist() == ["rnn", "transformer"]  # the best first
+    assert one.difference[0] == pytest.approx(one["mean"][0] - one["mean"][1]) and np.isnan(one.difference[1])
+    assert one.low[0] <= one.difference[0] <= one.high[0] and 0 <= one.p[0] <= 1
+    assert found.table("test_accuracy").model.tolist() == ["rnn", "transformer"]
     assert found.settings().loc["model"].tolist() == ["transformer", "rnn"]
     assert set(found.curves("test_loss").run) == set(found.names)
     assert set(found.curves("batch_loss").metric) == {"batch_loss"}
@@ -338,6 +343,15 @@ def test_runs_are_compared(small: explorer.Run) -> None:
     assert [trace.name for trace in figure.data if trace.showlegend is not False] == found.names
     assert "transformer" in found._repr_html_() and "Comparison of 2 runs" in repr(found)
     assert explorer.compare(["text-toy-rnn", "text-rnn"]).notes()
+
+
+def test_runs_that_cannot_be_compared_keep_their_order_and_the_table_says_why() -> None:
+    runs = ["negation-single-rnn", "negation-half-rnn", "negation-single-lstm"]
+    table = explorer.compare(runs).table("test_loss")
+    assert table.note.tolist() == ["", f"These values cannot be compared directly: {NOT_DATA}.", ""]
+    assert table.key.tolist() == [explorer.load(run).key for run in runs]
+    assert table.difference.isna().tolist() == [True, True, False]
+    assert "note" in explorer.compare(["text-toy-rnn", "text-rnn"]).table()
 
 
 def test_every_setting_of_every_model_is_listed() -> None:

@@ -43,6 +43,18 @@ def test_truncation_worked_by_hand() -> None:
     assert remaining_tokens(temperature=0.0, top_p=0.99, min_p=0.01) == [1]
 
 
+def test_rules_apply_one_after_the_other_as_in_transformers() -> None:
+    # Of the two tokens that top-k leaves, the first has half of the probability, not .4078.
+    assert remaining_tokens(top_k=2, top_p=0.45) == [1]
+    library = pytest.importorskip("transformers", reason="pip install -r requirements-models.txt")
+    logits = torch.randn(300, 65, generator=noise_generator(5, 0)) * 2
+    for top_k, top_p, min_p in ((5, 0.9, 0.02), (20, 0.7, 0.0), (3, 0.5, 0.5)):
+        rules = [library.TopKLogitsWarper(top_k), library.TopPLogitsWarper(top_p), library.MinPLogitsWarper(min_p)]
+        expected = library.LogitsProcessorList([library.TemperatureLogitsWarper(1.3), *rules])(None, logits.clone())
+        found = truncate_logits(logits, Sampling(1.3, top_k, top_p, min_p))
+        assert torch.equal(found > -math.inf, expected > -math.inf), (top_k, top_p, min_p)
+
+
 @pytest.mark.parametrize("temperature", [0.0, 5e-324, 1e-30, 1e-3])
 def test_a_tiny_temperature_takes_the_likeliest(temperature: float) -> None:
     logits = torch.tensor([0.5, -1.0, 2.0, 1.0, 0.0]).expand(500, -1)

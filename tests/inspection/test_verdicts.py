@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -11,7 +12,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from explorer.inspection import verdicts
-from explorer.inspection.verdicts import MeanDifference, judge, mean_difference, solved_difference
+from explorer.inspection.verdicts import (
+    MeanDifference,
+    judge,
+    mean_difference,
+    solved_difference,
+    time_difference,
+)
 
 
 @pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")  # scipy's, where seeds are nearly alike
@@ -118,3 +125,24 @@ def test_the_best_is_compared_with_every_other_model_and_all_pairs_are_counted()
     lowest = verdicts.compare_with_best(values, paired=True, higher=False)
     assert lowest is not None and lowest.best == "low"
     assert verdicts.compare_with_best({"top": STEADY}, paired=True) is None
+
+
+def test_the_rank_test_of_times_counts_all_choices_and_seeds_that_are_not_there_at_the_end_are_equal() -> None:
+    first, second, end = np.array([2.0, 3.0, 3.0, 9.0]), np.array([3.0, 5.0, np.inf, np.nan, 8.0]), 7.0
+    times = [time if time <= end else np.inf for time in (*first, *second)]
+
+    def later(of_second: tuple[int, ...]) -> float:
+        others = [time for i, time in enumerate(times) if i not in of_second]
+        return sum((times[i] > other) + (times[i] == other) / 2 for i in of_second for other in others)
+
+    found, choices = time_difference(first, second, end), list(combinations(range(9), 5))
+    assert (found.later, found.pairs, found.seeds) == (later((4, 5, 6, 7, 8)), 20, 4)
+    as_far = [abs(later(each) - 10) >= abs(found.later - 10) for each in choices]
+    assert found.p == pytest.approx(np.mean(as_far)) and not found.identical
+    eight = np.arange(8.0)
+    (judgement,) = judge([time_difference(eight, eight + 8, np.inf)])
+    assert judgement.verdict == "different" and judgement.difference.p == pytest.approx(2 / comb(16, 8))
+    never = judge([time_difference(eight, np.full(8, np.inf), -1.0), time_difference(eight, eight + 1, np.inf)])
+    assert [each.verdict for each in never] == ["identical", "undecided"]
+    # Noether: (1.960 + 0.842)² / 6 / (39.5 / 64 - 0.5)² = 95.2
+    assert never[1].difference.seeds_needed(0.05) == 96 and time_difference(eight, eight, 9).seeds_needed(0.05) is None

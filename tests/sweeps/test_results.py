@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy import ndarray
 
 from explorer.charts import notebook_figure
-from explorer.sweeps.controller import Plan
+from explorer.sweeps.controller import Plan, RunStatus
 from explorer.sweeps.findings import format_measured, progress_sentence, result_details, result_finding, rule_sentences
 from explorer.sweeps.picture import describe_figure, picked_trial, sweep_chart
 from explorer.sweeps.results import best_trial, compare_finalists, ranked, results_table, winner
@@ -83,7 +84,9 @@ def test_a_diverged_trial_is_last_in_the_table() -> None:
     assert math.isinf(table.test_loss.iloc[-1]) and math.isnan(table.sd.iloc[-1])
     plan = final_plan(sweep, 5, diverging={trial.key: 5 for trial in trials(sweep)})
     assert plan.finished and best_trial(sweep, plan) is None
-    assert "No trial has a result" in result_finding(sweep, plan)
+    assert result_finding(sweep, plan).endswith("all of them diverged or failed. Try smaller learning rates.")
+    failed = [replace(each, state="failed", run=RunStatus("failed", problem="No memory.")) for each in plan.trials]
+    assert result_finding(sweep, replace(plan, trials=tuple(failed))) == "No trial has a result: No memory."
 
 
 def test_before_the_end_only_trials_at_the_same_step_are_compared() -> None:

@@ -109,6 +109,56 @@ def test_what_is_not_possible_is_named(space: dict[str, object], options: dict[s
         make_sweep(BASE, space, **options)  # type: ignore[arg-type]
 
 
+NOT_RANKED = "These trials cannot be ranked by "
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "space", "metric", "words"),
+    [
+        ("text", "gru", {"tokenizer": ["char", "word"]}, "val_loss", r"a token is not the same \(characters; words"),
+        ("text", "gru", {"tokenizer": ["bpe"], "vocabulary": [60, 300]}, "val_loss", r"\(BPE tokens \(60\); BPE"),
+        ("text", "gru", {"context": [8, 16]}, "val_loss", "contexts differ"),
+        ("text", "gru", {"lower": [True, False]}, "", "the texts differ"),
+        ("text", "gru", {"held_out": [0.1, 0.2]}, "", "the held-out parts differ .*Keep `held_out` the same"),
+        ("text", "gru", {"corpus": ["toy", "repeats"]}, "", "a sweep for each value of `corpus`"),
+        (
+            "text",
+            "gru",
+            {"corpus": ["toy"], "split": ["end", "windows"]},
+            "",
+            "split = windows, training reads 100% of it",
+        ),
+        ("negation", "rnn", {"p_not": [0.2, 0.5]}, "", r"measured on differ \(p_not 0.2; 0.5\)"),
+        ("negation", "rnn", {"train_size": [200, 800]}, "train_loss", "Give metric = test_loss or "),
+        ("recall", "lstm", {"length": [10, 50]}, "", r"\(length 10; 50\)"),
+        ("induction", "transformer", {"shortest": [5, 6]}, "", r"\(shortest 5; 6\)"),
+        ("word_vectors", "skip_gram", {"window": [2, 5]}, "", "Give metric = analogy_accuracy or "),
+    ],
+)
+def test_trials_that_cannot_be_compared_are_refused_with_the_nearest_possible_question(
+    task: str, model: str, space: dict[str, list[object]], metric: str, words: str
+) -> None:
+    with pytest.raises(InvalidSetting, match=NOT_RANKED + ".*" + words):
+        make_sweep(default_config(task, model), space, halving=False, metric=metric)
+
+
+def test_settings_that_change_the_training_data_only_can_be_searched() -> None:
+    for task, model, space, metric in (
+        ("negation", "rnn", {"train_size": [200, 800]}, "test_loss"),
+        ("text", "gru", {"training_share": [0.1, 1.0]}, "val_loss"),
+        ("recall", "lstm", {"sequences": [0, 50]}, "loss"),
+        ("word_vectors", "skip_gram", {"window": [2, 5]}, "analogy_accuracy"),
+    ):
+        assert make_sweep(default_config(task, model), space, halving=False, metric=metric).metric == metric
+
+
+def test_an_n_gram_is_searched_with_one_seed() -> None:
+    base, space = default_config("text", "ngram"), {"n": [2, 3]}
+    with pytest.raises(InvalidSetting, match=r"every seed gives the same one\. Give seeds = 1 and finalists = 0"):
+        make_sweep(base, space)
+    assert len(trials(make_sweep(base, space, seeds=1, finalists=0, halving=False))) == 2
+
+
 def test_impossible_combinations_too_many_trials_and_own_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     base = default_config("negation", "transformer")
     with pytest.raises(InvalidSetting, match=r"width = 9, heads = 2 \(.*\); width = 9, heads = 4 \(.*\)\. Leave out"):

@@ -59,7 +59,7 @@ def test_each_difference_is_a_reason(settings: dict[str, Any], reason: str, bits
     found = comparability([text_run(), text_run(**settings)])
     assert [each.reason for each in found] == [reason]
     assert can_compare_bits(found) == bits
-    assert comparability_sentence(found).startswith("These losses cannot be compared directly: ")
+    assert comparability_sentence(found).startswith("These values cannot be compared directly: ")
 
 
 def test_settings_without_effect_on_the_loss_are_no_reason() -> None:
@@ -89,9 +89,35 @@ def test_losses_of_different_tasks_cannot_be_compared() -> None:
     assert not can_compare_bits(found)
 
 
+def test_bits_per_byte_depend_on_the_held_out_text_only() -> None:
+    words = text_run(tokenizer="word", context=32)
+    assert comparability([text_run(), words], "bits_per_byte") == []
+    assert [each.reason for each in comparability([words, text_run(held_out=0.2)], "bits_per_byte")] == ["held out"]
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "settings", "measure", "sentence"),
+    [
+        ("negation", "rnn", {"max_nots": 2}, "test_accuracy", "max_nots 1; 2"),
+        ("negation", "rnn", {"train_size": 80, "learning_rate": 0.1}, "test_accuracy", ""),
+        ("negation", "rnn", {"train_size": 80}, "train_accuracy", "train_size 800; 80"),
+        ("word_vectors", "cbow", {"negatives": 7}, "loss", "negatives 5; 7"),
+        ("word_vectors", "cbow", {"negatives": 7}, "analogy_accuracy", ""),
+    ],
+)
+def test_test_data_of_other_tasks_follow_from_their_settings(
+    task: str, model: str, settings: dict[str, Any], measure: str, sentence: str
+) -> None:
+    base = default_config(task, model)
+    found = comparability([base, with_settings(base, settings)], measure)
+    expected = [f"the data that they are measured on differ ({sentence})"] if sentence else []
+    assert [each.sentence for each in found] == expected
+    assert can_compare_bits(found) == (not sentence)
+
+
 def test_the_sentence_names_what_differs() -> None:
     found = comparability([text_run(), text_run(tokenizer="word", vocabulary=2_000, batches="contiguous")])
     assert comparability_sentence(found) == (
-        "These losses cannot be compared directly: a token is not the same (characters; words (2,000)); contexts "
+        "These values cannot be compared directly: a token is not the same (characters; words (2,000)); contexts "
         "differ (blocks of 64 tokens without earlier context; reading on, with the state carried from block to block)."
     )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from explorer.errors import CorpusMissing, NeedsText, TextError
+from explorer.errors import CorpusMissing, LineageError, NeedsText, TextError
 from explorer.inspection.language.tokenizer_losses import fit_and_evaluate
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text import rows as text_rows
 from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig
 
 ORDER: Final = 6
 
@@ -49,6 +52,19 @@ def measure_unknown_words(config: TextConfig) -> UnknownWords | None:
         raise
     except TextError:
         return None
+
+
+def leak_sentence(configs: Iterable[RunConfig]) -> str:
+    """Return how the held-out text of the first run with a split that leaks is trained as well; empty without one."""
+    tasks = [run.task for run in configs if isinstance(run.task, TextConfig)]
+    leaking = next((task for task in tasks if task.split in ("windows", "pairs")), None)
+    if leaking is None:
+        return ""
+    read = "parts of its lines"
+    with suppress(LineageError):  # without the text
+        if leaking.split == "windows" and isinstance(data := text_rows.text_data(leaking), text_rows.Windows):
+            read = f"{data.overlap:.0%} of it"
+    return f"Of held-out text with split = {leaking.split}, training reads {read}: a low loss shows memory of it."
 
 
 def measure_split_leakage(config: TextConfig) -> tuple[LeakageGap, ...]:

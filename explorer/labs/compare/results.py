@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import streamlit as st
+from jaxtyping import Float
 from numpy import ndarray
 
 from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.errors import LineageError
+from explorer.experiments.recall import SOLVED
 from explorer.experiments.run_names import flat_settings, setting_label
-from explorer.inspection.compare import (
-    BATCH_LOSS,
-    MetricCurve,
-    first_crossing,
-    is_paired,
-    median_and_range,
-    shared_initial_weights,
+from explorer.inspection.compare import BATCH_LOSS, first_crossing, is_paired, shared_initial_weights
+from explorer.inspection.language.split_leakage import leak_sentence
+from explorer.inspection.verdicts import (
+    MINIMUM_SEEDS,
+    Difference,
+    SolvedDifference,
+    judge,
+    mean_difference,
+    solved_difference,
+    time_difference,
 )
-from explorer.inspection.verdicts import Difference, judge, mean_difference, solved_difference
 from explorer.labs.compare.comparison import BitsPerByte, ComparedRun, differing_settings, displayed_curves
 from explorer.labs.compare.state import AXES, UNITS, Comparison
 from explorer.number_format import format_count, format_duration
 from explorer.run_store import store
 from explorer.tasks.negation import NegationConfig
-from explorer.training.comparability import comparability, comparability_sentence
+from explorer.training.comparability import BITS_PER_BYTE, comparability, comparability_sentence, lower_is_better
 from explorer.training.record import Axis
 from explorer.ui.budgets import budget_sentence
 from explorer.ui.training.learning_chart import describe_machines, machines_of
 from explorer.ui.verdict_sentences import SHARED_TEST_SET, describe_judgement
-from explorer.ui.wording import join_words
+from explorer.ui.wording import capitalize, count_seeds, join_words
 
 
 def step_cost_section(runs: Sequence[ComparedRun]) -> None:
@@ -61,11 +66,26 @@ def differences_section(runs: Sequence[ComparedRun]) -> None:
 
 @dataclass(frozen=True)
 class TargetReached:
-    """When a run reaches the target."""
+    """When the seeds of a run reach the target."""
 
     run: ComparedRun
-    at: float | None  # where its median curve crosses the target; None: never
-    seeds: int  # how many of its seeds ever reach it
+    at: Float[ndarray, " seeds"]  # where the curve of each seed first crosses the target; infinity: not before `end`
+    end: float  # of the curve
+
+    @property
+    def median(self) -> float:
+        """The median over the seeds; infinity if half of them do not reach the target."""
+        return float(np.median(self.at)) if len(self.at) else np.inf
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds reach it."""
+        return int(np.isfinite(self.at).sum())
+
+    def describe(self, axis: Axis) -> str:
+        """Return the median, or how many seeds reach the target if there is none."""
+        some = self.seeds > 0 and np.isinf(self.median)
+        return f"{self.seeds} of {len(self.at)} seeds" if some else format_amount(self.median, axis)
 
 
 def find_target_reached(
@@ -75,49 +95,74 @@ def find_target_reached(
     found = []
     for run, curve in zip(runs, displayed_curves(state, runs, axis), strict=True):
         if curve is None or not len(curve.x):
-            found.append(TargetReached(run, None, 0))
+            found.append(TargetReached(run, np.zeros(0), 0.0))
             continue
-        middle = MetricCurve(curve.x, median_and_range(curve.values)[:, :1])
-        at = float(first_crossing(middle, target, state.rising)[0])
-        seeds = int((~np.isnan(first_crossing(curve, target, state.rising))).sum())
-        found.append(TargetReached(run, None if np.isnan(at) else at, seeds))
+        at = first_crossing(curve, target, state.rising)
+        found.append(TargetReached(run, np.where(np.isnan(at), np.inf, at), float(curve.x[-1])))
     return found
 
 
 def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float) -> str:
     """Return which run reaches the target first: by step, by token and by second; "so far" if one is not finished.
 
-    Runs whose losses cannot be compared are not ranked, and not by second if different machines may have trained them.
+    A run is first if the rank test of its seeds says so against every other run. Runs that cannot be compared are not
+    ranked, and not by second if different machines may have trained them.
     """
     if comparability_note(state, runs):
-        return "These runs cannot be ranked by this loss."
+        return "These runs cannot be ranked by this measure."
     so_far = any(run.may_continue for run in runs)
-    firsts: dict[Axis, list[TargetReached]] = {}  # several if their amounts are written alike
-    for axis in AXES if are_seconds_comparable(runs) else [axis for axis in AXES if axis != "seconds"]:
-        reached = [a for a in find_target_reached(state, runs, target, axis) if a.at is not None]
-        if reached:
-            least = format_amount(min(a.at or 0.0 for a in reached), axis)
-            firsts[axis] = [a for a in reached if format_amount(a.at, axis) == least]
+    axes = [axis for axis in AXES if axis != "seconds" or are_seconds_comparable(runs)]
+    reached = {axis: find_target_reached(state, runs, target, axis) for axis in axes}
     value = format_value(target, state.rising)
-    if not firsts:
+    if not any(each.median < np.inf for each in reached["step"]):
         never = "So far no run reaches" if so_far else "No run reaches"
         return f"{never} {value} (median over seeds). Drag the target to another value."
-    axes_of: dict[tuple[str, ...], list[Axis]] = {}
-    for axis, first in firsts.items():
-        axes_of.setdefault(tuple(a.run.name for a in first), []).append(axis)
-    parts = []
-    for names, axes in axes_of.items():
-        amounts = join_words([format_amount(firsts[axis][0].at, axis) for axis in axes])
-        parts.append(f"{join_words(names)} {join_words([AXES[axis] for axis in axes])} ({amounts})")
-    return f"{'So far: f' if so_far else 'F'}irst to reach {value}: {'; '.join(parts)}."
+    axes_of: dict[tuple[int, ...], list[Axis]] = {}
+    for axis, first in _first_runs(reached).items():
+        axes_of.setdefault(first, []).append(axis)
+    firsts, unclear = [], []
+    for first, which in axes_of.items():
+        amounts = [[reached[axis][i].describe(axis) for axis in which] for i in first]
+        medians = [join_words(list(dict.fromkeys(each))) for each in amounts]
+        ways = join_words([AXES[axis] for axis in which])
+        if len(first) == 1:
+            firsts.append(f"{runs[first[0]].name} {ways} ({medians[0]})")
+        else:
+            names = [f"{runs[i].name} ({median})" for i, median in zip(first, medians, strict=True)]
+            unclear.append(f"{ways}: {', '.join(names[:-1])} or {names[-1]}")
+    sentences = [f"first to reach {value}: {'; '.join(firsts)}."] * bool(firsts)
+    sentences += [f"one cannot tell which run is first to reach {value} {'; '.join(unclear)}."] * bool(unclear)
+    sentences = [f"So far: {each}" if so_far else capitalize(each) for each in sentences]
+    least = min(len(each.at) for each in reached["step"] if len(each.at))
+    if len(runs) > 1 and least < MINIMUM_SEEDS:
+        sentences.append(f"{capitalize(count_seeds(least))} are too few for a verdict.")
+    return " ".join(sentences)
+
+
+def _first_runs(reached: Mapping[Axis, Sequence[TargetReached]]) -> dict[Axis, tuple[int, ...]]:
+    """Return, on each axis, the run with the earliest median, and those that are not significantly or visibly later."""
+    firsts = {}
+    for axis, each in reached.items():
+        pairs = [pair for pair in combinations(range(len(each)), 2) if all(len(each[i].at) for i in pair)]
+        differences = [time_difference(each[i].at, each[j].at, min(each[i].end, each[j].end)) for i, j in pairs]
+        earlier = {
+            (i, j) if judgement.difference.mean > 0 else (j, i)
+            for (i, j), judgement in zip(pairs, judge(differences), strict=True)
+            if judgement.verdict == "different"
+        }
+        medians = [format_amount(run.median, axis) for run in each]
+        best = min(range(len(each)), key=lambda i: each[i].median)
+        firsts[axis] = tuple(
+            i for i, run in enumerate(each) if len(run.at) and ((best, i) not in earlier or medians[i] == medians[best])
+        )
+    return firsts
 
 
 def comparability_note(state: Comparison, runs: Sequence[ComparedRun]) -> str:
-    """Return why the displayed losses of these runs cannot be compared; empty if they can, and for accuracies."""
-    if state.rising or state.y in ("sense", "synonym"):
-        return ""
+    """Return why the displayed measure of these runs cannot be compared; empty if it can."""
     measured = [run.config for run in runs if run.last(state.y) is not None]
-    return comparability_sentence(comparability(measured, state.y))
+    sentence = comparability_sentence(comparability(measured, state.y))
+    return f"{sentence} {leak_sentence(measured)}".strip() if sentence else ""
 
 
 def are_seconds_comparable(runs: Sequence[ComparedRun]) -> bool:
@@ -138,9 +183,9 @@ def machines_note(runs: Sequence[ComparedRun]) -> str:
     return f"Trained: {places}. The machines may differ in speed, so compare steps and tokens, not seconds."
 
 
-def format_amount(value: float | None, axis: Axis) -> str:
-    """Return a position on an axis with its unit; "never" for None and NaN."""
-    if value is None or not np.isfinite(value):
+def format_amount(value: float, axis: Axis) -> str:
+    """Return a position on an axis with its unit; "never" for infinity and NaN."""
+    if not np.isfinite(value):
         return "never"
     if axis != "seconds":
         count = format_count(value)
@@ -184,35 +229,44 @@ def step_cost_finding(runs: Sequence[ComparedRun]) -> str:
     return f"{first} Their steps read from {min(tokens):,.0f} to {max(tokens):,.0f} tokens for each seed."
 
 
-def compare_final_values(first: ComparedRun, second: ComparedRun, state: Comparison) -> Difference | None:
-    """Return by how much the second run ends above the first, over the seeds; None where one has too few.
+def compare_final_values(first: ComparedRun, second: ComparedRun, measure: str) -> list[Difference]:
+    """Return how the second run ends compared with the first; empty where one has too few seeds.
 
-    Where a seed ends at an accuracy of 1, the numbers of seeds that do are compared, as on the page of the negation
-    task: such accuracies do not vary continuously.
+    By the means of the seeds; an accuracy also by how many seeds reach `SOLVED`, because it may be all or nothing.
     """
-    one, other = first.last(state.y), second.last(state.y)
+    one, other = first.last(measure), second.last(measure)
     if one is None or other is None:
-        return None
-    solved, other_solved = one > 1 - 1e-6, other > 1 - 1e-6
-    if state.rising and min(len(one), len(other)) > 1 and (solved.any() or other_solved.any()):
-        return solved_difference(solved, other_solved)
-    return mean_difference(np.asarray(one, float), np.asarray(other, float), is_paired(first.config, second.config))
+        return []
+    mean = mean_difference(np.asarray(one, float), np.asarray(other, float), is_paired(first.config, second.config))
+    if mean is None or lower_is_better(measure):
+        return [mean] if mean else []
+    return [mean, solved_difference(one >= SOLVED, other >= SOLVED)]
 
 
 def describe_differences(runs: Sequence[ComparedRun], state: Comparison) -> list[str]:
-    """Return the difference of every run from the first one with its verdict, corrected for their number."""
-    texts, found = ["–"] * len(runs), {}
+    """Return the differences of every run from the first one with their verdicts, corrected for their number.
+
+    Language models whose losses cannot be compared are compared by bits per byte where these can be.
+    """
+    texts, found = ["–"] * len(runs), list[tuple[int, Difference]]()
     for i, run in enumerate(runs[1:], start=1):
+        pair = [runs[0].config, run.config]
+        measure = next((name for name in (state.y, BITS_PER_BYTE) if not comparability(pair, name)), "")
         if runs[0].may_continue or run.may_continue:
             texts[i] = "not finished"
-        elif comparability_note(state, [runs[0], run]):
+        elif not measure:
             texts[i] = "not comparable"
-        elif difference := compare_final_values(runs[0], run, state):
-            found[i] = difference
+        elif differences := compare_final_values(runs[0], run, measure):
+            texts[i] = "bits per byte " * (measure != state.y)
+            found += [(i, difference) for difference in differences]
         else:
-            texts[i] = "one seed has no interval"
-    for i, judgement in zip(found, judge(list(found.values())), strict=True):
-        texts[i] = describe_judgement(judgement, lambda value: _format_signed(value, state.rising))
+            texts[i] = "one seed has no interval" if measure == state.y else "not comparable"
+    for (i, difference), judgement in zip(found, judge([each for _, each in found]), strict=True):
+        words = describe_judgement(judgement, lambda value: _format_signed(value, state.rising))
+        if not isinstance(difference, SolvedDifference):
+            texts[i] += words
+        elif difference.first + difference.second:
+            texts[i] += f". {SOLVED:g} or more: {words}"
     return texts
 
 
@@ -269,7 +323,7 @@ def results_table(
             "parameters": f"{run.view.parameters:,}" if run.view.parameters else "–",
         }
         for axis, each in reached.items():
-            row[axis] = format_amount(each[i].at, axis) + some * (axis == "step")
+            row[axis] = format_amount(each[i].median, axis) + some * (axis == "step")
         rows.append(row)
     columns = {
         "name": charts.Column("", "model", wrap=True),
@@ -284,11 +338,13 @@ def results_table(
     }
     caption = (
         "At the end: the median over the seeds, and a dot for each seed. Difference: of the means, with its 95 "
-        "% confidence interval over seeds (Student's t for pairs with equal seeds and data, otherwise Welch's t). If a "
-        "seed reaches an accuracy of 1, the numbers of such seeds are compared instead (Fisher's exact test). Verdicts "
-        f"are corrected for the number of rows (Holm). {shared}{budgets}"
+        "% confidence interval over seeds (Student's t for pairs with equal seeds and data, otherwise Welch's t). "
+        + f"Seeds that reach {SOLVED:g} are compared by Fisher's exact test. " * state.rising
+        + f"Verdicts are corrected for the number of comparisons (Holm). {shared}{budgets}"
         + ("Bits per byte: over the whole held-out text, at the end. " if bits else "")
-        + "Target: where the median curve crosses it, and how many seeds ever do."
+        + "Target: the median over the seeds of when each first reaches it, and how many do. A run is called first if "
+        "its seeds are earlier than those of every other run (Wilcoxon's exact rank test, corrected for the pairs of "
+        "an axis; seeds that have not reached it when the shorter run ends count as equally late)."
     )
     return charts.Table(columns, rows, "Results of each run", caption)
 

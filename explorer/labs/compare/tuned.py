@@ -13,13 +13,12 @@ from numpy import ndarray
 from explorer import charts, ui
 from explorer.catalogue import MODELS
 from explorer.experiments import recall
-from explorer.experiments.learning_rates import COMPARISONS, RATES, RateSearch, read_searches, tuned_configs
+from explorer.experiments.default_runs import growth_runs, negation_runs, sentiment_runs
 from explorer.experiments.recall import SOLVED
 from explorer.inspection.compare import is_paired
-from explorer.inspection.verdicts import BestComparison, compare_with_best
+from explorer.inspection.verdicts import EVERY_RIGHT, BestComparison, compare_with_best
 from explorer.labs.compare.state import Comparison
 from explorer.number_format import format_number
-from explorer.run_store import store
 from explorer.training.config import RunConfig, key
 from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.state.visitor import current_visitor
@@ -28,8 +27,7 @@ from explorer.ui.verdict_sentences import comparison_finding, comparison_note, s
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 RULE: Final = (
-    "Each architecture was given the learning rate that was best for it among "
-    f"{number_word(len(RATES))}; every one had the same {number_word(len(RATES))}."
+    "Each architecture has the learning rate that was best for it in a search; every one was given the same rates."
 )
 METRICS: Final = {
     "negation": "exact_accuracy",
@@ -41,23 +39,24 @@ MEANS: Final = {  # of comparisons without solutions: what is compared, and of e
     "text": ("loss, nats per character", "its loss on the last twentieth of the text; the number is the mean."),
     "sentiment": ("accuracy on held-out reviews", "its accuracy; the number is the mean."),
 }
-_ALL_RIGHT: Final = 0.999  # accuracy on negation from which every sentence is right
-_LEAST: Final = {"negation": _ALL_RIGHT, "recall": SOLVED}
+_LEAST: Final = {"negation": EVERY_RIGHT, "recall": SOLVED}
 _ACHIEVEMENTS: Final = {
     "negation": "classify every sentence correctly",
     "recall": f"are right on {SOLVED:.0%} of new sequences or more",
 }
-
-
-_SETTINGS: Final = {  # what is compared, and on which data
-    "negation": "The default models of the page Negation. Search and comparison are evaluated on the same sentences, "
-    "with other seeds.",
-    "recall": "The default models of the page Memory, on sequences of 50 symbols. Search and comparison are evaluated "
-    "on the same new sequences, with other seeds.",
-    "sentiment": "The included models of English sentences. The search is evaluated on validation sentences, the "
-    "comparison on reviews that were held out from both.",
+_SETTINGS: Final = {  # what is compared
+    "negation": "The default models of the page Negation.",
+    "recall": "The default models of the page Memory, on sequences of 50 symbols.",
+    "sentiment": "The included models of English sentences, on reviews that no model has seen.",
     "text": "Networks with about 29,000 parameters, trained for 400 steps on Tiny Shakespeare.",
 }
+
+
+def tuned_configs(comparison: str) -> dict[str, RunConfig]:
+    """Return the runs of a comparison, each with its searched learning rate, by name."""
+    if comparison == "recall":
+        return {name: recall.VARIANTS[name].config() for name in recall.DEFAULT_VARIANTS}
+    return {"negation": negation_runs, "text": growth_runs, "sentiment": sentiment_runs}[comparison]()
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,18 +64,12 @@ class TunedResult:
     """What a model reaches at its own learning rate, with one value for each seed of the comparison."""
 
     title: str
-    search: RateSearch
     config: RunConfig
     values: Float[ndarray, " seeds"]
-    default_values: Float[ndarray, " seeds"] | None  # at its default rate; None if that run is not stored
 
     def seeds_that_solve(self, comparison: str) -> Bool[ndarray, " seeds"]:
         """Return which seeds solve the task."""
         return self.values >= _LEAST[comparison]
-
-    def default_solved(self, comparison: str) -> Bool[ndarray, " seeds"] | None:
-        """Return which seeds solve the task at the default rate; None if that run is not stored."""
-        return None if self.default_values is None else self.default_values >= _LEAST[comparison]
 
 
 def has_solutions(comparison: str) -> bool:
@@ -130,33 +123,6 @@ def _compare_means(comparison: str, results: Sequence[TunedResult]) -> BestCompa
     return compare_with_best({each.title: each.values for each in results}, paired, comparison == "sentiment")
 
 
-def changed_by_tuning(comparison: str, results: Sequence[TunedResult]) -> str:
-    """Return which models solve the task with more or fewer seeds than at their default learning rate."""
-    if not has_solutions(comparison):
-        return ""
-    parts = []
-    for each in results:
-        before, after = each.default_solved(comparison), each.seeds_that_solve(comparison)
-        if before is not None and before.sum() != after.sum():
-            rates = f"{each.search.best:g} instead of {each.search.used:g}"
-            parts.append(f"{each.title} {int(after.sum())} instead of {int(before.sum())} (rate {rates})")
-    if not parts:
-        return "With its default rate, every model solves the task with as many seeds as with its own best one."
-    total = len(results[0].values)
-    return f"Seeds of {total} that solve the task, compared with the default rates: {join_words(parts)}."
-
-
-def edge_note(results: Sequence[TunedResult]) -> str:
-    """Return for which models the best rate is the lowest or the highest one of the search."""
-    names = [each.title for each in results if each.search.is_at_edge]
-    if not names:
-        return ""
-    return (
-        f"For {join_words(names)} the best rate is the lowest or the highest of the {number_word(len(RATES))}: a rate "
-        "beyond it, which was not tried, may be better."
-    )
-
-
 def method_note(comparison: str, results: Sequence[TunedResult]) -> str:
     """Return what is compared with which seeds, and what was not tuned."""
     if not results:
@@ -166,13 +132,6 @@ def method_note(comparison: str, results: Sequence[TunedResult]) -> str:
         f"{_SETTINGS[comparison]} The comparison has seeds {seeds[0]} to {seeds[-1]}. Only the learning rate was "
         "tuned: with another number of steps, size or schedule the result may be another one."
     )
-
-
-def describe_default(comparison: str, each: TunedResult) -> str:
-    """Return how many seeds solve the task at the default learning rate, with that rate."""
-    before = each.default_solved(comparison)
-    rate = f"at {each.search.used:g}"
-    return f"– ({rate})" if before is None else f"{int(before.sum())} of {len(before)} ({rate})"
 
 
 _ROW, _TEXTS = 44, 300  # pixels
@@ -200,7 +159,7 @@ def tuned_section(session: ui.PageSession[Comparison]) -> None:
             query_params={"runs": ",".join(key(config) for config in configs.values()), "y": _measure(comparison)},
             icon=":material/stacked_line_chart:",
         )
-    draw_learning_rates(comparison, {name: model_title(comparison, name) for name in configs})
+    draw_learning_rates({model_title(comparison, name): config for name, config in configs.items()})
 
 
 def _measure(comparison: str) -> str:
@@ -212,39 +171,26 @@ def model_title(comparison: str, name: str) -> str:
     return recall.VARIANTS[name].full_label if comparison == "recall" else MODELS[name].title
 
 
-def tuned_results(comparison: str, views: Mapping[str, ui.RunView]) -> dict[str, TunedResult]:
-    """Return the results of the runs that have finished, by name."""
-    metric, searches, defaults = METRICS[comparison], read_searches(comparison), COMPARISONS[comparison]()
-    results = {}
-    for name, view in views.items():
-        if view.result is not None:
-            default = _stored_values(defaults[name], metric) if has_solutions(comparison) else None
-            values = view.result.last(metric).astype(float)
-            title = model_title(comparison, name)
-            results[name] = TunedResult(title, searches[name], view.config, values, default)
-    return results
-
-
-def _stored_values(config: RunConfig, metric: str) -> Float[ndarray, " seeds"] | None:
-    """Return the values of a stored run at its end; None if there is no run."""
-    run = store.find_by_config(config)
-    return run.curves.last(metric).astype(float) if run else None
+def tuned_results(comparison: str, views: Mapping[str, ui.RunView]) -> list[TunedResult]:
+    """Return the results of the runs that have finished."""
+    return [
+        TunedResult(model_title(comparison, name), view.config, view.result.last(METRICS[comparison]).astype(float))
+        for name, view in views.items()
+        if view.result is not None
+    ]
 
 
 def draw_comparison(document: ui.Document, comparison: str, views: Mapping[str, ui.RunView]) -> None:
     """Draw the finding, the table and the notes."""
     results = tuned_results(comparison, views)
-    each = list(results.values())
-    document.finding(headline(comparison, each))
+    document.finding(headline(comparison, results))
     if any(view.live for view in views.values()):
         document.caption(f"{capitalize(describe_state(views))}.")
-    if not each:
+    if not results:
         return
-    document.table(f"tuned-{comparison}-results", results_table(comparison, each))
-    document.text(verdict(comparison, each))
-    document.text(changed_by_tuning(comparison, each))
-    document.text(edge_note(each))
-    document.caption(method_note(comparison, each))
+    document.table(f"tuned-{comparison}-results", results_table(comparison, results))
+    document.text(verdict(comparison, results))
+    document.caption(method_note(comparison, results))
 
 
 def results_table(comparison: str, results: Sequence[TunedResult]) -> charts.Table:
@@ -258,8 +204,6 @@ def results_table(comparison: str, results: Sequence[TunedResult]) -> charts.Tab
         "value": charts.Column(what, "strip", range=span),
         "rate": charts.Column("its best rate", "number"),
     }
-    if solves:
-        columns["default"] = charts.Column("with the default rate", "number", minor=True)
     rows = []
     for each in results:
         solved = each.seeds_that_solve(comparison) if solves else None
@@ -267,8 +211,8 @@ def results_table(comparison: str, results: Sequence[TunedResult]) -> charts.Tab
         row: dict[str, charts.Cell | str] = {
             "name": charts.Cell(each.title, MODELS[each.config.model_name].colour),
             "value": charts.strip(text, each.values),
-            "rate": f"{each.search.best:g}",
+            "rate": f"{each.config.optimiser.learning_rate:g}",
         }
-        rows.append(row | ({"default": describe_default(comparison, each)} if solves else {}))
+        rows.append(row)
     caption = f"A dot for each seed: {of_seed}"
     return charts.Table(columns, rows, "Results at equal tuning budget, a row a model", caption)

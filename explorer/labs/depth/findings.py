@@ -155,16 +155,22 @@ def learning_text(ends: Mapping[str, LossCurves]) -> str:
     return f"Seeds that learn it, {'; '.join(counts)}." if counts else ""
 
 
-def warmup_claim_text(after: LossCurves | None, gentle: LossCurves | None) -> str:
-    """Say whether post-norm keeps a deep stack from learning, at the default and at a quarter of the learning rate."""
+def warmup_claim_text(after: LossCurves | None, gentle: LossCurves | None, rates: tuple[float, float]) -> str:
+    """Say whether post-norm keeps a deep stack from learning.
+
+    after: at the learning rate that is best for the norm before
+    gentle: at the learning rate that is best for the norm after
+    rates: both learning rates
+    """
     if after is None or gentle is None:
         return ""
     learned = [np.isfinite(end.steps_to_solve) for end in (after, gentle)]
-    usual, quarter = (f"{each.sum()} of {count_seeds(len(each))}" for each in learned)
+    high, own = (f"{each.sum()} of {count_seeds(len(each))}" for each in learned)
     verdict = verdict_words(judge([solved_difference(*learned)])[0])
     return (
         "Xiong et al. (2020) find that a Transformer with the norm after each part needs a warm-up. Without one, here "
-        f"{usual} learn at this learning rate and {quarter} at a quarter of it: {verdict}."
+        f"{high} learn at {rates[0]:g}, the best learning rate with the norm before, and {own} at {rates[1]:g}, that "
+        f"with the norm after: {verdict}."
     )
 
 

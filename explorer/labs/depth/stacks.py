@@ -159,7 +159,8 @@ def training_section(session: ui.PageSession[DepthState]) -> None:
     blocks, width = model.layers, model.width
     ui.explanation(
         f"Stacks of {blocks} blocks of width {width} learn to write {task.longest} digits in reverse order, with Adam "
-        f"at a learning rate of {first.optimiser.learning_rate:g} and without a warm-up (one stack at a quarter of it)."
+        "and without a warm-up. Each has the learning rate that is best for it, and one with the norm after each part "
+        "also that of the norm before."
     )
     ui.show_problems(request.problems)
     ui.draw_missing_runs(request, configs, lambda names: ui.join_words([VARIANTS[name].words for name in names]))
@@ -184,7 +185,9 @@ def training_section(session: ui.PageSession[DepthState]) -> None:
         columns=2,
     )
     ui.paragraph(findings.learning_text(by_stack))
-    ui.paragraph(findings.warmup_claim_text(ends.get("echo-deep-after"), ends.get("echo-deep-gentle")))
+    after, gentle = "echo-deep-after", "echo-deep-gentle"
+    rates = configs[after].optimiser.learning_rate, configs[gentle].optimiser.learning_rate
+    ui.paragraph(findings.warmup_claim_text(ends.get(after), ends.get(gentle), rates))
     st.page_link(
         "text.py",
         label="What a warm-up does for four blocks of a language model",

@@ -44,8 +44,9 @@ def training_section(state: InductionState, request: ui.TrainRequest) -> None:
         ui.curve_panels(_metrics(task), state.variants),
         "Measured on new rows. Previous-token score: share of attention to the token before. Induction score: share of "
         "attention, in the second copy, to the token after the earlier occurrence. Each is that of the best head. "
-        f"Horizontal line: the loss of a guess among the symbols of the row, {task.known_symbols_loss:.2f} nats. Line: "
-        "median of the seeds, band: lowest to highest.",
+        f"Horizontal lines: the loss of a guess among the symbols of the row, {task.known_symbols_loss:.2f} nats, and "
+        f"the lowest loss of a model that goes by the position alone, {task.position_loss:.2f} nats. Line: median of "
+        "the seeds, band: lowest to highest.",
         height=200,
         narrow_height=210,
         columns=3,
@@ -54,14 +55,14 @@ def training_section(state: InductionState, request: ui.TrainRequest) -> None:
 
 @cache
 def _metrics(task: InductionConfig) -> tuple[ui.Metric, ...]:
-    known, share = task.known_symbols_loss, charts.Axis(span=(0.0, 1.04))
-    loss = charts.Axis(span=(0.0, 1.1 * task.chance_loss))
+    share = charts.Axis(span=(0.0, 1.04))
+    span = charts.Axis(span=(0.0, 1.1 * task.chance_loss))
     return (
         ui.Metric(
             "second_copy_loss",
             "Loss, second copy (nats)",
-            loss,
-            [charts.level(known, f"{known:.2f}")],
+            span,
+            [charts.level(loss, f"{loss:.2f}") for loss in (task.known_symbols_loss, task.position_loss)],
             headroom=1.02,
             margin=92,
         ),

@@ -155,8 +155,11 @@ def exploding_finding(gains: Sequence[float], norms: Float[ndarray, "gains repli
     if not grows:
         return f"At no spectral radius up to {gains[-1]:g} does the gradient grow on its way back."
     peak = int(ratios.argmax())
+    where = (
+        "From a spectral radius of {:g} on" if grows == list(gains[-len(grows) :]) else "At a spectral radius of {:g}"
+    )
     return (
-        f"From a spectral radius of {grows[0]:g} on, the gradient grows on its way back: "
+        f"{where.format(grows[0])}, the gradient grows on its way back: "
         f"{format_significant(float(ratios[peak]))} times at {gains[peak]:g}."
     )
 
@@ -175,7 +178,7 @@ class ClippingResult:
 def clipping_judgements(found: Sequence[ClippingResult]) -> dict[str, Judgement]:
     """Return for each pair of different runs whether clipping changes the number of seeds that solve recall."""
     differences = {
-        each.words: solved_difference(each.none > SOLVED, each.clip > SOLVED) for each in found if not each.same
+        each.words: solved_difference(each.none >= SOLVED, each.clip >= SOLVED) for each in found if not each.same
     }
     return dict(zip(differences, judge(list(differences.values())), strict=True))
 
@@ -203,4 +206,4 @@ def clipping_verdict(each: ClippingResult, judgements: Mapping[str, Judgement]) 
 
 def count_solved(accuracy: Float[ndarray, " replicas"]) -> int:
     """Return how many seeds solve recall."""
-    return int((accuracy > SOLVED).sum())
+    return int((accuracy >= SOLVED).sum())

@@ -23,9 +23,8 @@ from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.recall import recall_results
 from explorer.labs.memory.state import MemoryState, Sweep
 from explorer.number_format import format_duration
-from explorer.tasks.recall import RecallConfig
 from explorer.training.config import RunConfig
-from explorer.ui.learning_rates import changed_result_finding, draw_learning_rates
+from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training.learning_chart import describe_state, live_training_section, seconds_to_next
 from explorer.ui.wording import count_seeds
@@ -137,16 +136,6 @@ def _sweep_findings(sweep: Sweep, cells: Mapping[Cell, RecallResult]) -> list[st
     return [findings.sweep_finding(by_variant)]
 
 
-_SEARCHED = RecallConfig()  # the task of the search for the learning rates
-
-
-def learning_rate_finding(state: MemoryState) -> str:
-    """Return which results another learning rate would change by much; "" if the state is not that of the search."""
-    if state.task != _SEARCHED or state.rate or state.steps:
-        return ""
-    return changed_result_finding("recall", {name: each.full_label for name, each in state.variants.items()})
-
-
 def section(
     session: ui.PageSession[MemoryState], results: Mapping[str, RecallResult], views: Mapping[str, ui.RunView]
 ) -> None:
@@ -156,4 +145,4 @@ def section(
     st.subheader("Which lengths can each model learn?", anchor=False)
     sweep_section(session)
     st.subheader("How the learning rates were chosen", anchor=False)
-    draw_learning_rates("recall", {name: each.full_label for name, each in state.variants.items()})
+    draw_learning_rates({state.variants[name].full_label: config for name, config in state.configs.items()})

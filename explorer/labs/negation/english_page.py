@@ -25,7 +25,7 @@ from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.sentiment.config import TESTED
 from explorer.tokenization.words import Words
-from explorer.ui.budgets import budget_sentence
+from explorer.ui.budgets import conditions_sentence
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.page_sections import lead
@@ -222,5 +222,5 @@ def _task_section(session: EnglishSession, views: Mapping[str, ui.RunView]) -> N
         "forms are kept for the test. **Rated words**, as sentences of one word. Reviews and ratings are by [Hutto and "
         "Gilbert 2014](https://ojs.aaai.org/index.php/ICWSM/article/view/14550) (MIT licence)."
     )
-    ui.paragraph(budget_sentence({view.row.title: view.config for view in views.values() if view.result}))
-    draw_learning_rates("sentiment", {model: view.row.title for model, view in views.items()})
+    ui.paragraph(conditions_sentence(views.values()))
+    draw_learning_rates({view.row.title: view.config for view in views.values()})

@@ -10,7 +10,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import MODELS
-from explorer.inspection.verdicts import compare_with_best
+from explorer.experiments.recall import SOLVED
+from explorer.inspection.verdicts import EVERY_RIGHT, compare_with_best
 from explorer.number_format import format_percent, format_range, format_signed
 from explorer.tasks.ceiling import LinearReadout
 from explorer.tasks.negation import CLASSES
@@ -160,7 +161,7 @@ def final_accuracy_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]
 
     ceiling: of a sum of word weights
     """
-    perfect = [title for title, values in ends if _is_solved(values).all()]
+    perfect = [title for title, values in ends if _is_right(values).all()]
     others = [(title, values) for title, values in ends if title not in perfect]
     parts = []
     for title, values in others[:2]:
@@ -177,13 +178,12 @@ def final_accuracy_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]
 def comparison_with_best(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]], kind: str = "sentence") -> str:
     """Return which models are worse than the best at the end, of which one cannot tell, and how that was tested.
 
-    If any seed of any model is right everywhere, the seeds that are right everywhere are compared, otherwise the means.
+    The means are compared, and the seeds that solve the task, whatever the values are.
     """
-    solved = {title: _is_solved(values) for title, values in ends}
-    if not any(seeds.any() for seeds in solved.values()):
-        found = compare_with_best(dict(ends), paired=True)
-        return f"{comparison_finding(found)} {comparison_note(found)}".strip()
-    return solved_comparison(solved, f"classify every {kind} correctly")
+    solved = {title: values >= SOLVED for title, values in ends}
+    found = compare_with_best(dict(ends), paired=True)
+    means = f"The mean accuracies are compared. {comparison_finding(found)} {comparison_note(found)}" if found else ""
+    return f"{means} {solved_comparison(solved, f'are right on {SOLVED:.0%} of the {kind}s or more')}".strip()
 
 
 def english_finding(
@@ -213,9 +213,9 @@ def _in_every_seed(values: Float[ndarray, " replicas"]) -> str:
     return " with every seed" if len(values) > 1 else ""
 
 
-def _is_solved(values: Float[ndarray, " replicas"]) -> ndarray:
-    """Return which seeds are right everywhere; accuracies are sums of rounded probabilities."""
-    return values > 1 - 1e-6
+def _is_right(values: Float[ndarray, " replicas"]) -> ndarray:
+    """Return which seeds are right everywhere."""
+    return values >= EVERY_RIGHT
 
 
 def ceiling_finding(ceiling: float) -> str:
@@ -240,7 +240,7 @@ def beyond_sums_finding(ceiling: float, hidden: Float[ndarray, " replicas"]) -> 
     ceiling: the best exact accuracy of a sum of word weights
     hidden: exact accuracies of a bag of words with a hidden layer
     """
-    solved, count, best = int(_is_solved(hidden).sum()), len(hidden), float(hidden.max())
+    solved, count, best = int(_is_right(hidden).sum()), len(hidden), float(hidden.max())
     first = "With the same word counts, a hidden layer"
     if solved:
         seeds = f" in {solved} of {count} seeds" if count > 1 else ""
@@ -251,7 +251,7 @@ def beyond_sums_finding(ceiling: float, hidden: Float[ndarray, " replicas"]) -> 
 
 def held_out_finding(verb: str, ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
     """Return which models answer a pair that training never showed, and with how many seeds."""
-    solved = {title: int(_is_solved(values).sum()) for title, values in ends}
+    solved = {title: int(_is_right(values).sum()) for title, values in ends}
     seeds = len(ends[0][1])
     right = [title + f" ({count} of {seeds} seeds)" * (seeds > 1) for title, count in solved.items() if count]
     verb = f"Training never shows “not {verb}”. {join_words(right) or 'No model'} {'get' if len(right) > 1 else 'gets'}"

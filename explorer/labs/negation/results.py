@@ -25,7 +25,7 @@ from explorer.tasks.ceiling import linear_readout_ceiling
 from explorer.tasks.negation import CLASSES, Negation, Sentence
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
-from explorer.ui.budgets import budget_sentence
+from explorer.ui.budgets import conditions_sentence
 from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.widgets import draw_choice, setting_widget
@@ -211,7 +211,6 @@ def file_view(
 def task_section(session: NegationSession, views: Mapping[str, ui.RunView]) -> None:
     """Draw the settings of the task, every sentence with every answer, and the budgets and learning rates."""
     task = session.data
-    titles = {model: view.row.title for model, view in views.items()}
     if session.experiment.has_file:
         _file_answers(task, views)
         with st.popover("Settings of the task", icon=":material/tune:"):
@@ -224,8 +223,8 @@ def task_section(session: NegationSession, views: Mapping[str, ui.RunView]) -> N
     with st.popover("Settings of the task", icon=":material/tune:"):
         for name in ("p_not", "train_size", "test_size", "data_seed", "fresh_data", "max_nots", "held_out"):
             setting_widget(session, name, section="task")
-    ui.paragraph(budget_sentence({view.row.title: view.config for view in views.values() if view.result}))
-    draw_learning_rates("negation", titles)
+    ui.paragraph(conditions_sentence(views.values()))
+    draw_learning_rates({view.row.title: view.config for view in views.values()})
 
 
 _Runs: TypeAlias = tuple[tuple[RunConfig, Curves | None], ...]  # can be a cache key

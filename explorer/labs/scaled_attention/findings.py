@@ -11,12 +11,10 @@ from numpy import ndarray
 
 from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.steps_to_solve import LEARNED_LOSS, LossCurves
-from explorer.inspection.verdicts import judge, mean_difference, solved_difference
+from explorer.inspection.verdicts import judge, mean_difference, time_difference
 from explorer.number_format import format_interval, format_range
-from explorer.ui.verdict_sentences import describe_judgement, verdict_words
+from explorer.ui.verdict_sentences import describe_judgement
 from explorer.ui.wording import count_seeds, number_word
-
-_EQUAL_RATIO = 1.2  # of steps: practically equal up to this factor
 
 
 def width_finding(widths: Sequence[int], gradient: Float[ndarray, "kinds widths"]) -> str:
@@ -62,10 +60,9 @@ def training_text(divided: LossCurves | None, raw: LossCurves | None) -> str:
         return ""
     names = zip(("With the division", "without it"), steps, strict=True)
     needed = "; ".join(_steps_to_learn(name, each) for name, each in names)
-    if all(each.all() for each in learned):
-        return f"{needed}. {_ratio_of_steps(*steps)}"
-    difference = describe_judgement(judge([solved_difference(*learned)])[0])
-    return f"{needed}. Number of seeds that learn it: {difference}."
+    ratio = f" {_ratio_of_steps(*steps)}" * all(each.all() for each in learned)
+    without = describe_judgement(judge([time_difference(steps[0], steps[1], np.inf)])[0])
+    return f"{needed}.{ratio} By the order in which the seeds learn it, those without the division are {without}."
 
 
 def _ratio_of_steps(scaled_steps: Float[ndarray, " replicas"], raw_steps: Float[ndarray, " replicas"]) -> str:
@@ -74,12 +71,8 @@ def _ratio_of_steps(scaled_steps: Float[ndarray, " replicas"], raw_steps: Float[
     difference = mean_difference(logarithms[0], logarithms[1], paired=True)
     if difference is None:
         return f"Without the division it takes {raw_steps[0] / max(scaled_steps[0], 1.0):.1f} times as many steps."
-    (judgement,) = judge([difference], margin=float(np.log2(_EQUAL_RATIO)))
     mean, low, high = (2**value for value in (difference.mean, difference.low, difference.high))
-    ratio = f"Without the division it takes {format_interval(mean, low, high)} times as many steps"
-    if judgement.verdict == "equal":
-        return f"{ratio}: practically equal (the interval lies within a factor of {_EQUAL_RATIO:g})."
-    return f"{ratio}: {verdict_words(judgement)}."
+    return f"Without the division it takes {format_interval(mean, low, high)} times as many steps."
 
 
 def _steps_to_learn(name: str, steps: Float[ndarray, " replicas"]) -> str:

@@ -12,6 +12,7 @@ from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
 from explorer.experiments import sequence_shapes
+from explorer.experiments.recall import SOLVED
 from explorer.experiments.sequence_shapes import RULE_MODELS, RULES, PositionRule
 from explorer.inspection.attention import agreement_heads
 from explorer.inspection.compare import last_answers, median_and_range, metric_over_seeds
@@ -23,7 +24,6 @@ from explorer.number_format import format_percent, format_significant
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
-from explorer.ui.budgets import budget_sentence, learning_rates_sentence
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def clipping_view(document: ui.Document, results: Mapping[str, input_gradients.R
         {
             "name": charts.Cell(_CLIP_WORDS[name], MODELS["rnn"].colour),
             "right": charts.strip(
-                f"{int((each.accuracy >= findings.LEARNED).sum())} of {len(each.accuracy)} seeds", each.accuracy
+                f"{int((each.accuracy >= SOLVED).sum())} of {len(each.accuracy)} seeds", each.accuracy
             ),
             "reach": format_significant(float(np.median(each.gradient_ratio))),
         }
@@ -208,9 +208,10 @@ def _draw_position_results(
     ui.draw_now(position_view, results, panels)
     for rule in RULES:
         st.caption(f"**{rule.title}.** {_RULE_HELP[rule.name]}")
-    configs = {f"the {MODELS[m].title}": sequence_shapes.position_rule_config(RULES[0], m) for m in RULE_MODELS}
-    summary = f"{findings.extrapolation_finding(results)} {budget_sentence(configs)} {learning_rates_sentence(configs)}"
-    st.caption(f"{summary} Line: median of the seeds; band: lowest to highest. Dashed: the last trained position.")
+    st.caption(
+        f"{findings.extrapolation_finding(results)} Line: median of the seeds; band: lowest to highest. Dashed: the "
+        "last trained position."
+    )
 
 
 def position_view(

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.experiments.recall import SOLVED
 from explorer.inspection.recurrent import input_gradients, unrolled
 from explorer.inspection.verdicts import MeanDifference, judge, mean_difference, solved_difference
 from explorer.number_format import format_percent, format_range, format_significant, format_units
@@ -25,7 +26,6 @@ from explorer.ui.verdict_sentences import verdict_words
 from explorer.ui.wording import count_seeds, join_words, number_word, visible_whitespace
 
 LAST_STEPS = 2  # the last steps, whose share of the gradient is reported
-LEARNED = 0.95  # accuracy from which a seed counts as successful
 MIN_ACCURACY_LOSS = 0.05  # smallest drop in accuracy that counts
 _VANISHED = 1e-3
 
@@ -51,7 +51,7 @@ def exactness_text(off: float, seed_count: int, steps: int) -> str:
 
 def clipping_verdict(clipped: input_gradients.RecallOutcome, unclipped: input_gradients.RecallOutcome) -> str:
     """Say in at most 20 words whether clipping restores vanished gradients."""
-    counts = [int((each.accuracy >= LEARNED).sum()) for each in (clipped, unclipped)]
+    counts = [int((each.accuracy >= SOLVED).sum()) for each in (clipped, unclipped)]
     solved = f"{counts[0]} of {len(clipped.accuracy)} seeds learn with clipping, {counts[1]} without it"
     ratio = _ratio_difference(clipped, unclipped)
     if np.median(clipped.gradient_ratio) < _VANISHED:
@@ -64,7 +64,7 @@ def clipping_verdict(clipped: input_gradients.RecallOutcome, unclipped: input_gr
 
 def clipping_caption(clipped: input_gradients.RecallOutcome, unclipped: input_gradients.RecallOutcome) -> str:
     """Return whether the differences between the runs with and without clipping are certain."""
-    learned = solved_difference(unclipped.accuracy >= LEARNED, clipped.accuracy >= LEARNED)
+    learned = solved_difference(unclipped.accuracy >= SOLVED, clipped.accuracy >= SOLVED)
     ratio = _ratio_difference(clipped, unclipped)
     judgements = judge([learned, *([ratio] if ratio else [])])
     first, second = (format_significant(float(np.median(each.gradient_ratio))) for each in (clipped, unclipped))
@@ -100,7 +100,7 @@ class PositionRuleAccuracy:
 def position_verdict(results: Mapping[str, Sequence[PositionRuleAccuracy]]) -> tuple[str, str]:
     """Say whether shared weights learn rules that depend on the position, and with how many seeds; keyed by rule."""
     shared = [
-        (int((each.trained >= LEARNED).sum()), len(each.trained), f"{each.words.removeprefix('the ')}s learn {rule}")
+        (int((each.trained >= SOLVED).sum()), len(each.trained), f"{each.words.removeprefix('the ')}s learn {rule}")
         for rule, models in results.items()
         for each in models
         if each.shares_weights
@@ -116,7 +116,7 @@ def extrapolation_finding(results: Mapping[str, Sequence[PositionRuleAccuracy]])
     """Say how accurate models are beyond the trained positions, of the seeds that learned the rule (medians)."""
     medians: dict[bool, list[float]] = {True: [], False: []}
     for each in (model for models in results.values() for model in models):
-        if (learned := each.trained >= LEARNED).any():
+        if (learned := each.trained >= SOLVED).any():
             medians[each.shares_weights].append(100 * float(np.median(each.beyond[learned])))
     if not all(medians.values()):
         return ""

@@ -19,7 +19,7 @@ from explorer.training.comparability import TOKEN_NOUNS, loss_context
 from explorer.training.config import RunConfig
 from explorer.training.record import LOSS_RISE, Curves
 from explorer.ui.verdict_sentences import SHARED_TEST_SET, comparison_finding, comparison_note
-from explorer.ui.wording import count_seeds, join_words
+from explorer.ui.wording import count_seeds, join_words, number_word
 
 
 @dataclass(frozen=True)
@@ -116,11 +116,37 @@ def _group_finding(standings: Mapping[str, Standing], token: str) -> str:
     if ngram is None:
         return f"The {title} has the lowest loss of a network, {loss:.3f} nats per {token}{_details(best)}."
     rival, count = median_loss(ngram), len(best.held_out)
-    losses = f"{loss:.3f} against {rival:.3f} nats per {token}{' (median)' * (count > 1)}"
     if loss > rival - _NEGLIGIBLE:
+        losses = f"{loss:.3f} against {rival:.3f} nats per {token}{' (median)' * (count > 1)}"
         return f"No network beats the n-gram; the {title} comes closest: {losses}."
-    seeds = f" in {int((best.held_out < rival).sum())} of {count} seeds" if count > 1 else ""
-    return f"The {title} beats the n-gram{seeds}: {losses}."
+    better = sorted((each for each in networks if (each.held_out < rival - _NEGLIGIBLE).all()), key=median_loss)
+    if not better:
+        seeds = f"{int((best.held_out < rival).sum())} of {count} seeds"
+        return f"The {title} beats the n-gram in {seeds}: {loss:.3f} against {rival:.3f} nats per {token} (median)."
+    names = join_words([each.row.title for each in better])
+    which = f"All {number_word(len(better))} networks" if len(networks) == len(better) > 1 else f"The {names}"
+    losses = join_range(f"{loss:.3f}", f"{median_loss(better[-1]):.3f}")
+    seeds = " in every seed" * (count > 1)
+    return f"{which} beat{'s' * (len(better) == 1)} the n-gram{seeds}: {losses} against {rival:.3f} nats per {token}."
+
+
+def larger_model_finding(
+    larger: Standing, larger_size: int, standings: Mapping[str, Standing], parameters: Mapping[str, int]
+) -> str:
+    """Return the loss of a larger network beside those that are compared, and how much larger and longer it is.
+
+    larger_size: the number of its parameters
+    parameters: of the compared networks
+    """
+    networks = {model: each for model, each in standings.items() if model != "ngram" and model in parameters}
+    if not networks:
+        return ""
+    size = number_word(round(larger_size / max(parameters[model] for model in networks)))
+    text = number_word(round(larger.training_tokens / max(each.training_tokens for each in networks.values())))
+    return (
+        f"A {larger.row.title} {size} times as large as these networks, trained on {text} times as much text, has "
+        f"{median_loss(larger):.3f}."
+    )
 
 
 def _details(standing: Standing) -> str:

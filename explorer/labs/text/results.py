@@ -27,6 +27,15 @@ def current_standings(views: Mapping[str, ui.RunView]) -> dict[str, Standing]:
     return {model: each for model, each in standings.items() if each}
 
 
+def larger_standing(lab: TextLab, request: ui.TrainRequest) -> tuple[Standing, int] | None:
+    """Return the standing of the larger Transformer that is shown beside the default runs, and its parameters."""
+    if (config := lab.larger_model) is None:
+        return None
+    view = request.views({"larger": config})["larger"]
+    standing = compute_standing(view.result, config)
+    return (standing, view.parameters) if standing and view.parameters else None
+
+
 def results_section(views: Mapping[str, ui.RunView], lab: TextLab, standings: Mapping[str, Standing]) -> None:
     """Draw the table of results and how the networks compare."""
     if not standings:

@@ -125,6 +125,12 @@ class TextLab(OpenExperiment):
         lab = self.of_setup(name)
         return replace(lab, models=self.models, unit=self.unit, along=self.along, experiment=self.experiment)
 
+    @property
+    def larger_model(self) -> RunConfig | None:
+        """The larger Transformer that is shown beside the included runs on Tiny Shakespeare; None with other ones."""
+        is_default = "transformer" in self.models and self == self.with_setup(DEFAULT_SETUP)
+        return text_setups.large_transformer() if is_default else None
+
     @cached_property
     def short(self) -> TextLab:
         """The state with the toy text instead of Tiny Shakespeare, on which a short training shows nothing."""

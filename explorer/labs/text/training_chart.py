@@ -19,6 +19,7 @@ from explorer.catalogue import ModelRow, model_row
 from explorer.inspection.compare import downsample, median_and_range
 from explorer.labs.text.findings import Standing, compute_standing, convert_loss, overfitting_finding, unit_name
 from explorer.labs.text.state import UNITS, Along, TextLab, Unit
+from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import loss_context
 from explorer.training.config import RunConfig, key
@@ -153,32 +154,34 @@ def characters_per_token(views: Mapping[str, ui.RunView], task: TextConfig) -> f
 
 
 def loss_panel(lab: TextLab, views: Mapping[str, ui.RunView]) -> ui.Panel:
-    """Return the held-out loss of every model on one axis, with the n-gram as a reference line."""
+    """Return the held-out loss of every model on one axis, with levels of the n-gram and of a larger Transformer."""
     unit, characters = _unit(lab, views)
     ngram = views.get("ngram")
-    reference = (ngram.config, ngram.curves) if ngram and ngram.curves and len(ngram.curves.evaluated) else None
+    references: list[tuple[str, RunConfig, Curves]] = []
+    if ngram and ngram.curves and len(ngram.curves.evaluated):
+        references.append((f"{getattr(ngram.config.model, 'n', 0)}-gram", ngram.config, ngram.curves))
+    if lab.larger_model and (larger := store.find_by_config(lab.larger_model)):
+        references.append(("larger Transformer", larger.config, larger.curves))
     _, end = _reached_and_end(_networks(views), lab.along)
     draw = unwrap(_draw_loss_panel) if lab.task.corpus == "own" else _draw_loss_panel  # a cache outlives the visit
-    return draw(_networks(views), reference, lab.along, unit, characters, lab.task.tokenizer, max(end, 1.0))
+    return draw(_networks(views), tuple(references), lab.along, unit, characters, lab.task.tokenizer, max(end, 1.0))
 
 
 @cached()
 def _draw_loss_panel(
     runs: Runs,
-    ngram: tuple[RunConfig, Curves] | None,
+    references: tuple[tuple[str, RunConfig, Curves], ...],
     along: Along,
     unit: Unit,
     characters: float | None,
     tokenizer: str,
     end: float,
 ) -> ui.Panel:
-    """Return the panel of all models; `end` is that of the x axis."""
+    """Return the panel of all models; `end` is that of the x axis. The references have a level: their last loss."""
     lines, rules = [loss_line(curves, config, along, unit, characters) for config, curves in runs], []
-    if ngram:
-        config, curves = ngram
-        value = float(convert_loss(_held_out_loss(curves)[-1], unit, characters)[0])
-        colour = model_row(config.model).colour
-        rules.append(charts.level(value, f"{getattr(config.model, 'n', 0)}-gram {value:.3f}", colour))
+    for name, config, curves in references:
+        value = float(np.median(convert_loss(_held_out_loss(curves)[-1], unit, characters)))
+        rules.append(charts.level(value, f"{name} {value:.3f}", model_row(config.model).colour))
     title = f"Held-out {'loss, ' * (unit != 'perplexity')}{unit_name(unit, tokenizer)} (logarithmic scale)"
     span = charts.span_of([*(line.values for line in lines), [rule.at for rule in rules]], log=True)
     chart = charts.LineChart(

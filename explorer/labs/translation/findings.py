@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from explorer.byte_cache import cached
 from explorer.experiments.model_variant import ModelVariant
+from explorer.experiments.recall import SOLVED
 from explorer.inspection.verdicts import compare_with_best
 from explorer.number_format import format_percent
 from explorer.tasks.seq2seq.config import TranslationConfig
@@ -21,7 +22,6 @@ from explorer.training.record import Curves
 from explorer.ui.verdict_sentences import compare_pair, comparison_finding, comparison_note
 from explorer.ui.wording import count_seeds, join_words
 
-SOLVED = 0.95  # exact match from which on a length counts as held
 _UNTRAINED = (1, 2, 5, 10)  # digits past the longest trained source
 MAX_WORDS = 20  # of a headline
 _HEADLINES = {

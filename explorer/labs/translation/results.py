@@ -12,6 +12,7 @@ import streamlit as st
 from explorer import charts, ui
 from explorer.charts.style import annotation, css_colour, escape_markup
 from explorer.experiments.model_variant import ModelVariant
+from explorer.experiments.recall import SOLVED
 from explorer.inspection.compare import median_and_range
 from explorer.inspection.seq2seq import decoding
 from explorer.labs.translation import findings
@@ -21,7 +22,7 @@ from explorer.labs.translation.state import TranslationState
 from explorer.number_format import format_duration
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
 from explorer.tasks.seq2seq.pairs import PairsConfig
-from explorer.ui.budgets import budget_sentence, learning_rates_sentence
+from explorer.ui.budgets import conditions_sentence
 from explorer.ui.wording import count_seeds, join_words
 
 _METRICS = [ui.Metric("exact", "Exact match on new sources")]
@@ -55,7 +56,7 @@ def exact_match_view(document: ui.Document, state: TranslationState, results: Ma
     panel = ui.Panel(f"{state.task}-lengths", lengths_chart(complete, state.longest), rest=float(state.longest))
     document.figures("translation-exact", [panel], height=360, narrow_height=300, columns=1)
     document.caption(
-        f"{what.format('100 new sources of each length')} Headline: at least {100 * findings.SOLVED:.0f} % at this "
+        f"{what.format('100 new sources of each length')} Headline: at least {100 * SOLVED:.0f} % at this "
         f"length and all below. {median}; band: lowest to highest."
     )
 
@@ -226,12 +227,11 @@ def section(state: TranslationState, results: Mapping[str, TranslationResult], v
     """Draw the results of the finished runs, and the formulas."""
     if state.task != "pairs":  # for pairs, the table is drawn above, in place of a chart by length
         ui.draw_now(table_view, state, results, views)
-    compared = {each.variant.words: views[name].config for name, each in results.items()}
     width = getattr(state.configs["vector"].model, "hidden", 0) if "vector" in results else 0
     for sentence in (
         findings.exact_match_comparison(results),
         *findings.other_findings(results),
-        f"{budget_sentence(compared)} {learning_rates_sentence(compared)}".strip(),
+        conditions_sentence(views.values()),
         findings.capacity_finding(state.task_config, results.get("vector"), width),
     ):
         ui.paragraph(sentence)

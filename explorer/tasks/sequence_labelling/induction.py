@@ -1,9 +1,9 @@
 """The induction task: random symbols, and then the same symbols again; the model predicts the next one.
 
-No symbol occurs twice in the first copy, and the length of a row varies, so that neither frequencies nor positions tell
-how the second copy continues. A model that finds the earlier occurrence of the current symbol and predicts the symbol
-after it makes no mistake there (Elhage et al. 2021, A mathematical framework for Transformer circuits; Olsson et al.
-2022, In-context learning and induction heads).
+No symbol occurs twice in the first copy, so frequencies do not tell how the second copy continues. The length of a row
+varies, so its position tells it only in part (`position_loss`). A model that finds the earlier occurrence of the
+current symbol and predicts the symbol after it makes no mistake there (Elhage et al. 2021, A mathematical framework for
+Transformer circuits; Olsson et al. 2022, In-context learning and induction heads).
 
 A previous-token head attends to the token before. An induction head attends, from a token of the second copy, to the
 token after its earlier occurrence (Elhage et al. 2021; Olsson et al. 2022).
@@ -60,6 +60,19 @@ class InductionConfig(LabellingConfig):
     def chance_loss(self) -> float:
         """The loss of a uniform prediction, in nats per symbol."""
         return math.log(self.symbols)
+
+    @property
+    def position_loss(self) -> float:
+        """The lowest mean loss on the second copy of a prediction from the symbols so far and the position alone.
+
+        At a position, every length of the first copy that is possible there is equally likely, and each has another
+        next symbol.
+        """
+        lengths = range(self.shortest, self.longest + 1)
+        possible = [
+            sum(n <= position <= 2 * n - 2 for n in lengths) for n0 in lengths for position in range(n0, 2 * n0 - 1)
+        ]
+        return sum(map(math.log, possible)) / len(possible)
 
     @property
     def known_symbols_loss(self) -> float:

@@ -248,6 +248,15 @@ class Windows(TextData):
         self.characters_per_token = len(text.lower() if config.lower else text) / self.tokens
         self.unknown_rate = self._unknown_share(self._stream.ids)
 
+    @property
+    def overlap(self) -> float:
+        """The share of held-out targets that are also in a training window."""
+        context, trained = self.config.context, np.arange(self.training_rows)
+        starts = trained + np.searchsorted(self._free_before, trained, "right")
+        begins = np.bincount(starts, minlength=self._stream.targets)
+        is_read = np.cumsum(begins - np.bincount(starts + context, minlength=len(begins) + 1)[: len(begins)]) > 0
+        return float(is_read[self._held_out_starts[:, None] + np.arange(context)].mean())
+
     def steps_per_pass(self, batch_size: int) -> int:
         return math.ceil(self._read_targets / (batch_size * self.config.context))
 

@@ -14,6 +14,7 @@ from explorer.number_format import format_duration
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig
 from explorer.training.machine import local_kinds
+from explorer.ui.budgets import conditions_sentence
 from explorer.ui.document import Document
 from explorer.ui.frame import Panel, Playback
 from explorer.ui.result_section import live_section
@@ -75,7 +76,14 @@ def draw_learning_chart(
         document.figures(key, panels, playback=playback, **layout)
         words = caption if isinstance(caption, str) else caption(views)
         pale = "Pale: the earlier result." if earlier else ""
-        document.caption(" ".join(filter(None, (describe_outcome(views), pale, words, describe_machines(views)))))
+        sentences = (
+            describe_outcome(views),
+            pale,
+            words,
+            conditions_sentence(views.values()),
+            describe_machines(views),
+        )
+        document.caption(" ".join(filter(None, sentences)))
         return seconds_to_next(views.values())
 
     live_training_section(key, request, draw, layout["height"] + 90)

@@ -9,6 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from explorer.experiments.learning_rates import COMPARISONS, RateResult, RateSearch
+from explorer.inspection.verdicts import MeanDifference, SolvedDifference
 from explorer.labs.compare import chart, comparison, results, tuned
 from explorer.labs.compare.comparison import ComparedRun, load_runs, runs_bits_per_byte
 from explorer.labs.compare.state import AXES, MOST, TASK_MEASURES, Comparison, default_runs
@@ -36,11 +37,11 @@ def make_run(
     name: str, steps: int = 10, tokens: float = 100, seconds: float = 1, end: float = 1.0, **changes: object
 ) -> ComparedRun:
     """Return a run whose accuracy rises linearly from 0.5; tokens and seconds are per step."""
-    config = with_settings(default_config("negation", "rnn"), {"replicas": 2, **changes})
+    config = with_settings(default_config("negation", "rnn"), {"replicas": 8, **changes})
     moments = np.arange(steps + 1.0)
-    loss = np.array([[1.0, 1.0], [1.5 - end, 1.5 - end]])
-    metrics = {"test_accuracy": np.array([[0.5, 0.5], [end, end]]), "test_loss": loss, "train_loss": loss}
-    losses = np.linspace(1, 1.5 - end, steps)[:, None].repeat(2, 1)
+    accuracy = np.repeat([[0.5], [end]], config.replicas, axis=1)
+    metrics = {"test_accuracy": accuracy, "test_loss": 1.5 - accuracy, "train_loss": 1.5 - accuracy}
+    losses = np.linspace(1, 1.5 - end, steps)[:, None].repeat(config.replicas, 1)
     curves = Curves(0, losses, moments * tokens, moments * seconds, np.array([0, steps]), metrics)
     stored = StoredRun(Path(name), config, make_card(config, name, steps), curves)
     return ComparedRun(name, key(config), name, RunView(config, stored, None))
@@ -87,7 +88,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         results.target_finding(STATE, [stopped], 0.99999999),
         results.target_finding(STATE, [unfinished_run(make_run("low", end=0.9), 5)], 0.95),
         *((row["end"].text, row["against"]) for row in (first, second)),
-        *(results.format_amount(value, "step") for value in (1234.4, 1.2, None)),
+        *(results.format_amount(value, "step") for value in (1234.4, 1.2, np.inf)),
         *(results.format_amount(value, "seconds") for value in (0.0994, 2.71, float("nan"))),
         results.format_amount(999.0, "tokens"),
         *(results.step_cost_finding(each) for each in ([A, B, C], [A, C], [A])),
@@ -129,15 +130,36 @@ def unfinished_run(run: ComparedRun, step: int) -> ComparedRun:
     return replace(run, view=RunView(run.config, None, None, stopped=stopped))
 
 
-def test_a_run_reaches_the_target_where_its_median_crosses_it_and_its_seeds_are_counted() -> None:
-    one = make_run("one")
+def test_a_run_reaches_the_target_at_the_median_of_its_seeds_and_they_are_counted() -> None:
+    one = make_run("one", replicas=3)
     assert one.curves is not None
-    one.curves.metrics["test_accuracy"][1] = [1.0, 0.8]  # the median ends at 0.9
-    for target, at, seeds in ((0.7, 5.0, 2), (0.85, 8.75, 1), (0.95, None, 1)):
+    one.curves.metrics["test_accuracy"][1] = [1.0, 0.9, 0.6]
+    for target, at, seeds in ((0.6, 2.5, 3), (0.7, 5.0, 2), (0.95, np.inf, 1)):
         (found,) = results.find_target_reached(STATE, [one], target, "step")
-        assert (found.at, found.seeds) == (pytest.approx(at), seeds)
+        assert (found.median, found.seeds, found.end) == (pytest.approx(at), seeds, 10)
     (found,) = results.find_target_reached(Comparison(y="test_loss"), [A], 0.75, "step")
-    assert found.at == pytest.approx(5), "from above"
+    assert found.median == pytest.approx(5), "from above"
+
+
+def test_a_run_is_first_only_if_its_seeds_are_earlier_and_never_if_the_other_was_not_observed_as_long() -> None:
+    def at_steps(name: str, steps: list[float], end: int = 100) -> ComparedRun:
+        """Return a run whose seeds reach 0.75 at these steps (0: never), observed up to `end`."""
+        made = make_run(name, end, replicas=len(steps), hidden=len(name) + 5)
+        assert made.curves is not None
+        made.curves.metrics["test_accuracy"][1] = [0.5 + 0.25 * end / step if step else 0.5 for step in steps]
+        return made
+
+    early = at_steps("A", [10, 11, 12, 13, 14, 15, 16, 17])
+    late, never = at_steps("BB", [20, 21, 22, 23, 24, 25, 26, 17]), at_steps("CCC", [0] * 8)
+    some, short = at_steps("DDDD", [0, 0, 0, 9, 9, 9, 9, 9]), at_steps("EEEEE", [0] * 8, end=9)
+
+    def first(*runs: ComparedRun) -> tuple[int, ...]:
+        return results._first_runs({"step": results.find_target_reached(STATE, runs, 0.75, "step")})["step"]
+
+    assert first(late, early) == (1,) and first(early, never) == (0,)
+    assert first(early, some) == (0, 1)  # the median of `some` is earlier, but three of its seeds never reach it
+    assert first(early, short) == (0, 1)  # after nine steps no seed of either had reached it
+    assert first(*(at_steps(name, [10, 11, 12]) for name in ("A", "BB"))) == (0, 1)  # too few seeds
 
 
 def test_most_runs_reach_the_default_target() -> None:
@@ -156,10 +178,19 @@ def test_most_runs_reach_the_default_target() -> None:
 def test_final_values_are_compared_in_pairs_where_seeds_and_data_are_the_same() -> None:
     first = make_run("first", end=0.9)
     same, other = make_run("same", end=0.75, learning_rate=0.01), make_run("other", end=0.75, seed=5)
-    pairs, groups = results.compare_final_values(first, same, STATE), results.compare_final_values(first, other, STATE)
-    assert pairs is not None and groups is not None
-    assert (pairs.mean, pairs.paired) == (pytest.approx(-0.15), True)
-    assert (groups.mean, groups.paired) == (pytest.approx(-0.15), False)
+    for run, paired in ((same, True), (other, False)):
+        mean, solved = results.compare_final_values(first, run, "test_accuracy")
+        assert isinstance(mean, MeanDifference) and isinstance(solved, SolvedDifference)
+        assert (mean.mean, mean.paired) == (pytest.approx(-0.15), paired)
+    assert len(results.compare_final_values(first, same, "test_loss")) == 1
+
+
+def test_the_test_of_accuracies_does_not_depend_on_whether_a_seed_is_perfect() -> None:
+    near = run_of_seeds("near", [0.985 + 0.001 * i for i in range(8)])
+    for top in (1.0, 0.9999):
+        other = run_of_seeds("other", [top] * 6 + [0.5] * 2, hidden=9)
+        text = results.describe_differences([near, other], STATE)[1]
+        assert text.count("cannot tell") == 2 and "8 of 8 against 6 of 8 seeds" in text
 
 
 def run_of_seeds(name: str, ends: list[float], **changes: object) -> ComparedRun:
@@ -252,6 +283,10 @@ def test_bits_per_byte_are_compared_between_tokenizers(snapshot: SnapshotAsserti
     found = [runs_bits_per_byte([characters, other]) for other in (words, longer, made_text_run(width=8))]
     assert [each.note for each in found if each] == snapshot
     assert found[0] and found[0].texts == ("1.750", "1.750")
+    assert words.curves
+    words.curves.metrics["bits_per_byte"] += 0.1
+    differences = results.describe_differences([characters, words], Comparison(y="val_loss_part"))
+    assert differences[1].startswith("bits per byte +0.100 (+0.100 to +0.100)")
     earlier = made_text_run()
     assert earlier.curves
     del earlier.curves.metrics["bits_per_byte"]  # which earlier versions did not record

@@ -93,15 +93,15 @@ test("runs are counted as whole tokens, however many digits their ids have", () 
 
 /* One text of two tokens at t = 0 and t = 2, of a vocabulary of three; logits as learned 0.1, 0.6, 0.3. */
 const table = (rows, data) => ({ shape: [2, 2, ...rows], data });
-function travelled(rules) {
+function travelled(rules, hot = 2) {
   const logits = logs(0.1, 0.6, 0.3),
     spread = Math.log([0.1, 0.6, 0.3].reduce((sum, p) => sum + Math.sqrt(p), 0));
   const left = renormalise(softmax(logits, 2), truncate(logits, { t: 2, ...rules }));
-  const four = (cold, hot) => [cold, cold, hot, hot];
+  const four = (cold, warm) => [cold, cold, warm, warm];
   return {
-    ids: table([], four(1, 2)),
-    surprise: table([], four(-Math.log(0.6), -Math.log(0.3))),
-    chosen: table([], four(1, left[2])),
+    ids: table([], four(1, hot)),
+    surprise: table([], four(-Math.log(0.6), -Math.log([0.1, 0.6, 0.3][hot]))),
+    chosen: table([], four(1, left[hot])),
     entropy: table([], four(0, entropy(left))),
     spread: table([], four(0, spread)),
     top: table([3], [1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0]),
@@ -111,6 +111,17 @@ function travelled(rules) {
     ),
   };
 }
+
+test("top-p counts only what top-k leaves", () => {
+  // At t = 2 the probabilities are .47, .33 and .19: the first of two has .59 of them.
+  const rules = { t: 2, top_k: 2, top_p: 0.55 },
+    exact = new ExactChoice(logs(0.1, 0.6, 0.3), Float32Array.of(0, 0, 0));
+  for (const view of [exact.viewAt(rules), knownView(travelled(rules, 1), 1, 1, rules, 3)])
+    assert.deepEqual(
+      view.rows.map(({ kept: stays }) => stays),
+      [true, false, false],
+    );
+});
 
 test("what travels with a text says the same of its places as their logits do", () => {
   const exact = new ExactChoice(logs(0.1, 0.6, 0.3), Float32Array.of(0, 0, 3));

@@ -31,6 +31,7 @@ TRUNCATIONS: list[dict[str, Any]] = [
     {"min_p": 0.1},
     {"min_p": 1.0},
     {"top_k": 12, "top_p": 0.95, "min_p": 0.02},
+    {"top_k": 5, "top_p": 0.6},
 ]
 SCRIPT = """
 const { choose, truncate: cut, distinctNgrams: distinct, entropy, sortByLogit: order, repetition, softmax } = m;

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -20,7 +21,7 @@ from explorer.tasks.text import rows as text_rows
 from explorer.tasks.text import token_arrays
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.corpora import store_text
-from explorer.tasks.text.rows import Batch, TextData, drop_text_data, text_data
+from explorer.tasks.text.rows import Batch, TextData, Windows, drop_text_data, text_data
 
 Patch = pytest.MonkeyPatch
 ALPHABET = string.ascii_letters + string.digits  # 62 letters, each once: a letter names its place
@@ -382,3 +383,12 @@ def test_a_share_of_the_training_part_is_its_start(kind: dict[str, Any]) -> None
     assert data.steps_per_pass(2) / everything.steps_per_pass(2) == pytest.approx(0.25, abs=0.06)
     read_part, whole = (unmasked_targets(each, [each.full_training_batch()]) for each in (data, everything))
     assert whole.startswith(read_part) and 0.2 < len(read_part) / len(whole) < 0.3
+
+
+def test_the_overlap_is_the_share_of_held_out_targets_that_training_reads() -> None:
+    assert isinstance(usual := repeats(split="windows", held_out=0.5), Windows) and usual.overlap == 1
+    short = own(ALPHABET, split="windows", context=2, held_out=0.5, training_share=0.5)
+    assert isinstance(short, Windows)
+    trained = read(short, short._read_rows(np.arange(short.training_rows), False).targets.flatten())
+    held_out = [letter for batch in short.held_out_batches() for letter in read(short, batch.targets.flatten())]
+    assert short.overlap == pytest.approx(np.mean([letter in trained for letter in held_out])) != 1

@@ -66,13 +66,16 @@ export function knownView(arrays, row, at, rules, vocabulary) {
     total = t ? beforeCut(surprise) / chosen : 1, // what the cut leaves: it divided by this the probability that was chosen with
     most = greedy || !t ? 1 : top_k || vocabulary,
     hasNucleus = top_p < 1 || min_p > 0; // the number of tokens that are left depends on probabilities
+  const surprisals = Array.from({ length: width }, (_, i) => arrays.top_surprise.data[cell * width + i] / FIXED),
+    ofTopK = most < vocabulary && t ? surprisals.slice(0, most).reduce((sum, one) => sum + beforeCut(one), 0) : 1;
   let cumulative = 0,
     isOpen = true;
-  const top = Array.from({ length: width }, (_, i) => {
-    const surprisal = arrays.top_surprise.data[cell * width + i] / FIXED,
-      before = t ? beforeCut(surprisal) : +!i,
-      first = t ? beforeCut(arrays.top_surprise.data[cell * width] / FIXED) : 1;
-    isOpen &&= i < most && (!i || !((top_p < 1 && cumulative >= top_p) || (min_p > 0 && before < min_p * first)));
+  const top = surprisals.map((surprisal, i) => {
+    const before = t ? beforeCut(surprisal) : +!i,
+      first = t ? beforeCut(surprisals[0]) : 1,
+      // The probability of the first k is not known if more of them are kept than are stored; what is left of it all is.
+      nucleus = most > width && most < vocabulary ? total - before / 2 : top_p * ofTopK;
+    isOpen &&= i < most && (!i || !((top_p < 1 && cumulative >= nucleus) || (min_p > 0 && before < min_p * first)));
     cumulative += before;
     const p = isOpen ? Math.min(1, before / total) : before;
     return { id: arrays.top.data[cell * width + i], learned: Math.exp(-surprisal), p, kept: isOpen };

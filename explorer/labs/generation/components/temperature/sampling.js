@@ -25,8 +25,9 @@ export function softmax(logits, t) {
 }
 
 /**
- * 1 for each token that may be chosen. Every rule considers the whole distribution at this temperature, p1 >= p2 >= …
- * A token stays if all let it: top-k (i <= k), top-p (p1 + … + p(i-1) < top_p), min-p (pi >= min_p p1).
+ * 1 for each token that may be chosen. The rules apply one after the other to the distribution at this temperature,
+ * p1 >= p2 >= …, each to what the one before it leaves: top-k (i <= k), then top-p (p1 + … + p(i-1) < top_p, as a share of
+ * the first k), then min-p (pi >= min_p p1).
  */
 export function truncate(
   logits,
@@ -36,10 +37,11 @@ export function truncate(
 ) {
   const keep = new Uint8Array(logits.length);
   const most = greedy || t === 0 ? 1 : Math.min(top_k || logits.length, logits.length);
+  const nucleus = top_p * falling.subarray(0, most).reduce((sum, id) => sum + p[id], 0);
   let cumulative = 0;
   for (let rank = 0; rank < most; rank++) {
     const own = p[falling[rank]];
-    if (rank && ((top_p < 1 && cumulative >= top_p) || (min_p > 0 && own < min_p * p[falling[0]]))) break;
+    if (rank && ((top_p < 1 && cumulative >= nucleus) || (min_p > 0 && own < min_p * p[falling[0]]))) break;
     keep[falling[rank]] = 1;
     cumulative += own;
   }
