@@ -72,8 +72,8 @@ def attention_to_not(settings: Settings) -> list[float]:
 @_measures("longest length solved by all seeds")
 def longest_solved(settings: Settings) -> list[float]:
     """Return the longest length of the sweep at which every seed of a variant solves recall; 0 if there is none."""
-    runs = {length: f"recall-{length}-{settings['variant']}" for length in SWEEP_LENGTHS}
-    solved = [length for length, run in runs.items() if min(_values(run, "accuracy")) >= SOLVED]
+    runs = zip(SWEEP_LENGTHS, settings["run"].split(), strict=True)
+    solved = [length for length, run in runs if min(_values(run, "accuracy")) >= SOLVED]
     return [float(max(solved, default=0))]
 
 

@@ -326,8 +326,8 @@ MODELS = {
             "LSTM",
             "--m-lstm",
             "solid",
-            "Hochreiter and Schmidhuber 1997, Long short-term memory; Graves 2013, Generating sequences with "
-            "recurrent neural networks",
+            "Hochreiter and Schmidhuber 1997, Long short-term memory; Gers, Schmidhuber and Cummins 2000, Learning to "
+            "forget; Graves 2013, Generating sequences with recurrent neural networks",
             "https://arxiv.org/abs/1308.0850",
             {
                 "negation": _negation(configs.LSTMConfig, "lstm:LSTM", 25, 3e-3, version=2),

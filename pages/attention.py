@@ -82,8 +82,9 @@ def page(session: PageSession[AttentionState]) -> None:
     unit = stored_model.unit if stored_model else "word"
     page_head(f"Which {unit}s does a Transformer attend to?")
     lead(
-        f"A Transformer decides for every {unit} which other {unit}s to use. Each square is a head, which makes one "
-        f"such decision: the stronger the colour, the more the {unit} of the row uses the {unit} of the column."
+        f"In a Transformer {unit}s attend to {unit}s. Each square is a head: the stronger the colour, the larger the "
+        f"weight that the {unit} of the row gives the {unit} of the column. A large weight does not say that the "
+        f"{unit} matters."
     )
     controls.text_row(session, stored_model)
     show_problems([*session.problems, *filter(None, [problem])])

@@ -75,7 +75,7 @@ def draw_learning(session: PageSession[MemoryState], request: TrainRequest) -> N
 def page(session: PageSession[MemoryState]) -> None:
     """Draw the whole page, from the question to the papers."""
     page_head("How long does a network remember?")
-    lead("A network reads random symbols one by one and then has to name the first. Every training sequence is new.")
+    lead("A network reads random symbols one by one and then has to name the first. Each batch is drawn at random.")
     recall.input_row(session)
     show_problems(session.problems)
     request, wanted = TrainRequest.for_section("recall"), session.state.variants

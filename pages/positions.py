@@ -73,8 +73,8 @@ def formulas_section(state: PositionsState) -> None:
     st.latex(r"(R_s q) \cdot (R_t k) = q \cdot R_{t-s}\, k")
     st.latex(rf"s - t = {state.place} - {state.other} = {distance}")
     explanation(
-        "A score that depends on the distance does not help with distances that never occurred in training. A learned "
-        "vector of a position that never occurred in training keeps its random initial value."
+        "At distances that never occurred in training the score has not been trained. A learned vector of a position "
+        "that never occurred keeps its random initial value."
     )
 
 

@@ -26,9 +26,26 @@ FILES = {
     "The first token": "inspection/pretrained/first_token.py",
 }
 SINKS = (
-    "The first token",
-    "Xiao et al. 2023, Efficient streaming language models with attention sinks",
-    "https://arxiv.org/abs/2309.17453",
+    (
+        "The first token",
+        "Xiao et al. 2023, Efficient streaming language models with attention sinks",
+        "https://arxiv.org/abs/2309.17453",
+    ),
+    (
+        "Short value vectors",
+        "Kobayashi et al. 2020, Attention is not only a weight: analyzing Transformers with vector norms",
+        "https://arxiv.org/abs/2004.10102",
+    ),
+    (
+        "Heads that do nothing",
+        "Bondarenko et al. 2023, Quantizable Transformers: removing outliers by helping attention heads do nothing",
+        "https://arxiv.org/abs/2306.12929",
+    ),
+    (
+        "When sinks emerge",
+        "Gu et al. 2024, When attention sink emerges in language models: an empirical view",
+        "https://arxiv.org/abs/2410.10781",
+    ),
 )
 
 
@@ -51,9 +68,8 @@ def formulas_section() -> None:
     explanation(
         "If all numbers of q and k are independent, with mean 0 and variance 1, each product has variance 1, and the "
         "sum of dₖ of them has variance dₖ. Divided by √dₖ, the scores have variance 1 for every width. Softmax "
-        "turns "
-        "differences of scores into ratios of weights, so without the division one weight is near 1 and all others are "
-        "near 0. There the derivatives of softmax are small:"
+        "turns differences of scores into ratios of weights, so without the division, with wide vectors, one weight is "
+        "mostly near 1 and all others near 0. There the derivatives of softmax are small:"
     )
     st.latex(
         r"\frac{\partial \alpha_i}{\partial s_j} = \alpha_i (\delta_{ij} - \alpha_j), \qquad "
@@ -88,7 +104,7 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
     folded_section("training", "Does the division matter in training?", lambda: training_section(session))
     folded_section("first-token", "Where does the weight go if no token fits?", lambda: first_token_section(session))
     folded_section("why", "What does the division do to the gradient?", formulas_section)
-    code_and_papers("scaled.code", FILES, [paper_of(MODELS["transformer"]), SINKS])
+    code_and_papers("scaled.code", FILES, [paper_of(MODELS["transformer"]), *SINKS])
 
 
 session = comparison_session("scaled", ScaledAttentionState)

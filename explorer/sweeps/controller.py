@@ -1,11 +1,11 @@
 """What a sweep does next: a pure function from the sweep and its runs so far, so any process can continue a sweep.
 
-Hopeless trials are given up by successive halving (Jamieson and Talwalkar 2016; Li et al. 2020, "A System for Massively
-Parallel Hyperparameter Tuning"). With the factor 3, all trials train for a ninth of their steps; the best third of them
-goes on to a third of the steps; the best third of these goes on to the end. The steps at which trials are compared are
-the rungs (`Sweep.rungs`), each the snapshot nearest to its share of the steps. The number of rungs follows from the
-number of trials, but none lies before 1/27 of the steps: `python -m benchmarks.sweeps` measures from which step on the
-best trials can be told.
+Hopeless trials are given up by synchronous successive halving (Jamieson and Talwalkar 2016, "Non-stochastic Best Arm
+Identification and Hyperparameter Optimization"; the asynchronous form is by Li et al. 2020). With the factor 3, all
+trials train for a ninth of their steps; the best third of them goes on to a third of the steps; the best third of these
+goes on to the end. The steps at which trials are compared are the rungs (`Sweep.rungs`), each the snapshot nearest to
+its share of the steps. The number of rungs follows from the number of trials, but none lies before 1/27 of the steps:
+`python -m benchmarks.sweeps` measures from which step on the best trials can be told.
 
 The rungs are synchronous: a rung is decided when all its trials have reached it, from the mean of the metric over the
 seeds at exactly that step. Therefore the table, the trials that are given up and the winner depend neither on the order

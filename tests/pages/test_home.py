@@ -40,7 +40,7 @@ def test_the_stations_have_the_years_of_their_papers_and_figures_of_the_included
     rnn, lstm = found["LSTM"]["lines"]
     assert (rnn["label"], lstm["label"]) == ("RNN", "LSTM")
     assert rnn["values"][0] < -9 < -3 < lstm["values"][0] and rnn["values"][-1] == lstm["values"][-1] == 0
-    assert "5 of 5 vowels" in found["Neural n-gram"]["caption"]
+    assert "for 4 of 5 vowels" in found["Neural n-gram"]["caption"]
     assert [row["value"] for row in found["GRU"]["rows"]] == [1.0, 1.0]
     rows, columns = found["Attention"]["rows"], found["Attention"]["columns"]
     assert rows == columns[::-1]

@@ -1,4 +1,7 @@
-"""How much attention every head gives to the first token of a sentence (Xiao et al. 2023, “attention sinks”)."""
+"""How much attention every head gives to the first token of a sentence, an “attention sink” (Xiao et al. 2023).
+
+Its value vector is short: Kobayashi et al. 2020 and Bondarenko et al. 2023 in BERT, Gu et al. 2024 in language models.
+"""
 
 from __future__ import annotations
 

@@ -81,15 +81,15 @@ def text_end(tokens: Sequence[str], separator: str) -> str:
 
 
 def importance_finding(measured: HeadImportance, labels: Sequence[str]) -> str:
-    """Return which head is most important, and how many have no measurable importance."""
+    """Return without which head the loss changes most, and how many have no measurable importance."""
     values, errors = measured.importance.reshape(-1), measured.error.reshape(-1)
     idle = int((np.abs(values) <= np.maximum(MIN_STANDARD_ERRORS * errors, 1e-4)).sum())
     if idle == len(values):
         return f"Without any one of the {len(values)} heads the loss does not change measurably."
-    most = int(values.argmax())
-    rise = f"{format_signed(float(values[most]), 3)} from {measured.base_loss:.3f} nats"
+    most = int(np.abs(values).argmax())
+    change = f"{'falls' if values[most] < 0 else 'rises'} by {abs(values[most]):.3f} from {measured.base_loss:.3f} nats"
     unmeasured = f" {number_word(idle).capitalize()} of the {len(values)} heads change nothing measurable." * bool(idle)
-    return f"Without {labels[most]} the loss rises most: by {rise}.{unmeasured}"
+    return f"Without {labels[most]} the loss {change}, the largest change.{unmeasured}"
 
 
 def importance_caption(measured: HeadImportance) -> str:

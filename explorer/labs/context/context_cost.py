@@ -57,7 +57,7 @@ def context_cost_section(views: Mapping[str, ui.RunView]) -> None:
     ui.explanation(
         "A batch always has the same number of tokens, so longer rows are fewer rows. Work that concerns each token "
         "alone costs the same for every length: a horizontal line. A recurrent network takes n steps one after the "
-        "other, which a processor cannot do in parallel. Attention compares each token with all earlier ones: n² pairs "
+        "other, because each needs the state before it. Attention compares each token with all earlier ones: n² pairs "
         "in a row, n for each token."
     )
 

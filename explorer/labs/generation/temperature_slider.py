@@ -263,7 +263,7 @@ def formulas_section(state: GenerationState, models: Mapping[str, Model]) -> Non
         )
     ui.explanation(
         "The random numbers do not change with the temperature, so a token stays the same until another one has the "
-        "larger sum. From there on, the whole text differs."
+        "larger sum. From there on, the model continues another text."
     )
 
 

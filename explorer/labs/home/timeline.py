@@ -141,27 +141,31 @@ def _gradients_reaching_back(*runs: StoredRun) -> Figure:
 
 
 def _letter_map(run: StoredRun) -> Figure:
-    """Return the letters by their output weights: the ranks along the first two directions of the weights."""
+    """Return the letters by their input vectors: in the first seed, the ranks along the first two directions."""
     from explorer.tokenization.text import from_json
 
     tokenizer = from_json(run.tokenizer)
-    vectors = run.weights()["readout.weight"][0][[tokenizer.encode(letter)[0] for letter in LETTERS]]
-    centred = vectors - vectors.mean(axis=0)
-    u, s, _ = np.linalg.svd(centred, full_matrices=False)
+    vectors = run.weights()["embedding.weight"][:, [tokenizer.encode(letter)[0] for letter in LETTERS]]
+    centred = vectors - vectors.mean(axis=1, keepdims=True)
+    u, s, _ = np.linalg.svd(centred[0], full_matrices=False)
     ranks = (u[:, :2] * s[:2]).argsort(axis=0).argsort(axis=0) / (len(LETTERS) - 1)
-    vowels = [letter in "aeiou" for letter in LETTERS]
-    unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
-    cosines = unit @ unit.T - 2 * np.eye(len(LETTERS))
-    together = sum(vowels[int(cosines[i].argmax())] for i, is_vowel in enumerate(vowels) if is_vowel)
+    vowels = np.array([letter in "aeiou" for letter in LETTERS])
+    unit = centred / np.linalg.norm(centred, axis=-1, keepdims=True)
+    nearest = (unit @ unit.swapaxes(1, 2) - 2 * np.eye(len(LETTERS))).argmax(axis=-1)
+    together = np.median(vowels[nearest[:, vowels]].sum(axis=-1))
+    count, others = vowels.sum(), len(LETTERS) - 1
+    found = (
+        f"for {together:g} of {count} vowels the most similar letter is a vowel (median of {len(vectors)} seeds; by "
+        f"chance {count * (count - 1) / others:.1f})"
+    )
     return {
         "kind": "map",
         "points": [
-            {"label": letter, "x": round(float(x), 3), "y": round(float(y), 3), "strong": strong}
+            {"label": letter, "x": round(float(x), 3), "y": round(float(y), 3), "strong": bool(strong)}
             for letter, (x, y), strong in zip(LETTERS, ranks, vowels, strict=True)
         ],
-        "alt": f"26 letters by the learned vectors of the output layer. The most similar letter is a vowel for "
-        f"{together} of 5 vowels.",
-        "caption": f"letters by their output vectors: for {together} of 5 vowels the most similar letter is a vowel",
+        "alt": f"26 letters by their learned input vectors: {found}.",
+        "caption": f"letters by their input vectors: {found}",
     }
 
 
@@ -268,7 +272,7 @@ STATIONS: Sequence[Station] = (
         "Recurrent network",
         "Elman; as a language model Mikolov et al. 2010",
         "--m-rnn",
-        "How far back does a recurrent network remember?",
+        "How far back does the gradient of a recurrent network reach?",
         "memory",
         "Open the memory page",
         ("recall-50-rnn-usual",),
@@ -278,7 +282,7 @@ STATIONS: Sequence[Station] = (
     Station(
         "1997",
         "LSTM",
-        "Hochreiter and Schmidhuber; Graves 2013 generates text with it",
+        "Hochreiter and Schmidhuber; forget gate: Gers, Schmidhuber and Cummins 2000",
         "--m-lstm",
         "What if the network can choose what to keep?",
         "gates",
@@ -295,7 +299,7 @@ STATIONS: Sequence[Station] = (
         "Can similar letters share what the network learns?",
         "text",
         "Open the language models",
-        ("text-feedforward",),
+        ("tuned-text-feedforward",),
         _letter_map,
     ),
     Station(

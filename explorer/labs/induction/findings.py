@@ -142,7 +142,8 @@ def real_removal_text(title: str, removal: repeated_tokens.Removal) -> str:
     increase = removal.increase
     text = (
         f"Without {title} ({names}) the loss on the second copy is {removal.without.mean():.2f} instead of "
-        f"{removal.with_all.mean():.2f} nats: {format_interval(increase.mean, increase.low, increase.high)} more."
+        f"{removal.with_all.mean():.2f} nats: a change of "
+        f"{format_interval(increase.mean, increase.low, increase.high)}."
     )
     if not len(controls):
         return f"{text} There are no other heads in these layers to compare with."

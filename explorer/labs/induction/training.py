@@ -44,9 +44,9 @@ def training_section(state: InductionState, request: ui.TrainRequest) -> None:
         ui.curve_panels(_metrics(task), state.variants),
         "Measured on new rows. Previous-token score: share of attention to the token before. Induction score: share of "
         "attention, in the second copy, to the token after the earlier occurrence. Each is that of the best head. "
-        f"Horizontal lines: the loss of a guess among the symbols of the row, {task.known_symbols_loss:.2f} nats, and the "
-        f"lowest loss of a model that goes by the position alone, {task.position_loss:.2f} nats. Line: median of the "
-        "seeds, band: lowest to highest.",
+        f"Horizontal lines: the loss of a guess among the symbols of the row, {task.known_symbols_loss:.2f} nats, and "
+        f"the lowest loss of a model that goes by the position alone, {task.position_loss:.2f} nats. Line: median of "
+        "the seeds, band: lowest to highest.",
         height=200,
         narrow_height=210,
         columns=3,

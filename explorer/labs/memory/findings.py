@@ -127,15 +127,18 @@ def other_length_findings(results: Mapping[str, RecallResult], length: int) -> l
             f"Trained on {length:,} symbols and tested on {far:,}, all seeds that solve the task still name the first "
             f"one: {names}."
         )
+    near = [each for each in evaluation_lengths(length) if abs(each - length) <= 3]
     for each in solvers:
         accuracy = each.accuracy_at(length + 1, True)
         below = accuracy[accuracy <= 1 / each.config.task_as(RecallConfig).symbols - BELOW_CHANCE]
         if len(below):
             shares = format_range(100 * below.min(), 100 * below.max(), 0)
+            around = [f"{100 * each.accuracy_at(other, True)[accuracy.argmin()]:.0f}" for other in near]
             sentences.append(
                 f"At {length + 1:,} symbols, one more than in training, the accuracy of {len(below)} of the "
                 f"{count_seeds(each.solved)} of {describe_variants([each.variant])} that solve the task is only "
-                f"{shares} %, less than guessing: the network has learned to answer at exactly {length:,}."
+                f"{shares} %, less than guessing. At {near[0]:,} to {near[-1]:,} symbols the accuracy of "
+                f"{'this seed' if len(below) == 1 else 'the lowest of them'} is {join_words(around)} %."
             )
     return sentences
 

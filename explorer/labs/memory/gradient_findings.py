@@ -155,8 +155,11 @@ def exploding_finding(gains: Sequence[float], norms: Float[ndarray, "gains repli
     if not grows:
         return f"At no spectral radius up to {gains[-1]:g} does the gradient grow on its way back."
     peak = int(ratios.argmax())
+    where = (
+        "From a spectral radius of {:g} on" if grows == list(gains[-len(grows) :]) else "At a spectral radius of {:g}"
+    )
     return (
-        f"From a spectral radius of {grows[0]:g} on, the gradient grows on its way back: "
+        f"{where.format(grows[0])}, the gradient grows on its way back: "
         f"{format_significant(float(ratios[peak]))} times at {gains[peak]:g}."
     )
 

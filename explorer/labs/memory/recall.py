@@ -92,7 +92,7 @@ def lengths_view(
         panels.append(ui.Panel(f"lengths-{model}", chart, title=row.title, colour=row.colour, rest=rest))
     document.figures("memory-lengths", panels, height=HEIGHT, narrow_height=NARROW, columns=4)
     document.caption(
-        "Share of 256 new sequences whose first symbol is named, by their length. Vertical line: the trained length; "
+        "Share of 256 sequences whose first symbol is named, by their length. Vertical line: the trained length; "
         f"networks were trained at no other. {describe_line(state.seeds)} Dashed: guessing."
         f"{_orderless_caption(task, variants.values())} {_open_gates_caption(variants.values())}".strip()
     )
@@ -160,7 +160,7 @@ def results_view(
             }
         )
     caption = (
-        f"A dot for each seed; solved: right on at least {100 * SOLVED:.0f} % of 256 new sequences. At other lengths: "
+        f"A dot for each seed; solved: right on at least {100 * SOLVED:.0f} % of 256 sequences. At other lengths: "
         f"{'median accuracy; ' * (state.seeds > 1)}guessing is right on {1 / state.symbols:.2f}. Training time: all "
         "seeds."
     )
@@ -193,7 +193,7 @@ def learning_chart(state: MemoryState, request: ui.TrainRequest) -> None:
         request,
         state.configs,
         partial(_learning_panels, state),
-        f"Accuracy on 256 new sequences of length {state.length:,}, every 20 steps. {describe_line(state.seeds)} The "
+        f"Accuracy on 256 sequences of length {state.length:,}, every 20 steps. {describe_line(state.seeds)} The "
         "figure above is evaluated on 256 others.",
         height=HEIGHT,
         narrow_height=NARROW,

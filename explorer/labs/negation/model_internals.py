@@ -38,7 +38,8 @@ _TRANSFORMER_LABELS = {
 }
 _TRANSFORMER_HELP = (
     "The embeddings start with a standard deviation of 0.5 (8 heads), 0.1 (small) or 1, PyTorch's default (standard). "
-    "With the small one attention stays uniform; from the standard one some seeds never learn the task."
+    "In this training attention stays nearly uniform with the small one, and with the standard one some seeds do not "
+    "learn the task."
 )
 
 

@@ -90,11 +90,12 @@ class CopyAccuracy:
 def length_verdict(results: Mapping[str, CopyAccuracy], longest: int) -> str:
     """Say up to which length the models copy at least half of the rows, and whether any goes beyond training."""
     reach = {one.words: one.longest_solved() for one in results.values()}
-    best = max(reach, key=lambda words: reach[words])
+    best = max(reach.values())
+    farthest = [words for words, each in reach.items() if each == best]
     count = sum(each >= longest for each in reach.values())
     return (
         f"{count or 'None'} of {len(reach)} models copy at least half of the rows at the trained {longest} digits; "
-        f"{best} comes farthest, up to {reach[best]}."
+        f"{join_words(farthest)} come{'s' * (len(farthest) == 1)} farthest, up to {best}."
     )
 
 

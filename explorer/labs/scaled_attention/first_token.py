@@ -22,8 +22,8 @@ def first_token_section(session: ui.PageSession[ScaledAttentionState]) -> None:
     """Draw the choice of an opened model, and the attention of its heads to the first token."""
     ui.explanation(
         "The weights of softmax sum to 1, so a head always gives all its weight to some tokens, even if none of them "
-        "fits its query. Many heads of trained language models then give it to the first token, whose value vector is "
-        "short: so they add little (Xiao et al. 2023, “attention sinks”)."
+        "fits its query. Many heads of trained language models give it to the first token, an “attention sink” "
+        "(Xiao et al. 2023). Its value vector is short, so they add little (Bondarenko et al. 2023, Gu et al. 2024)."
     )
     if card := ui.choose_real_model(session, "language model"):
         ui.show_each(

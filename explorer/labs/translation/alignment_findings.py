@@ -148,12 +148,17 @@ def vector_finding(words: str, tokens: int, width: int) -> str:
 
 
 def sensitivity_finding(source: Sequence[str], moved: Float[ndarray, " source"]) -> str:
-    """Return at which position another symbol changes the vector most, and least."""
+    """Return at which position another symbol changes the vector most, and least if there are several."""
     most, least = int(moved.argmax()), int(moved.argmin())
+    first = (
+        f"Another symbol at position {most + 1}, instead of “{visible_whitespace(source[most])}”, changes the vector"
+    )
+    by = f"by {moved[most]:.2f} (Euclidean distance, mean over the other symbols)."
+    if most == least:
+        return f"{first} {by}"
     return (
-        f"Another symbol at position {most + 1}, instead of “{visible_whitespace(source[most])}”, changes the vector "
-        f"most: by {moved[most]:.2f} (Euclidean distance, mean over the other symbols). At position {least + 1}, "
-        f"instead of “{visible_whitespace(source[least])}”, it changes least, by {moved[least]:.2f}."
+        f"{first} most: {by} At position {least + 1}, instead of “{visible_whitespace(source[least])}”, it changes "
+        f"least, by {moved[least]:.2f}."
     )
 
 

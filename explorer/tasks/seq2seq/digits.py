@@ -1,6 +1,6 @@
 """The reverse and copy tasks: the target is the source of random digits in reverse or in the same order.
 
-The digits can be neither guessed nor memorized: each has to be transferred from the source to its position in the
+The digits are drawn at random for each batch: each has to be transferred from the source to its position in the
 target. Exact match by source length therefore measures the capacity of the connection between encoder and decoder.
 Reverse is derived from the reversed sources of Sutskever et al. (2014, section 3.3): the first digit is generated last.
 """

@@ -1,9 +1,9 @@
 """The induction task: random symbols, and then the same symbols again; the model predicts the next one.
 
 No symbol occurs twice in the first copy, so frequencies do not tell how the second copy continues. The length of a row
-varies, so its position tells it only in part (`position_loss`). A model that finds the earlier occurrence of the current symbol and predicts the symbol
-after it makes no mistake there (Elhage et al. 2021, A mathematical framework for Transformer circuits; Olsson et al.
-2022, In-context learning and induction heads).
+varies, so its position tells it only in part (`position_loss`). A model that finds the earlier occurrence of the
+current symbol and predicts the symbol after it makes no mistake there (Elhage et al. 2021, A mathematical framework for
+Transformer circuits; Olsson et al. 2022, In-context learning and induction heads).
 
 A previous-token head attends to the token before. An induction head attends, from a token of the second copy, to the
 token after its earlier occurrence (Elhage et al. 2021; Olsson et al. 2022).

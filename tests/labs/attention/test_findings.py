@@ -96,6 +96,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.importance_finding(make_importance([0.1, 0.01, 0.2, 0.001], 0.005), LABELS),
         findings.importance_finding(make_importance([0.1, 0.05, 0.2, -0.04], 0.001), LABELS),
         findings.importance_finding(one, LABELS[:1]),
+        findings.importance_finding(make_importance([0.05, -0.2, 0.0, 0.0], 0.001), LABELS),
         findings.importance_caption(one),
         findings.importance_caption(make_importance([0.0] * 4, 0.1)),
         findings.importance_finding(make_importance([0.001, -0.001, 0.0, 0.002], 0.01), LABELS),

@@ -154,7 +154,12 @@ def test_sentences_on_gradients(snapshot: SnapshotAssertion) -> None:
         gradient_findings.answer_finding(OPEN, "a", 0.51, "a", 50, 0.5),
         *(
             gradient_findings.exploding_finding((0.5, 1.5, 3.0), each)
-            for each in (norms, norms[..., :1], norms * [[[1e-09, 1.0]]])
+            for each in (
+                norms,
+                norms[..., :1],
+                norms * [[[1e-09, 1.0]]],
+                norms[[0, 2, 1]] * [[[1.0, 1.0]], [[1.0, 1.0]], [[0.0, 1.0]]],
+            )
         ),
         gradient_findings.clipping_finding([same, helped]),
         gradient_findings.clipping_verdict(same, judgements),

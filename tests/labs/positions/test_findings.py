@@ -43,6 +43,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.length_verdict({"learned": learned}, 2),
         findings.length_verdict({"learned": learned, "none": none}, 2),
         findings.length_verdict({"none": none}, 2),
+        findings.length_verdict(neither, 2),
         findings.extrapolation_finding(
             {"a": copy_accuracy("a", 1, 0.9, 0.2, 0), "b": copy_accuracy("b", 1, 0.8, 0.3, 0.1)}, 2
         ),
