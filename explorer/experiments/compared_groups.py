@@ -26,7 +26,7 @@ Fact = Literal["examples", "parameters", "optimizer", "seeds"]
 RATES: Final = (1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 _LOWER: Final = (5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2)  # of long trainings, and of stacks of many blocks
 _HIGHER: Final = (*RATES, 3e-1)
-_TEXT: Final = (1e-3, 3e-3, 6e-3, 1e-2, 3e-2)
+_TEXT: Final = (1e-3, 3e-3, 6e-3, 1e-2, 3e-2, 1e-1)
 TRAINING_LOSS: Final = "training loss"  # of the last tenth of the steps
 
 
