@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.experiments.learning_rates import tuned_configs
 from explorer.inspection.verdicts import judge, mean_difference, solved_difference
 from explorer.jobs.service import service
 from explorer.labs.compare.state import MEASURES, TASK_MEASURES, default_runs
+from explorer.labs.compare.tuned import tuned_configs
 from explorer.run_store import store
 from explorer.sweeps import stored
 from explorer.sweeps.driver import sweep_driver
@@ -139,7 +139,7 @@ def test_the_comparison_at_equal_tuning_budget_shows_every_model_at_its_own_rate
     for row, config in zip(rows, configs.values(), strict=True):
         run = store.find_by_config(config)
         assert run and row["value"]["values"] == pytest.approx(run.card.metrics["accuracy"].values, abs=1e-4)
-    assert_mentions(screen.page_text(at), "best for it among five; every one had the same five")
+    assert_mentions(screen.page_text(at), "every one was given the same rates")
     assert any(heading.startswith("At equal tuning budget") for heading in screen.headings(at))
     assert len(screen.table(at, "recall-learning-rates")) == len(configs)
 

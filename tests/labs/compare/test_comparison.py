@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from explorer.experiments.learning_rates import COMPARISONS, RateResult, RateSearch
 from explorer.inspection.verdicts import MeanDifference, SolvedDifference
 from explorer.labs.compare import chart, comparison, results, tuned
 from explorer.labs.compare.comparison import ComparedRun, load_runs, runs_bits_per_byte
@@ -328,12 +327,9 @@ def test_a_name_stands_where_its_line_ends() -> None:
         assert 44 < figure.layout.margin.r <= 170
 
 
-def tuned_result(
-    title: str, values: list[float], default: list[float] | None = None, best: float = 0.03, comparison: str = "recall"
-) -> TunedResult:
-    search = RateSearch(0.01, {0.01: RateResult((2.0,), (0.5,)), best: RateResult((1.0,), (0.9,))})
-    config = next(iter(COMPARISONS[comparison]().values()))
-    return TunedResult(title, search, config, np.array(values), None if default is None else np.array(default))
+def tuned_result(title: str, values: list[float], comparison: str = "recall") -> TunedResult:
+    config = next(iter(tuned.tuned_configs(comparison).values()))
+    return TunedResult(title, config, np.array(values))
 
 
 GOOD, BAD = [1.0] * 8, [0.5] * 8
@@ -349,7 +345,6 @@ def test_sentences_at_equal_tuning_budget(snapshot: SnapshotAssertion) -> None:
         tuned_result("LSTM", [v + 0.0001 * (-1) ** i for i, v in enumerate(losses["GRU"])], comparison="text"),
     ]
     accuracies = [tuned_result(title, [value - 1.3 for value in values]) for title, values in losses.items()]
-    changed = [tuned_result("GRU", GOOD, BAD), tuned_result("RNN", BAD, BAD), tuned_result("LSTM", BAD)]
     assert [
         tuned.RULE,
         tuned.headline("recall", results),
@@ -360,13 +355,6 @@ def test_sentences_at_equal_tuning_budget(snapshot: SnapshotAssertion) -> None:
         tuned.verdict("text", losses_of_two),
         tuned.headline("sentiment", accuracies),
         tuned.verdict("sentiment", accuracies),
-        tuned.changed_by_tuning("text", losses_of_two),
-        tuned.changed_by_tuning("recall", changed),
-        tuned.changed_by_tuning("recall", changed[1:]),
-        tuned.describe_default("recall", changed[0]),
-        tuned.describe_default("recall", changed[2]),
-        tuned.edge_note([tuned_result("GRU", GOOD)]),
-        tuned.edge_note([tuned_result("GRU", GOOD, best=0.1), tuned_result("RNN", GOOD)]),
         tuned.method_note("recall", [tuned_result("GRU", GOOD)]),
         tuned.headline("text", []),
         tuned.method_note("text", []),
