@@ -15,9 +15,10 @@ from explorer.experiments.recall import VARIANTS
 from explorer.inspection.verdicts import compare_with_best, judge, mean_difference, solved_difference
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, with_settings
-from explorer.ui.budgets import budget_sentence, conditions_sentence, examples_read
+from explorer.ui.budgets import budget_sentence, examples_read
 from explorer.ui.document import Document
 from explorer.ui.learning_rates import _search_view, learning_rates_sentence, search_description
+from explorer.ui.training.learning_chart import conditions_sentence
 from explorer.ui.training.run_view import RunView
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, describe_judgement
 from explorer.ui.wording import count_seeds, join_words, number_word, original_whitespace, visible_whitespace
