@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from benchmarks import draws
-from benchmarks.claims import FILE, format_row, page_claims
+from benchmarks.claims import FILE, format_row, lesson_claims, page_claims
 from benchmarks.draws import Claim
 from explorer.run_store import store
 from tests import needs
@@ -61,6 +61,14 @@ def test_a_draw_trains_with_seeds_of_its_own_and_once(capsys: pytest.CaptureFixt
     assert draws.measure_claims(claims, range(6, 8), seconds=0)[0].count == ""
     with pytest.raises(typer.Exit):
         draws.report(claims, [found], 20)
+
+
+def test_every_kind_of_claim_can_be_measured_with_runs_of_a_draw() -> None:
+    claims = [each for each in (*page_claims(), *lesson_claims()) if 0 < each.seconds < 4]
+    assert any(each.shown.startswith("lesson") for each in claims) and any(each.shown == "masks" for each in claims)
+    for claim in claims:
+        stored = {name: store.find(name).key for name in claim.seeded_runs}  # another name of the same run
+        assert claim.evaluate(stored) == claim.evaluate({}), claim.text
 
 
 def test_the_draws_begin_at_random_unless_their_number_is_given() -> None:
