@@ -21,8 +21,7 @@ from explorer.run_store import store
 from explorer.training.config import RunConfig
 from explorer.ui.budgets import examples_read
 
-FEWEST_RATES, FEWEST_SEEDS, MOST_SEEDS_NEEDED = 5, 3, 8
-LONG = 30.0  # seconds of a training from which three seeds are enough
+FEWEST_RATES, FEWEST_SEEDS = 5, 3
 PARAMETERS = 1.1  # largest ratio
 
 
@@ -63,16 +62,15 @@ def problems_of(group: ComparedGroup) -> Iterator[str]:
     for fact in sorted(different ^ set(group.unequal)):
         yield f"{fact} differ, and the group does not say why" if fact in different else f"{fact} do not differ"
     for name, config in group.runs.items():
-        search, run = read_search(name), store.find_by_config(config)
+        search = read_search(name)
         if len(search) < FEWEST_RATES or set(search) != set(group.rates):
             yield f"{name} was searched at {len(search)} rates of {len(group.rates)}"
         elif config.optimiser.learning_rate != best_rate(search):
             yield f"{name} has the rate {config.optimiser.learning_rate:g}, and {best_rate(search):g} is the best"
         if set(config.seeds) & set(SEEDS):
             yield f"{name} has seeds of the search"
-        needed = FEWEST_SEEDS if run and run.card.seconds / config.replicas > LONG / FEWEST_SEEDS else MOST_SEEDS_NEEDED
-        if config.replicas < min(needed, MOST_SEEDS_NEEDED):
-            yield f"{name} has {config.replicas} seeds, and {needed} take seconds"
+        if config.replicas < FEWEST_SEEDS:
+            yield f"{name} has {config.replicas} seeds, fewer than {FEWEST_SEEDS}"
 
 
 def main() -> None:

@@ -16,14 +16,14 @@ from typing import Any
 class LazyModule(ModuleType):
     """A module that is imported when one of its attributes is first read or replaced.
 
-    A measurement (a function of `explorer.inspection`) is named without the import, and imported when it is called: a
-    page passes it on to the thread that needs torch.
+    A measurement (a function of `explorer.inspection`, or bits per byte) is named without the import, and imported
+    when it is called: a page passes it on to the thread that needs torch.
     """
 
     def __getattribute__(self, name: str) -> Any:
         module = super().__getattribute__("__name__")
         if (
-            module.startswith("explorer.inspection.")
+            module.startswith(("explorer.inspection.", "explorer.tasks.text.bits_per_byte"))
             and name.islower()
             and name[0] != "_"
             and module not in sys.modules

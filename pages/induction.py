@@ -44,7 +44,7 @@ PAPERS = (
 
 
 def formulas_section() -> None:
-    """Draw why one layer is not enough."""
+    """Draw what the second layer adds, and what one layer can do."""
     explanation(
         "The previous-token head of layer 1 adds to each position the token before it. So a key of layer 2 contains "
         "that token, and the query of the current token can find it:"
@@ -53,7 +53,9 @@ def formulas_section() -> None:
     explanation(
         "This score is high where the token before position j equals the current token. The head then copies the token "
         "at position j, which is the one that followed. With one layer a key contains its own token only, so a head "
-        "can find the same symbol, but not the one after it (Elhage et al. 2021)."
+        "can find the same symbol, but not the one after it (Elhage et al. 2021). One layer can still copy in another "
+        "way: with enough heads and learned positions it looks up the symbol that stands a known number of positions "
+        "back, and fails where the copies have a length that it was not trained on."
     )
 
 
@@ -67,8 +69,8 @@ def page(session: PageSession[InductionState]) -> None:
     """Draw the whole page."""
     page_head("How does a Transformer continue a sequence it has seen once?")
     lead(
-        "A row has random symbols, then the same symbols again. Two small attention-only Transformers, with one and "
-        "with two layers, predict each next symbol. Edit the row."
+        "A row has random symbols, then the same symbols again. Three small attention-only Transformers predict each "
+        "next symbol: one with two layers, and two with one. Edit the row."
     )
     request = TrainRequest.for_section("induction")
     shown = request.session_with_results(session)
@@ -95,7 +97,7 @@ def page(session: PageSession[InductionState]) -> None:
     folded_section("induction-ablation", "What is lost without one head?", lambda: ablation_section(shown, views))
     folded_section("moments", "At which step do the heads appear?", lambda: draw_now(moments_view, state, views))
     folded_section("real-model", "Does a real language model have such heads?", lambda: real_model_section(session))
-    folded_section("why", "Why are two layers needed?", formulas_section)
+    folded_section("why", "What does the second layer add?", formulas_section)
     code_and_papers("induction.code", FILES, PAPERS)
 
 

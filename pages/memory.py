@@ -18,12 +18,12 @@ from explorer.labs.memory import (
     small_data,
 )
 from explorer.labs.memory.state import MemoryState
-from explorer.ui.budgets import conditions_sentence
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
 from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.training.learning_chart import conditions_sentence
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 

@@ -50,13 +50,14 @@ def runs() -> pd.DataFrame:
     """Return all runs of this machine and those that are included, one per row, the newest first.
 
     The columns are name (that of an included run, or the one that the user gave), key, task, model, title, state,
-    seeds, steps, parameters, seconds (of training), created, included, and a column for each metric: its mean over the
-    seeds at the end, NaN where the task has no such metric. `load` takes a name of an included run, or a key.
+    seeds, steps, parameters, seconds (of training), created, included, and a column for each metric, bits per byte
+    first: its mean over the seeds at the end, NaN where the task has no such metric. `load` takes a name of an included
+    run, or a key.
 
     Raises StoreError if the index of the runs does not answer.
 
-    >>> best = explorer.runs().query("task == 'text'").sort_values("val_loss")
-    >>> bool(best.val_loss.iloc[0] < 2)
+    >>> best = explorer.runs().query("task == 'text'").sort_values("bits_per_byte")
+    >>> bool(best.bits_per_byte.iloc[0] < 2)
     True
     """
     rows = [
@@ -72,5 +73,5 @@ def runs() -> pd.DataFrame:
         for entry in index.search(index.Query(limit=2**31 - 1))
     ]
     table = pd.DataFrame(rows)
-    metrics = table.columns[12:]
-    return table.assign(**{name: pd.to_numeric(table[name]) for name in metrics})
+    facts, metrics = table.columns[:12], sorted(table.columns[12:], key=lambda name: name != "bits_per_byte")
+    return table[[*facts, *metrics]].assign(**{name: pd.to_numeric(table[name]) for name in metrics})

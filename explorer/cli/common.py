@@ -15,7 +15,7 @@ from explorer.experiments.own_tables import store_text_file
 from explorer.hub.allowed import PREFIX
 from explorer.model import model, real_model, run_model
 from explorer.run_store import store
-from explorer.tasks.text.bits_per_byte import count_held_out_text
+from explorer.tasks.text import bits_per_byte
 from explorer.tasks.text.config import TextConfig
 from explorer.training.comparability import baseline_name, describe_tokens, loss_context
 from explorer.training.config import RunConfig
@@ -110,8 +110,8 @@ def print_metrics(card: store.Card, config: RunConfig) -> None:
         spread = f"  ({min(known):.3f} to {max(known):.3f})" if len(known) > 1 else ""
         beside = "" if metric.baseline is None else f"; {baseline}: {metric.baseline:.3f}"
         print(f"  {name:29} {'none' if metric.mean is None else f'{metric.mean:.3f}'}{spread}{beside}")
-    if isinstance(config.task, TextConfig) and (counted := count_held_out_text(config.task)):
-        print(f"  {'bytes that no target scores':29} {counted.held_out.shares}")
+    if isinstance(config.task, TextConfig) and (counted := bits_per_byte.count_held_out_text(config.task)):
+        print(f"  {'bytes that no target scores':29} {counted.shares}")
     if context := loss_context(config):
         print(f"  {'tokens of the losses':29} {describe_tokens(config)}")
         print(f"  {'context of the losses':29} {context}")

@@ -36,8 +36,7 @@ def evaluate(
 ) -> None:
     """Evaluate a run again and compare the metrics with its card."""
     stored = stored_run(run)
-    # Included runs have rounded weights; others may have been trained on another machine.
-    tolerance = trimming.allowed_change(stored.config) if stored.shipped else 1e-6
+    tolerance = trimming.allowed_change(stored.config)  # an included run, or a copy of it, has rounded weights
     if corpus:
         check_same_text(stored.config, corpus)
     card = stored.card.model_copy(update={"metrics": evaluation.evaluate(stored)})

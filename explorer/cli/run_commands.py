@@ -41,7 +41,8 @@ def list_runs(
         str,
         option(
             "ORDER",
-            f"Sort by {', '.join(completion.ORDERS)}; a leading minus reverses the order. "
+            f"Sort by {', '.join(completion.ORDERS)} (on text, bits per byte); a leading minus reverses the order, so "
+            "that -accuracy begins with the best. "
             "Default: runs of this machine first, the newest at the top.",
             completion.orders,
         ),

@@ -56,7 +56,9 @@ def sweep(
     finalists: Annotated[
         int, option("COUNT", "The best trials are trained again with eight new seeds, which decide.", min=0)
     ] = 2,
-    metric: Annotated[str, option("NAME", "What is compared. Default: the loss on data not trained on.")] = "",
+    metric: Annotated[
+        str, option("NAME", "What is compared. Default: bits per byte on text, else the loss on data not trained on.")
+    ] = "",
     out: Annotated[Path | None, option("FILE", "Write the whole table as a CSV file.")] = None,
     force: Force = False,
     as_json: Json = False,

@@ -1,8 +1,8 @@
 """The learning rates that were found for compared runs, each by the same search.
 
 A run is trained at every rate of its group (`compared_groups.py`) with seeds that no comparison uses, and the best rate
-has the lowest mean loss on data that the comparison does not measure. `python -m benchmarks.learning_rates` searches
-and writes `learning_rates.json`. Needs no torch.
+has the lowest mean loss on data that the comparison does not measure; of equally good rates it is the lowest.
+`python -m benchmarks.learning_rates` searches and writes `learning_rates.json`. Needs no torch.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from statistics import fmean
 
 FILE = Path(__file__).with_suffix(".json")
 SEEDS = range(100, 103)
+SAME_LOSS = 5e-4  # nats, or share of wrong answers: of two rates that are equally good, the lower one is more stable
 
 
 @lru_cache(maxsize=1)
@@ -33,8 +34,8 @@ def read_search(name: str) -> Mapping[float, float]:
 
 
 def best_rate(losses: Mapping[float, float]) -> float:
-    """Return the rate with the lowest mean loss."""
-    return min(losses, key=lambda rate: losses[rate])
+    """Return the lowest of the rates whose mean loss is that of the best one, up to `SAME_LOSS`."""
+    return min(rate for rate, loss in losses.items() if loss <= min(losses.values()) + SAME_LOSS)
 
 
 def searched_rate(name: str) -> dict[str, object]:

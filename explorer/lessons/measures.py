@@ -186,6 +186,7 @@ LengthsRun = Annotated[str, Setting(tasks=("recall", "echo", "reverse", "copy"))
 AttentionRun = Annotated[str, Setting(tasks=("reverse",), check=_check_attention)]
 TextRun = Annotated[str, Setting(tasks=("text",))]
 HeadsRun = Annotated[str, Setting(tasks=("text",), check=_check_has_heads)]
+CopyRun = Annotated[str, Setting(tasks=("induction",))]
 InductionRun = Annotated[str, Setting(tasks=("induction",), check=_check_two_layers)]
 
 Metric = Annotated[str, Setting(known=_shared_metrics)]  # of all runs that are named
@@ -502,6 +503,12 @@ def loss_without_head(run: InductionRun, role: Role) -> list[float]:
     loaded = _loaded_model(run)
     roles = induction.find_roles(induction.measure_scores(loaded))
     return _floats(induction.loss_without(loaded, [[heads[role]] for heads in roles], "zero"))
+
+
+@lesson_measure("copies", span=SHARE)
+def accuracy_of_copies(run: CopyRun, length: Annotated[int, Setting(low=3, high=12)]) -> list[float]:
+    """The share of right symbols of the second copy in rows whose copies have this length."""
+    return _floats(induction.copy_accuracy(_loaded_model(run), length))
 
 
 # ---- generation

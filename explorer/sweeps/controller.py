@@ -30,7 +30,7 @@ from numpy import ndarray
 
 from explorer.jobs.job import JobState
 from explorer.sweeps.space import Sweep, Trial, trials
-from explorer.tasks.text.bits_per_byte import held_out_text
+from explorer.tasks.text import bits_per_byte
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
@@ -162,7 +162,7 @@ def values_at(curves: Curves, config: RunConfig, metric: str, step: int) -> Floa
             if np.isfinite(values).all():
                 return values
     if metric == "bits_per_byte" and (losses := values_at(curves, config, "val_loss", step)) is not None:
-        return held_out_text(config.task_as(TextConfig)).bits_per_byte(losses)
+        return bits_per_byte.held_out_text(config.task_as(TextConfig)).bits_per_byte(losses)
     return None
 
 

@@ -1,19 +1,16 @@
-"""Sentences about the conditions of compared runs: examples, learning rates and numbers of parameters."""
+"""Sentences about the budgets of compared runs: how many examples each one reads in training."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
-from explorer.ui.learning_rates import learning_rates_sentence
-from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
 
 Value = TypeVar("Value")
-LARGEST_RATIO = 1.1  # of the numbers of parameters of runs that count as equally large
 
 
 def examples_read(config: RunConfig) -> int:
@@ -40,24 +37,6 @@ def budget_sentence(configs: Mapping[str, RunConfig]) -> str:
         for (examples, steps, batch), names in budgets.items()
     ]
     return f"The training budgets differ: {'; '.join(parts)}."
-
-
-def conditions_sentence(views: Iterable[RunView]) -> str:
-    """Return under which conditions trained runs are compared: their examples, learning rates and parameters."""
-    trained = [each for each in views if each.result and not isinstance(each.config.model, NgramTextConfig)]
-    if len({each.config for each in trained}) < 2:
-        return ""
-    examples, steps = ([of(each.config) for each in trained] for of in (examples_read, lambda config: config.steps))
-    sizes = [each.parameters for each in trained if each.parameters] or [0]
-    few, many = min(sizes), max(sizes)
-    same = min(examples) == max(examples)
-    read = (
-        f"the same number of examples, in {max(steps):,} steps"
-        if same
-        else f"{min(examples):,} to {max(examples):,} examples"
-    )
-    parameters = f" They have {few:,} to {many:,} parameters." if many > LARGEST_RATIO * few else ""
-    return f"All models read {read}. {learning_rates_sentence([each.config for each in trained])}{parameters}"
 
 
 def _names_by(configs: Mapping[str, RunConfig], value_of: Callable[[RunConfig], Value]) -> dict[Value, list[str]]:

@@ -43,7 +43,7 @@ def search_description(searches: Mapping[str, RateSearch]) -> str:
         f"The search gives every model the same {number_word(len(group.rates))} learning rates, "
         f"{count_seeds(len(SEEDS))} that no comparison uses ({SEEDS.start} to {SEEDS.stop - 1}), and the number of "
         f"steps of the comparison. The best of these rates has the lowest mean {_CRITERIA[group.criterion]} on "
-        f"{group.validation}.{beyond * bool(edges)}"
+        f"{group.validation}; of equally good rates it is the lowest.{beyond * bool(edges)}"
     )
 
 

@@ -50,6 +50,10 @@ def test_list_filters_and_sorts(ask: RunCommand, own_run: store.StoredRun, monke
     for order, sign in (("-seconds", -1), ("seconds", 1)):
         seconds = [sign * store.find(name).card.seconds for name in rows(ask, "--task", "dates", "--sort", order)]
         assert seconds == sorted(seconds) and len({*seconds}) > 1
+    for task, score in (("text", "bits_per_byte"), ("negation", "exact_accuracy")):
+        best_first = rows(ask, "--task", task, "--included", "--sort", "-accuracy")
+        means = [store.find(name).card.metrics[score].mean or 0 for name in best_first]
+        assert means == sorted(means, reverse=task == "negation") and len(means) > 50
     assert ask("list", "--tag", "bad")[1].startswith("No run matches.")
     assert f"2 of {1 + len(of_negation)} runs." in ask("list", "--task", "negation", "--limit", "2")[1]
     for columns in (20, 80):
@@ -71,7 +75,7 @@ def test_rows_have_states_results_and_titles_and_where_names_folders(ask: RunCom
     )
     assert entry["metrics"]["exact_accuracy"] == own_run.card.metrics["exact_accuracy"].mean
     (included,) = parse_json_lines(ask("list", "--search", "text-clipping-descent-none-0.3", "--json")[1])
-    assert included["kind"] == "pretrained" and included["result"].endswith(" nats a character")
+    assert included["kind"] == "pretrained" and included["result"].endswith(" bits per byte, unigram 4.830")
     folders = {row["name"]: row for row in parse_json_lines(ask("where", "--json")[1]) if row["kind"] == "folder"}
     assert folders["home"]["path"] == str(environment().home)
     assert folders["home"]["bytes"] >= store.folder_size(own_run.folder) > 0

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -71,7 +72,7 @@ def test_train_into_a_folder(ask: RunCommand, refuse: Refuse, tmp_path: Path) ->
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
 
 
-def test_predict_and_evaluate_agree_with_the_card(ask_json: AskJson, ask: RunCommand) -> None:
+def test_predict_and_evaluate_agree_with_the_card(ask_json: AskJson, ask: RunCommand, tmp_path: Path) -> None:
     (prediction,) = ask_json("predict", "negation-single-transformer", "Human NOT preserve nature!")
     assert list(prediction) == ["kind", "sentence", "tokens", "probabilities"]
     assert prediction["sentence"] == "Human NOT preserve nature!"
@@ -83,7 +84,11 @@ def test_predict_and_evaluate_agree_with_the_card(ask_json: AskJson, ask: RunCom
     card = store.find("negation-held-out-rnn").card
     assert (evaluation["kind"], evaluation["run"]) == ("evaluation", card.key)
     assert evaluation["metrics"]["exact_accuracy"]["values"] == pytest.approx(card.metrics["exact_accuracy"].values)
-    assert re.search("exact_accuracy +0.883", ask("evaluate", "negation-single-bag_of_words")[1])
+    out = ask("evaluate", "negation-single-bag_of_words")[1]
+    assert re.search(r"exact_accuracy +0.883  \(0.883 to 0.883\); most frequent class: 0.550\n", out)
+    # A copy of an included run has its rounded weights too.
+    shutil.copytree(store.PRETRAINED / "negation-single-bag_of_words", copy := tmp_path / "copy")
+    assert "\nequal to its card\n" in ask("evaluate", str(copy))[1]
 
 
 def test_large_libraries_are_imported_when_they_are_needed(home: Path) -> None:

@@ -2,15 +2,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.experiments.learning_rates import tuned_configs
 from explorer.inspection.verdicts import judge, mean_difference, solved_difference
 from explorer.jobs.service import service
 from explorer.labs.compare.state import MEASURES, TASK_MEASURES, default_runs
+from explorer.labs.compare.tuned import tuned_configs
 from explorer.run_store import store
 from explorer.sweeps import stored
 from explorer.sweeps.driver import sweep_driver
@@ -132,16 +133,15 @@ def test_a_shipped_run_is_trained_here_before_it_can_be_branched(monkeypatch: py
     assert submitted == [(SINGLE["rnn"].config, "ada")]
 
 
-def test_the_comparison_at_equal_tuning_budget_shows_every_model_at_its_own_rate() -> None:
+def test_a_comparison_at_searched_learning_rates_opens_on_the_page() -> None:
     at = compare_page({"unfold": "tuned", "tuned": "recall"})
-    rows, configs = screen.table(at, "tuned-recall-results"), tuned_configs("recall")
-    assert [row["rate"]["text"] for row in rows] == [f"{each.optimiser.learning_rate:g}" for each in configs.values()]
-    for row, config in zip(rows, configs.values(), strict=True):
-        run = store.find_by_config(config)
-        assert run and row["value"]["values"] == pytest.approx(run.card.metrics["accuracy"].values, abs=1e-4)
-    assert_mentions(screen.page_text(at), "best for it among five; every one had the same five")
-    assert any(heading.startswith("At equal tuning budget") for heading in screen.headings(at))
-    assert len(screen.table(at, "recall-learning-rates")) == len(configs)
+    configs = tuned_configs("recall")
+    rows = screen.table(at, "learning-rates")
+    assert [row["best"]["text"] for row in rows] == [f"{each.optimiser.learning_rate:g}" for each in configs.values()]
+    (link,) = [each.proto for each in at.get("page_link") if each.proto.label == "Compare these runs"]
+    runs = parse_qs(link.query_string)["runs"][0].split(",")
+    assert [store.find(run).config for run in runs] == [*configs.values()]
+    assert_mentions(screen.page_text(at), "every one was given the same rates")
 
 
 SPACE = "learning_rate=0.0001,0.01;epochs=1,3"

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from benchmarks.learning_rates import ACCURACIES, searched_rates
-from explorer.experiments import learning_rates
+from explorer.experiments.compared_groups import RateSearch, compared_groups
 from explorer.experiments.default_runs import negation_runs, text_run
+from explorer.experiments.learning_rates import read_search
 from explorer.experiments.recall import VARIANTS
 from explorer.inspection.verdicts import compare_with_best, judge, mean_difference, solved_difference
 from explorer.number_format import format_duration
-from explorer.training.config import with_settings
-from explorer.ui.budgets import budget_sentence, examples_read, learning_rates_sentence
+from explorer.training.config import RunConfig, with_settings
+from explorer.ui.budgets import budget_sentence, examples_read
 from explorer.ui.document import Document
-from explorer.ui.learning_rates import _search_view, search_description, search_finding
+from explorer.ui.learning_rates import _search_view, learning_rates_sentence, search_description
+from explorer.ui.training.learning_chart import conditions_sentence
+from explorer.ui.training.run_view import RunView
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, describe_judgement
 from explorer.ui.wording import count_seeds, join_words, number_word, original_whitespace, visible_whitespace
 
@@ -27,10 +31,6 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
     rnn, ngram = text_run("rnn"), text_run("ngram")
     gru = runs["gru-usual"]
     half = with_settings(gru, {"batch_size": 32, "iterations": 600})
-    lost, even = rate_search(0.01, {0.01: 0.5, 0.03: 0.9}), rate_search(0.01, {0.01: 0.9, 0.03: 0.9})
-    tuned = learning_rates.RateSearch(
-        0.03, {0.03: learning_rates.RateResult((1.0,)), 0.01: learning_rates.RateResult((2.0,))}
-    )
     top = 1 + STEADY
     values = {"GRU": 0.5 - STEADY, "LSTM": top, "RNN": top, "n-gram": top - 0.001 - STEADY / 9}
     values["Transformer"] = top[::-1] * 0.98
@@ -47,10 +47,12 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         *(budget_sentence(each) for each in ({"a": gru, "b": half}, {"a": gru}, {}, {"rnn": rnn, "n-gram": ngram})),
         budget_sentence(negation_runs()),
         budget_sentence({"rnn": rnn, "longer": with_settings(rnn, {"context": 128})}),
-        *(learning_rates_sentence(each) for each in (runs, {"a": runs["rnn-usual"]}, {"n-gram": ngram})),
-        *(search_finding(each) for each in ({"GRU": lost, "RNN": even}, {"RNN": even}, {"GRU": tuned})),
-        search_description("text", {"GRU": tuned}),
-        search_description("recall", {"GRU": lost}),
+        *(learning_rates_sentence(each) for each in (runs.values(), [rnn], [rnn, half], [])),
+        *(
+            search_description({"GRU": RateSearch(compared_groups()[group], losses)})
+            for group in ("growth", "recall", "sentiment")
+            for losses in ({0.01: 2.0, 0.03: 1.0, 0.1: 3.0}, {0.01: 2.0, 0.03: 3.0})
+        ),
         comparison_finding(every, digits=3, unit="bits"),
         *(comparison_finding(each) for each in (three, None, solved)),
         *(comparison_note(each) for each in (every, three, None, solved)),
@@ -69,33 +71,34 @@ def test_examples_are_sentences_of_all_epochs_or_tokens_of_all_steps() -> None:
     assert examples_read(longer) == 2 * examples_read(rnn) == rnn.steps * rnn.batch_size * 128
 
 
-@pytest.mark.parametrize("comparison", learning_rates.COMPARISONS)
-def test_every_compared_model_was_searched_at_every_rate_with_other_seeds(comparison: str) -> None:
-    searches, configs = learning_rates.read_searches(comparison), learning_rates.COMPARISONS[comparison]()
-    assert list(searches) == list(configs)
-    for name, search in searches.items():
-        assert tuple(search.results) == searched_rates(comparison, configs[name].optimiser.learning_rate)
-        assert {len(result.loss) for result in search.results.values()} == {len(learning_rates.SEEDS)}
-        seeds = {len(learning_rates.SEEDS)} if comparison in ACCURACIES else {0}
-        assert {len(result.accuracy) for result in search.results.values()} == seeds
-        assert not set(learning_rates.SEEDS) & set(configs[name].seeds)
-
-
-def rate_search(used: float, accuracies: dict[float, float]) -> learning_rates.RateSearch:
-    """Return a search with one seed; the loss is lowest at the highest rate."""
-    results = {rate: learning_rates.RateResult((1 / rate,), (accuracy,)) for rate, accuracy in accuracies.items()}
-    return learning_rates.RateSearch(used, results)
-
-
-def test_the_best_rate_has_the_lowest_loss_of_those_that_all_models_were_given() -> None:
-    search = rate_search(0.01, {0.01: 0.5, 0.03: 0.9, 0.05: 0.95})  # 0.05 is not one of them
-    assert (search.best, search.accuracy_lost) == (0.03, pytest.approx(0.4))
-    assert not search.is_at_edge and rate_search(0.01, {0.01: 0.5, 0.1: 0.9}).is_at_edge
-    row = {"name": "GRU", "used": "0.01", "best": "0.03", "0.01": "0.500", "0.03": "0.900", "0.05": "0.950"}
+def test_the_table_of_a_search_has_the_loss_at_every_rate() -> None:
+    name, config = "place-turns-rnn", compared_groups()["place-turns"].runs["place-turns-rnn"]
+    losses = read_search(name)
     document = Document()
-    _search_view(document, "negation", {"GRU": search})
-    (shown,) = document.blocks[1]["data"]["rows"]  # type: ignore[index]
-    assert {name: cell["text"] for name, cell in shown["cells"].items()} == row
+    _search_view(document, {"RNN": RateSearch(compared_groups()["place-turns"], losses)})
+    (shown,) = document.blocks[-1]["data"]["rows"]  # type: ignore[index]
+    cells = {column: cell["text"] for column, cell in shown["cells"].items()}
+    assert cells["best"] == f"{config.optimiser.learning_rate:g}" and len(cells) == 2 + len(losses)
+    assert all(float(cells[f"{rate:g}"]) == pytest.approx(loss, rel=0.01) for rate, loss in losses.items())
+
+
+def test_conditions_of_a_comparison_are_said() -> None:
+    def view(config: RunConfig, parameters: int) -> RunView:
+        stored = Mock(curves=Mock(), card=Mock(parameters=parameters))
+        return RunView(config, stored, None)
+
+    runs = compared_groups()["place-turns"].runs.values()
+    equal = [view(config, 1_000 + i) for i, config in enumerate(runs)]
+    longer = with_settings(next(iter(runs)), {"iterations": 1_000, "learning_rate": 0.5})
+    assert conditions_sentence(equal) == (
+        "All models read the same number of examples, in 500 steps. Each has its own learning rate, the best of five "
+        "in a search."
+    )
+    assert conditions_sentence([*equal, view(longer, 2_000)]) == (
+        "All models read 16,000 to 32,000 examples. Learning rate: 0.03 to 0.5, not searched for each model with these "
+        "settings. They have 1,000 to 2,000 parameters."
+    )
+    assert conditions_sentence(equal[:1]) == ""
 
 
 def test_visible_white_space_is_read_back() -> None:

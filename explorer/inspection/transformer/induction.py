@@ -24,6 +24,7 @@ from explorer.inspection.load_model import LoadedModel, shared_model, to_array
 from explorer.inspection.words.labelling import parse_row
 from explorer.models.taps import record
 from explorer.run_store.store import StoredRun
+from explorer.seeds import generator
 from explorer.tasks.sequence_labelling import induction as induction_task
 from explorer.tasks.sequence_labelling.rows import Rows, logits_per_replica, masked_mean, position_losses, score
 
@@ -56,6 +57,15 @@ def measure_scores(loaded: LoadedModel) -> InductionScores:
         to_array(masked_mean(losses, rows.mask & ~second)),
         to_array(masked_mean(losses, second)),
     )
+
+
+@torch.inference_mode()
+def copy_accuracy(loaded: LoadedModel, length: int) -> Float[ndarray, " replicas"]:
+    """Return the share of right symbols of the second copy in rows whose copies have this length."""
+    task = loaded.config.task_as(induction_task.InductionConfig)
+    rows = induction_task.draw_rows(task, [length] * ROWS, generator(SEED, f"induction/copies/{length}"))
+    correct, _ = score(loaded.stack, rows, loaded.config.replicas)
+    return to_array(masked_mean(correct.float(), induction_task.in_second_copy(task, rows)))
 
 
 def find_roles(scores: InductionScores) -> tuple[dict[str, Head], ...]:

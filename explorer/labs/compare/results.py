@@ -32,7 +32,13 @@ from explorer.labs.compare.state import AXES, UNITS, Comparison
 from explorer.number_format import format_count, format_duration
 from explorer.run_store import store
 from explorer.tasks.negation import NegationConfig
-from explorer.training.comparability import BITS_PER_BYTE, comparability, comparability_sentence, lower_is_better
+from explorer.training.comparability import (
+    BITS_PER_BYTE,
+    comparability,
+    comparability_sentence,
+    loss_context,
+    lower_is_better,
+)
 from explorer.training.record import Axis
 from explorer.ui.budgets import budget_sentence
 from explorer.ui.training.learning_chart import describe_machines, machines_of
@@ -246,12 +252,14 @@ def compare_final_values(first: ComparedRun, second: ComparedRun, measure: str) 
 def describe_differences(runs: Sequence[ComparedRun], state: Comparison) -> list[str]:
     """Return the differences of every run from the first one with their verdicts, corrected for their number.
 
-    Language models whose losses cannot be compared are compared by bits per byte where these can be.
+    Language models whose tokens differ, but not their contexts, are compared by bits per byte.
     """
     texts, found = ["–"] * len(runs), list[tuple[int, Difference]]()
     for i, run in enumerate(runs[1:], start=1):
         pair = [runs[0].config, run.config]
         measure = next((name for name in (state.y, BITS_PER_BYTE) if not comparability(pair, name)), "")
+        if measure != state.y and loss_context(pair[0]) != loss_context(pair[1]):
+            measure = ""
         if runs[0].may_continue or run.may_continue:
             texts[i] = "not finished"
         elif not measure:

@@ -25,12 +25,12 @@ from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.tasks.own_sentences import Language
 from explorer.tasks.sentiment.config import TESTED
 from explorer.tokenization.words import Words
-from explorer.ui.budgets import conditions_sentence
 from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.page_sections import lead
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import fragment
+from explorer.ui.training.learning_chart import conditions_sentence
 from explorer.ui.training.run_view import run_views
 from explorer.ui.training.save_offer import save_offer
 

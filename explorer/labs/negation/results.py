@@ -25,11 +25,10 @@ from explorer.tasks.ceiling import linear_readout_ceiling
 from explorer.tasks.negation import CLASSES, Negation, Sentence
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
-from explorer.ui.budgets import conditions_sentence
 from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.widgets import draw_choice, setting_widget
-from explorer.ui.training.learning_chart import epoch_axis
+from explorer.ui.training.learning_chart import conditions_sentence, epoch_axis
 from explorer.ui.wording import describe_line
 
 

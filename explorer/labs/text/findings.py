@@ -144,8 +144,8 @@ def larger_model_finding(
     size = number_word(round(larger_size / max(parameters[model] for model in networks)))
     text = number_word(round(larger.training_tokens / max(each.training_tokens for each in networks.values())))
     return (
-        f"A {larger.row.title} {size} times as large as these networks, trained on {text} times as much text, has "
-        f"{median_loss(larger):.3f}."
+        f"A {larger.row.title} {size} times as large as these networks, trained on {text} times as much text with "
+        f"another optimizer, has {median_loss(larger):.3f}."
     )
 
 

@@ -106,7 +106,7 @@ def results_view(
     loss_range: ends of the axis of the losses
     awaited: names of the results that are there or will be
     """
-    counted: bits_per_byte.CountedText | None = results.get("text")
+    counted: bits_per_byte.HeldOutText | None = results.get("text")
     test = {"test": charts.Column("test split", "number", wrap=True)} if task.test else {}
     columns = {
         "name": charts.Column("", "model"),
@@ -125,7 +125,7 @@ def results_view(
     complete = [
         {
             **cells,
-            "bytes": f"{counted.held_out.bits_per_byte(loss):.3f}" if counted else pending["text"],
+            "bytes": f"{counted.bits_per_byte(loss):.3f}" if counted else pending["text"],
             "test": f"{np.median(results[model].test):.3f}" if model in results else pending[model],
         }
         for (model, cells), loss in zip(rows.items(), medians, strict=True)
@@ -134,7 +134,7 @@ def results_view(
         f"Loss on all of the {'validation split' if task.test else 'held-out text'}: the median, and a dot for "
         "each seed. Training text: the loss on a part of it; gap: the difference. Tokens read: by one seed. Training "
         "time: of all seeds together, on the computer that trained them. Parameters of the n-gram: entries of its "
-        f"tables. {describe_test_split(task)} {comparability_note(task, counted.held_out if counted else None)}"
+        f"tables. {describe_test_split(task)} {comparability_note(task, counted)}"
     )
     document.table("text-results", charts.Table(columns, complete, "Results, a row for each model", caption))
     if counted and counted.vocabulary < task.vocabulary and task.tokenizer != "char":

@@ -22,7 +22,7 @@ from explorer.labs.translation.state import TranslationState
 from explorer.number_format import format_duration
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
 from explorer.tasks.seq2seq.pairs import PairsConfig
-from explorer.ui.budgets import conditions_sentence
+from explorer.ui.training.learning_chart import conditions_sentence
 from explorer.ui.wording import count_seeds, join_words
 
 _METRICS = [ui.Metric("exact", "Exact match on new sources")]

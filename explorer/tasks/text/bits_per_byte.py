@@ -54,6 +54,7 @@ Loss = TypeVar("Loss", bound=Any)  # a number, an array or a tensor
 class HeldOutText:
     """What the held-out targets of a task stand for."""
 
+    vocabulary: int  # tokens that the tokenizer has
     targets: int
     bytes: int  # of the text in UTF-8
     unknown: int = 0  # of these, bytes of unknown words (or characters)
@@ -81,18 +82,10 @@ class HeldOutText:
         return loss * (self.targets / self.bytes / math.log(2)) + self.omitted_bits
 
 
-@dataclass(frozen=True)
-class CountedText:
-    """The held-out text, and the number of tokens that the tokenizer has."""
-
-    held_out: HeldOutText
-    vocabulary: int
-
-
-def count_held_out_text(task: TextConfig) -> CountedText | None:
+def count_held_out_text(task: TextConfig) -> HeldOutText | None:
     """Return the counted held-out text; None where the rows cannot be made, of which the training itself says why."""
     try:
-        return CountedText(held_out_text(task), text_data(task).vocabulary)
+        return held_out_text(task)
     except LineageError:
         return None
 
@@ -120,15 +113,15 @@ def _count_held_out_text(config: TextConfig, part: Part, text: str) -> HeldOutTe
     text = text.lower() if config.lower else text
     parts = split_stream(text, config.held_out, config.test)
     learned, coded = (text, text) if config.split == "windows" else (parts.training, getattr(parts, part))
-    tokenizer = data.tokenizer
-    size = len(coded.encode())
+    tokenizer, size = data.tokenizer, len(coded.encode())
     if tokenizer.kind in LOSSLESS:
-        return HeldOutText(len(tokenizer.encode(coded)), size)
+        return HeldOutText(data.vocabulary, len(tokenizer.encode(coded)), size)
     omitted = OmittedText()
     omitted.fit(tokens_in_text(tokenizer, learned))
     tokens = list(tokens_in_text(tokenizer, coded))
-    spaces, unknown = (sum(len(text.encode()) for text in texts) for texts in _spaces_and_unknown(tokens))
-    return HeldOutText(sum(not token.is_end for token in tokens), size, unknown, spaces, *omitted.nats(tokens))
+    unknown = _size(token.text for token in tokens if token.unknown)
+    spaces = _size(token.space for token in tokens)
+    return HeldOutText(data.vocabulary, len(tokens) - 1, size, unknown, spaces, *omitted.nats(tokens))
 
 
 def _count_lines(data: Sentences, lines: Sequence[str], text: str) -> HeldOutText:
@@ -142,24 +135,21 @@ def _count_lines(data: Sentences, lines: Sequence[str], text: str) -> HeldOutTex
     if data.config.split == "sentences":
         coded, learned = (np.isin(line, line[each]) for each in (scored, learned))
         is_last = np.append(line[1:] != line[:-1], True)
-        before = np.where(np.roll(is_last, 1), len(tokenizer.tokens), np.roll(ids, 1))  # one more token is the start
-        of_lines = _nats_given(before, ids, learned, coded & ~scored, len(tokenizer.tokens))
+        before = np.where(np.roll(is_last, 1), data.vocabulary, np.roll(ids, 1))  # one more token is the start
+        of_lines = _nats_given(before, ids, learned, coded & ~scored, data.vocabulary)
         of_lines += _nats_given(ids, is_last, learned, coded, 2)
         ends = int((coded & is_last).sum())
-    targets = len(data.held_out_positions)
+    counts = data.vocabulary, len(data.held_out_positions)
     if tokenizer.kind in LOSSLESS:
-        sizes = _token_bytes(tokenizer)[ids]
-        unscored = int(sizes[coded & ~scored].sum()) + ends
-        return HeldOutText(targets, int(sizes[coded].sum()) + ends, 0, unscored, lines=of_lines)
+        size, given = (int(_token_bytes(tokenizer)[ids[each]].sum()) for each in (coded, coded & ~scored))
+        return HeldOutText(*counts, size + ends, unscored=given + ends, lines=of_lines)
     tokens = [token for line in lines for token in tokens_in_text(tokenizer, line) if not token.is_end]
     omitted = OmittedText()
     omitted.fit(compress(tokens, learned))
     chosen = list(compress(tokens, coded))
-    spaces, unknown = (sum(len(text.encode()) for text in texts) for texts in _spaces_and_unknown(chosen))
-    size, given = (
-        sum(len(token.text.encode()) for token in compress(tokens, each)) for each in (coded, coded & ~scored)
-    )
-    return HeldOutText(targets, size + spaces + ends, unknown, given + spaces + ends, *omitted.nats(chosen), of_lines)
+    size, given = (_size(token.text for token in compress(tokens, each)) for each in (coded, coded & ~scored))
+    unknown, outside = _size(token.text for token in chosen if token.unknown), ends + _size(t.space for t in chosen)
+    return HeldOutText(*counts, size + outside, unknown, given + outside, *omitted.nats(chosen), of_lines)
 
 
 def _nats_given(
@@ -179,8 +169,8 @@ def _nats_given(
     return math.fsum(n * model.nats((c, None), s, -math.log(possible)) for (c, s), n in coded_pairs.items())
 
 
-def _spaces_and_unknown(tokens: Sequence[TokenInText]) -> tuple[Iterator[str], Iterator[str]]:
-    return (token.space for token in tokens), (token.text for token in tokens if token.unknown)
+def _size(texts: Iterable[str]) -> int:
+    return sum(len(text.encode()) for text in texts)
 
 
 def _token_bytes(tokenizer: Tokenizer) -> Int[ndarray, " vocabulary"]:

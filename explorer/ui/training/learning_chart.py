@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from explorer.jobs.service import service
+from explorer.models.configs import NgramTextConfig
 from explorer.number_format import format_duration
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig
 from explorer.training.machine import local_kinds
-from explorer.ui.budgets import conditions_sentence
+from explorer.ui.budgets import examples_read
 from explorer.ui.document import Document
 from explorer.ui.frame import Panel, Playback
+from explorer.ui.learning_rates import learning_rates_sentence
 from explorer.ui.result_section import live_section
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training.run_view import RunView
@@ -25,6 +27,7 @@ from explorer.ui.wording import join_words
 
 TrainingState: TypeAlias = Literal["never trained", "waiting", "training", "stopped", "finished", "failed"]
 Views: TypeAlias = Mapping[str, RunView]
+_LARGEST_RATIO = 1.1  # of the numbers of parameters of runs that count as equally large
 _NAMED_MACHINES = 3  # kinds of machine that a caption names
 
 
@@ -87,6 +90,24 @@ def draw_learning_chart(
         return seconds_to_next(views.values())
 
     live_training_section(key, request, draw, layout["height"] + 90)
+
+
+def conditions_sentence(views: Iterable[RunView]) -> str:
+    """Return under which conditions trained runs are compared: their examples, learning rates and parameters."""
+    trained = [each for each in views if each.result and not isinstance(each.config.model, NgramTextConfig)]
+    if len({each.config for each in trained}) < 2:
+        return ""
+    examples, steps = ([of(each.config) for each in trained] for of in (examples_read, lambda config: config.steps))
+    sizes = [each.parameters for each in trained if each.parameters] or [0]
+    few, many = min(sizes), max(sizes)
+    same = min(examples) == max(examples)
+    read = (
+        f"the same number of examples, in {max(steps):,} steps"
+        if same
+        else f"{min(examples):,} to {max(examples):,} examples"
+    )
+    parameters = f" They have {few:,} to {many:,} parameters." if many > _LARGEST_RATIO * few else ""
+    return f"All models read {read}. {learning_rates_sentence([each.config for each in trained])}{parameters}"
 
 
 def live_training_section(

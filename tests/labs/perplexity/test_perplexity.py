@@ -37,7 +37,7 @@ def loss(nats: float, characters: float, omitted_bits: float = 0.0) -> Tokenizer
     """Return a loss on 1,000 bytes; the unknown words are a fifth of the tokens if any text is left out."""
     targets = round(1_000 / characters)
     unknown = targets // 5 if omitted_bits else 0
-    text = HeldOutText(targets, 1_000, unknown, spelling=omitted_bits * 1_000 * math.log(2))
+    text = HeldOutText(500, targets, 1_000, unknown, spelling=omitted_bits * 1_000 * math.log(2))
     return TokenizerLoss(NgramLoss(nats, characters, 500, 0.0, 0.1), text)
 
 
@@ -46,7 +46,7 @@ LOSSES = {"char": loss(1.5, 1.0), "bytes": loss(2.9, 2.0), "word": loss(3.0, 4.0
 
 def test_sentences(snapshot: SnapshotAssertion) -> None:
     near = LOSSES | {"bytes": loss(2.99, 2.0)}
-    spaces = TokenizerLoss(LOSSES["char"].ngram, HeldOutText(1000, 1000, spacing=200 * math.log(2)))
+    spaces = TokenizerLoss(LOSSES["char"].ngram, HeldOutText(60, 1000, 1000, spacing=200 * math.log(2)))
     losses = [
         np.array([[1.4, 1.4], second, second])
         for second in ([1.3, 1.3], [1.5, 1.5], [1.3, 1.6], [1.2, 1.45], [1.3995, 1.4005])

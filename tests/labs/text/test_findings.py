@@ -20,7 +20,7 @@ from explorer.labs.text import controls, findings, results, training_chart
 from explorer.labs.text.findings import Standing, compute_standing, convert_loss
 from explorer.labs.text.state import TextLab, Unit
 from explorer.labs.text.training_chart import CAPTION, samples_data
-from explorer.tasks.text.bits_per_byte import CountedText, HeldOutText
+from explorer.tasks.text.bits_per_byte import HeldOutText
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Curves
@@ -103,11 +103,13 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         )
 
     made = curves([[3.0], [2.0]])
-    counted = HeldOutText(targets=50, bytes=400, unknown=80, spelling=400 * np.log(2), spacing=100 * np.log(2))
-    counted_text = CountedText(HeldOutText(50, 400, 80, spelling=400 * np.log(2)), 20)
+    counted = HeldOutText(
+        vocabulary=20, targets=50, bytes=400, unknown=80, spelling=400 * np.log(2), spacing=100 * np.log(2)
+    )
+    counted_text = HeldOutText(20, 50, 400, 80, spelling=400 * np.log(2))
     task = TextConfig(tokenizer="word", vocabulary=30)
 
-    def draw(awaited: tuple[str, ...], found: dict[str, CountedText | None]) -> tuple[str, list[Any]]:
+    def draw(awaited: tuple[str, ...], found: dict[str, HeldOutText | None]) -> tuple[str, list[Any]]:
         data, others = draw_row(task, awaited, found)
         return data["rows"][0]["cells"]["bytes"]["text"], others
 

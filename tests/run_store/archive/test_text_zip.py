@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import DamagedRun
 from explorer.jobs import limits
-from explorer.run_store import store
+from explorer.labs.runs.descriptions import find_score
+from explorer.run_store import index, store
 from explorer.run_store.archive import read, write
 from explorer.run_store.store import StoredRun
 from explorer.tasks.text import corpora
@@ -68,6 +70,18 @@ def test_an_imported_run_has_everything_needed_to_resume(
     names_in_checkpoints = {name for step in run.checkpoint_steps() for name in run.checkpoint(step).optimiser or {}}
     assert ("carried.0" in names_in_checkpoints) == ("batches" in changes and model != "transformer")
     assert ("ending" in names_in_checkpoints) == ("patience" in changes)
+
+
+def test_a_run_of_an_earlier_version_has_no_bits_per_byte_and_is_imported_and_listed(tmp_path: Path) -> None:
+    record = recorded(short("rnn"))
+    metrics = {name: values for name, values in record.curves.metrics.items() if name != "bits_per_byte"}
+    earlier = replace(record, curves=replace(record.curves, metrics=metrics), baselines={})
+    run = store.save_run(earlier, tmp_path / "run")
+    imported = store.load(read.unpack(pack_zip(run), tmp_path / "again", "me", limits.check))
+    assert imported.curves.metrics.keys() == metrics.keys()
+    assert bytes_of(imported.curves.metrics) == bytes_of(run.curves.metrics)
+    assert imported.card.baselines == {} and "baseline" not in (tmp_path / "run" / "card.json").read_text("utf-8")
+    assert find_score(index._read_entry(imported.folder, 0)).text.endswith(" nats a character")
 
 
 def remove_half_of_the_state(files: Files) -> None:

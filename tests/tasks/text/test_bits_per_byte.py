@@ -108,7 +108,9 @@ def test_a_distribution_over_symbols_sums_to_one() -> None:
 
 
 def test_omitted_bits_are_added_to_the_loss() -> None:
-    counted = bits_per_byte.HeldOutText(targets=10, bytes=40, unknown=2, spelling=8.0, spacing=3.0, lines=1.0)
+    counted = bits_per_byte.HeldOutText(
+        vocabulary=5, targets=10, bytes=40, unknown=2, spelling=8.0, spacing=3.0, lines=1.0
+    )
     assert float(counted.bits_per_byte(np.array(2.0))) == pytest.approx((20 + 12) / 40 / math.log(2))
     assert counted.bits_per_byte(np.array([1.0, 2.0])).shape == (2,)
 

@@ -61,3 +61,13 @@ def test_a_stored_run_needs_no_file_to_be_loaded() -> None:
     torch.testing.assert_close(load_model(record).stack(ids), before)
     layout = objective_class(record.config.task).layout(record.config)
     assert set(layout.metrics) == set(record.curves.metrics)
+
+
+def test_an_accuracy_stands_beside_the_share_of_the_most_frequent_class() -> None:
+    labels = ["yes" if i % 20 else "no" for i in range(400)]  # 95 % of one class, whatever the sentence says
+    table = "text,label\n" + "".join(f"noun{i} is {GOOD[i % 4]},{label}\n" for i, label in enumerate(labels))
+    chosen = with_settings(default_config("negation", "bag_of_words"), {"batch_size": 16, "epochs": 1})
+    record = record_run(replace(chosen, task=own_task(corpora.store_text(table))))
+    assert record.baselines["test_accuracy"] == pytest.approx(0.95)
+    assert record.baselines["train_accuracy"] == pytest.approx(0.95)
+    assert "test_accuracy_negated" not in record.baselines, "no sentence is negated"

@@ -13,6 +13,7 @@ import torch
 
 from explorer.catalogue import models_of
 from explorer.errors import InvalidSetting
+from explorer.tasks.text import corpora
 from explorer.tasks.text.bits_per_byte import held_out_text
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
@@ -203,3 +204,31 @@ def test_counting_can_be_resumed_only_after_its_end() -> None:
         ("Evaluation", True, False),
         ("Checkpoint", True, True),
     ]
+
+
+def test_a_run_of_an_earlier_version_is_resumed_with_nan_where_bits_per_byte_were_not_recorded() -> None:
+    config = short("rnn", iterations=4, evaluate_every=2)
+    whole = record_run(config)
+    stopped = Recorder(config)
+    for event in train(config):
+        stopped.add(event)
+        if isinstance(event, Checkpoint) and event.step == 2:
+            break
+    earlier = stopped.record("stopped")
+    del earlier.curves.metrics["bits_per_byte"]
+    resumed = record_run(config, before=earlier)
+    for name, values in whole.curves.metrics.items():
+        known = values if name != "bits_per_byte" else np.concatenate([np.full((2, 1), np.nan), values[2:]])
+        np.testing.assert_array_equal(resumed.curves.metrics[name], known)
+    assert np.isfinite(resumed.curves.last("bits_per_byte")).all()
+    assert resumed.baselines == whole.baselines
+
+
+def test_the_baseline_of_a_text_is_its_unigram() -> None:
+    config = with_settings(default_config("text", "ngram"), {"corpus": "own", "text": corpora.store_text("ab" * 100)})
+    config = with_settings(config, {"held_out": 0.1, "context": 4})
+    found = record_run(config).baselines
+    # Each of two characters is half of the 180 in the training part, whose first is no target.
+    expected = -(math.log((90 + 1) / (179 + 2)) + math.log((89 + 1) / (179 + 2))) / 2
+    assert found["val_loss"] == pytest.approx(expected)
+    assert found["bits_per_byte"] == found["bits_per_char"] == pytest.approx(expected / math.log(2))
