@@ -62,18 +62,19 @@ def _page_claim(page: str, row: Mapping[str, Any]) -> Claim:
         settings["run"] = " ".join(f"recall-{length}-{variant}" for length in SWEEP_LENGTHS)
 
     def evaluate(keys: Mapping[str, str]) -> tuple[str, bool]:
-        values = measure_values(row["measure"], draws.rename_runs(settings, keys))
+        values = measure_values(row["measure"], settings, keys)
         return _spread(values), low <= median(values) <= high
 
     runs, expected = draws.runs_in([settings]), f"{low:g} to {high:g}"
     return Claim(row["claim"], page, described, expected, runs, evaluate, row.get("needs_text", False))
 
 
-def measure_values(name: str, settings: Mapping[str, str]) -> list[float]:
-    """Return the values of a measure of a page's claim: one for each seed, or one."""
+def measure_values(name: str, settings: Mapping[str, str], keys: Mapping[str, str]) -> list[float]:
+    """Return the values of a measure of a page's claim, one for each seed, or one; `keys` replace names of runs."""
     if name in claim_measures.MEASURES:
-        return claim_measures.MEASURES[name](settings)
-    return [float(value) for value in measure(name, find_measure(name).parse_settings(settings))]
+        return claim_measures.MEASURES[name](draws.rename_runs(settings, keys))
+    parsed = find_measure(name).parse_settings(settings)  # which takes names of included runs only
+    return [float(value) for value in measure(name, draws.rename_runs(parsed, keys))]
 
 
 def lesson_claims() -> Iterator[Claim]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from explorer.errors import LineageError
+from explorer.lessons.grading import UndefinedMeasurement
 from explorer.run_store import store
 from explorer.training.config import with_settings
 from explorer.training.recorder import record_run
@@ -103,7 +103,7 @@ def train_draw(name: str, draw: int) -> str:
 def _measure_draw(claim: Claim, draw: int | None) -> tuple[str, bool]:
     try:
         return claim.evaluate({} if draw is None else {name: train_draw(name, draw) for name in claim.seeded_runs})
-    except LineageError as problem:  # for example no number with these seeds
+    except UndefinedMeasurement as problem:  # no number with these seeds
         return str(problem), False
 
 

@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from benchmarks import draws
-from benchmarks.claims import FILE, format_row, page_claims
+from benchmarks.claims import FILE, format_row, lesson_claims, page_claims
 from benchmarks.draws import Claim
 from explorer.run_store import store
 from tests import needs
@@ -61,6 +61,14 @@ def test_a_draw_trains_with_seeds_of_its_own_and_once(capsys: pytest.CaptureFixt
     assert draws.measure_claims(claims, range(6, 8), seconds=0)[0].count == ""
     with pytest.raises(typer.Exit):
         draws.report(claims, [found], 20)
+
+
+def test_claims_of_pages_and_of_lessons_are_measured_with_the_runs_of_a_draw() -> None:
+    claims = [each for each in (*page_claims(), *lesson_claims()) if each.seeded_runs == (RUN,)]
+    assert {each.shown.partition(" ")[0] for each in claims} == {"negation", "lesson"}
+    keys = {RUN: draws.train_draw(RUN, 3)}
+    assert store.find(keys[RUN]).config.seed == 300
+    assert all(claim.evaluate(keys)[0] for claim in claims)
 
 
 def test_the_draws_begin_at_random_unless_their_number_is_given() -> None:
