@@ -21,7 +21,7 @@ import typer
 import yaml
 
 from benchmarks import claim_measures, draws
-from benchmarks.draws import Claim, Measured
+from benchmarks.draws import Claim, DrawResults
 from explorer.experiments.recall import SWEEP_LENGTHS
 from explorer.lessons.grading import describe_measurement, grade_step
 from explorer.lessons.lesson import Step
@@ -99,14 +99,14 @@ def _lesson_claim(shown: str, step: Step) -> Claim:
     return Claim(step.question.text, shown, step.measurement.measure.name, expected, runs, evaluate)
 
 
-def format_row(claim: Claim, found: Measured) -> str:
+def format_row(claim: Claim, found: DrawResults) -> str:
     """Return the row of a claim, without its last cell."""
     runs, holds = ", ".join(claim.runs) or "none", "yes" if found.held[0] else "no"
     cells = (claim.text, claim.shown, claim.measure, runs, found.values[0], claim.expected, holds)
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
-def _format_table(claims: Sequence[Claim], found: Sequence[Measured], described: str) -> str:
+def _format_table(claims: Sequence[Claim], found: Sequence[DrawResults], described: str) -> str:
     """Return docs/claims.md. Without draws, what the last ones found stays in each row whose other figures stay."""
     before = "" if described else FILE.read_text("utf-8")
     old = (line.strip("| ").split(" | ") for line in before.splitlines() if line.count(" | ") == 7)

@@ -107,13 +107,13 @@ def _measure_draw(claim: Claim, draw: int | None) -> tuple[str, bool]:
         return str(problem), False
 
 
-def measure_claims(claims: Sequence[Claim], draws: range, seconds: float) -> list[Measured]:
+def measure_claims(claims: Sequence[Claim], draws: range, seconds: float) -> list[DrawResults]:
     """Measure claims with the included runs and in draws; print each that was drawn, the shortest training first."""
     found = {}
     for claim in sorted(claims, key=lambda each: each.seconds):
         is_drawn = claim.seeded_runs and claim.seconds < seconds
         results = [_measure_draw(claim, draw) for draw in (None, *(draws if is_drawn else ()))]
-        found[id(claim)] = Measured(*zip(*results, strict=True))
+        found[id(claim)] = DrawResults(*zip(*results, strict=True))
         if draws and is_drawn:
             print(f"{claim.shown}: {claim.text} Expected: {claim.expected}.")
             for draw, (value, held) in zip(("included", *draws), results, strict=True):
@@ -121,7 +121,7 @@ def measure_claims(claims: Sequence[Claim], draws: range, seconds: float) -> lis
     return [found[id(claim)] for claim in claims]
 
 
-def report(claims: Sequence[Claim], found: Sequence[Measured], seconds: float) -> None:
+def report(claims: Sequence[Claim], found: Sequence[DrawResults], seconds: float) -> None:
     """Print which claims do not hold and how many were not drawn. Exit with 1 if one does not hold."""
     long = sum(claim.seconds >= seconds for claim in claims)
     failed = [(claim, each) for claim, each in zip(claims, found, strict=True) if not each.holds]

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
-from explorer.catalogue import model_row, task_row
-from explorer.experiments import labelling, paper_experiments, sequence_shapes, text_setups, word_vectors
+from explorer.catalogue import model_row, models_of, task_row
+from explorer.experiments import labelling, paper_experiments, recall, sequence_shapes, text_setups, word_vectors
+from explorer.experiments.default_runs import negation_runs
 from explorer.experiments.presets import first_assignment
 from explorer.experiments.pretraining import LINES_WITH_TEST_SPLIT
 from explorer.models.settings import field_label
@@ -221,7 +222,12 @@ def _page_settings() -> tuple[_Base, ...]:
         _Base("", sequence_shapes.word_sense_config()),
         _Base("", word_vectors.config("skip_gram", "tinyshakespeare"), ("corpus",)),
         _Base("", word_vectors.config("cbow", "tinyshakespeare"), ("corpus",)),
-        _Base("best settings", text_setups.SETUPS["shakespeare"].config("transformer")),
+        _Base("best settings", text_setups.large_transformer()),
+        *(
+            _Base("", config, ("heads",) if model == "transformer" else ())
+            for model, config in negation_runs(models_of("negation")).items()
+        ),
+        *(_Base("", each.config(), ("length", *each.settings, "iterations")) for each in recall.VARIANTS.values()),
         _Base("settings of the assignment", first_assignment()),
         _Base("lines with a test split", with_settings(default_config("text", "gru"), LINES_WITH_TEST_SPLIT)),
     ]

@@ -97,9 +97,9 @@ def largest_change(run: StoredRun, weights: Mapping[str, ndarray], evaluate: Eva
     snapshots = {run.curves.step: Snapshot(weights, None)}
     rounded = Record(run.config, run.card.parameters, run.card.seconds, run.curves, snapshots, tokenizer=run.tokenizer)
     changes = [0.0]
-    again = evaluate(rounded)
-    for name, metric in run.card.metrics.items():
-        for before, after in zip(metric.values, again[name].values, strict=True):
+    for name, metric in evaluate(rounded).items():
+        stored = run.card.metrics.get(name, metric)  # a run of an earlier version may not have it
+        for before, after in zip(stored.values, metric.values, strict=True):
             if before is None or after is None or not np.isfinite([before, after]).all():
                 changes.append(0.0 if before == after else np.inf)
             else:

@@ -38,8 +38,8 @@ def test_a_run_keeps_the_steps_that_a_page_shows(run: StoredRun) -> None:
     steps = {name: trimming.kept_steps(name, config, config.steps) for name, config in shipped_configs().items()}
     assert steps["text-through-training"] == [0, 8, 16, 32, 63, 126, 251, 501, 1000]
     assert steps["induction-two"] == [0, 46, 73, 118, 191, 308, 496, 800]
-    assert steps["recall-50-gru-chrono"] == [0, 3, 7, 17, 45, 116, 300]
-    assert steps["recall-50-gru-forget-1"] == [300]
+    assert steps["recall-50-gru-chrono"] == [0, 3, 7, 20, 54, 147, 400]
+    assert steps["recall-50-gru-forget-1"] == [400]
     assert trimming.kept_steps("recall-50-gru-chrono", shipped_configs()["recall-50-gru-chrono"], 45)[-1] == 45
 
 

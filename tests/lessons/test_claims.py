@@ -46,9 +46,9 @@ def _claim_that_fails_with(seed: int) -> Claim:
 
 
 def test_a_claim_holds_if_it_does_with_nine_of_ten_sets_of_seeds() -> None:
-    held = [draws.Measured(("",) * 11, (True,) * (11 - failures) + (False,) * failures) for failures in (0, 1, 2)]
+    held = [draws.DrawResults(("",) * 11, (True,) * (11 - failures) + (False,) * failures) for failures in (0, 1, 2)]
     assert [each.holds for each in held] == [True, True, False] and held[1].count == "10 of 11"
-    assert not draws.Measured(("",) * 11, (False,) + (True,) * 10).holds
+    assert not draws.DrawResults(("",) * 11, (False,) + (True,) * 10).holds
 
 
 def test_a_draw_trains_with_seeds_of_its_own_and_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ CONFIGS = shipped_configs()
 
 def test_all_shipped_runs_are_those_of_the_configurations() -> None:
     folders = store.pretrained_folders()
-    stored = {folder.name for folder in store.PRETRAINED.iterdir()}
+    stored = {folder.name for folder in store.PRETRAINED.iterdir()} - {store.EARLIER}
     assert sorted(CONFIGS.keys() - stored) == [], "train them: python -m explorer pretrain NAME"
     assert sorted(stored - CONFIGS.keys()) == [], "remove these folders, or add their runs to experiments/"
     assert set(folders.values()) == CONFIGS.keys()

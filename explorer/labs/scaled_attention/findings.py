@@ -60,7 +60,7 @@ def training_text(divided: LossCurves | None, raw: LossCurves | None) -> str:
         return ""
     names = zip(("With the division", "without it"), steps, strict=True)
     needed = "; ".join(_steps_to_learn(name, each) for name, each in names)
-    ratio = f" {_ratio_of_steps(*steps)}" * all(each.all() for each in learned)
+    ratio = f" {_ratio_of_steps(*steps)}" if all(each.all() for each in learned) else ""
     without = describe_judgement(judge([time_difference(steps[0], steps[1], np.inf)])[0])
     return f"{needed}.{ratio} By the order in which the seeds learn it, those without the division are {without}."
 

@@ -72,12 +72,12 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.learning_text(ends),
         *(findings.learning_finding(8, each) for each in (none, {"with a": loss_curves(9)}, {})),
         findings.learning_text({}),
-        findings.warmup_claim_text(unsolved, all_),
-        findings.warmup_claim_text(loss_curves(*[None] * 8), loss_curves(*[50] * 8)),
-        findings.warmup_claim_text(all_, all_),
-        findings.warmup_claim_text(unsolved, some),
-        findings.warmup_claim_text(None, all_),
-        findings.warmup_claim_text(unsolved, None),
+        findings.warmup_claim_text(unsolved, all_, (0.016, 0.001)),
+        findings.warmup_claim_text(loss_curves(*[None] * 8), loss_curves(*[50] * 8), (0.016, 0.001)),
+        findings.warmup_claim_text(all_, all_, (0.016, 0.001)),
+        findings.warmup_claim_text(unsolved, some, (0.016, 0.001)),
+        findings.warmup_claim_text(None, all_, (0.016, 0.001)),
+        findings.warmup_claim_text(unsolved, None, (0.016, 0.001)),
     ] == snapshot
 
 
