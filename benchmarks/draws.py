@@ -53,7 +53,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Measured:
+class DrawResults:
     """What a claim measured with the included runs, then in each draw."""
 
     values: tuple[str, ...]

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from explorer.experiments.learning_rates import searched_rate
 from explorer.experiments.paper_experiments import (
     EXPERIMENTS,
     UNIFORM_BITS,
@@ -38,6 +39,7 @@ def test_runs_differ_in_what_the_experiment_says_and_in_nothing_else(experiment:
         own = {**trial.panel.settings, **trial.condition.settings, experiment.setting: trial.value}
         same = {**first.panel.settings, **first.condition.settings, experiment.setting: first.value}
         assert set(own) == set(same)
+        own = {**searched_rate(f"{experiment.name}-{trial.value:g}"), **own}
         assert with_settings(first.config, own) == trial.config
     assert len({key(trial.config) for trial in experiment.trials}) == len(experiment.trials)
     assert len(experiment.trials) == len(experiment.conditions) * sum(len(part.values) for part in experiment.panels)

@@ -66,7 +66,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
 
 def test_examples_are_sentences_of_all_epochs_or_tokens_of_all_steps() -> None:
     run, rnn = negation_runs()["bag_of_words"], text_run("rnn")
-    assert examples_read(run) == 20 * run.task.train_size  # type: ignore[union-attr]
+    assert examples_read(run) == 40 * run.task.train_size  # type: ignore[union-attr]
     longer = with_settings(rnn, {"context": 128})
     assert examples_read(longer) == 2 * examples_read(rnn) == rnn.steps * rnn.batch_size * 128
 
@@ -79,7 +79,7 @@ def test_the_table_of_a_search_has_the_loss_at_every_rate() -> None:
     (shown,) = document.blocks[-1]["data"]["rows"]  # type: ignore[index]
     cells = {column: cell["text"] for column, cell in shown["cells"].items()}
     assert cells["best"] == f"{config.optimiser.learning_rate:g}" and len(cells) == 2 + len(losses)
-    assert all(float(cells[f"{rate:g}"]) == pytest.approx(loss, rel=0.01) for rate, loss in losses.items())
+    assert all(float(cells[f"{rate:g}"]) == pytest.approx(loss, abs=6e-4) for rate, loss in losses.items())
 
 
 def test_conditions_of_a_comparison_are_said() -> None:
@@ -95,7 +95,7 @@ def test_conditions_of_a_comparison_are_said() -> None:
         "in a search."
     )
     assert conditions_sentence([*equal, view(longer, 2_000)]) == (
-        "All models read 16,000 to 32,000 examples. Learning rate: 0.03 to 0.5, not searched for each model with these "
+        "All models read 16,000 to 32,000 examples. Learning rate: 0.01 to 0.5, not searched for each model with these "
         "settings. They have 1,000 to 2,000 parameters."
     )
     assert conditions_sentence(equal[:1]) == ""

@@ -165,8 +165,8 @@ def final_accuracy_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]
     others = [(title, values) for title, values in ends if title not in perfect]
     parts = []
     for title, values in others[:2]:
-        reached = abs(float(values.max()) - ceiling) < 5e-4
-        limit = f", and no sum of word weights is above {ceiling:.3f}" * reached
+        most = ", at most" * bool(np.ptp(values) > 5e-4)
+        limit = f"{most or ','} the ceiling of a sum of word weights" * (abs(float(values.max()) - ceiling) < 5e-4)
         parts.append(f"{title} ends at {format_range(values.min(), values.max(), 3)}{limit}.")
     if perfect:
         count = f"{capitalize(number_word(len(perfect)))} of {number_word(len(ends))} models"

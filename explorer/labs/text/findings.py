@@ -124,7 +124,8 @@ def _group_finding(standings: Mapping[str, Standing], token: str) -> str:
         seeds = f"{int((best.held_out < rival).sum())} of {count} seeds"
         return f"The {title} beats the n-gram in {seeds}: {loss:.3f} against {rival:.3f} nats per {token} (median)."
     names = join_words([each.row.title for each in better])
-    which = f"All {number_word(len(better))} networks" if len(networks) == len(better) > 1 else f"The {names}"
+    every = "Both networks" if len(better) == 2 else f"All {number_word(len(better))} networks"
+    which = every if len(networks) == len(better) > 1 else f"The {names}"
     losses = join_range(f"{loss:.3f}", f"{median_loss(better[-1]):.3f}")
     seeds = " in every seed" * (count > 1)
     return f"{which} beat{'s' * (len(better) == 1)} the n-gram{seeds}: {losses} against {rival:.3f} nats per {token}."
