@@ -211,7 +211,7 @@ def pretrain(
             raise InvalidSetting(f"There is no included run “{shorten(name)}”. {hint}")
     chosen = list(names or known)
     if missing:
-        chosen = [name for name, config in known.items() if store.find_by_config(config) is None]
+        chosen = [name for name, config in known.items() if not _is_included(name, config)]
         if not chosen and not as_json:
             print("No included run is missing.")
     for name in chosen:
@@ -225,6 +225,14 @@ def pretrain(
         )
         _train_and_save(known[name], folder, as_json, partial(_compress, name))
         store.update_card(store.load(folder), tags=pretraining.tags_of(name))
+
+
+def _is_included(name: str, config: RunConfig) -> bool:
+    """Return whether the folder of an included run has a run of its configuration."""
+    try:
+        return store.load(store.PRETRAINED / name).config == config
+    except LineageError:
+        return False
 
 
 def _compress(name: str, run: store.StoredRun) -> store.StoredRun:

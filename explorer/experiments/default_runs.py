@@ -8,7 +8,7 @@ from explorer.catalogue import models_of
 from explorer.experiments import growth
 from explorer.experiments.learning_rates import searched_rate
 from explorer.experiments.presets import preset
-from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.config import RunConfig, changed_settings, default_config, with_settings
 
 SEEDS = 8
 SENTIMENT_SEEDS = 3
@@ -18,11 +18,16 @@ ENGLISH_MODELS = ("bag_of_words", "feedforward", "rnn", "lstm", "gru", "transfor
 # The settings in which a default run differs from the released defaults, which stay: as many epochs for all models,
 # and each its own learning rate.
 NEGATION_PRESETS: dict[str, dict[str, object]] = {
-    model: {
-        **(preset("negation-attending").settings if model == "transformer" else {}),
-        "epochs": 40,
-        **searched_rate(f"negation-{model}"),
-    }
+    model: changed_settings(
+        with_settings(
+            default_config("negation", model),
+            {
+                **(preset("negation-attending").settings if model == "transformer" else {}),
+                "epochs": 40,
+                **searched_rate(f"negation-{model}"),
+            },
+        )
+    )
     for model in models_of("negation")
 }
 # Characters of Tiny Shakespeare with about equal numbers of parameters. Recurrent networks carry their state, which

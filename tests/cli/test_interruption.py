@@ -161,8 +161,8 @@ SHORT = ("train", "--task", "negation", "--model", "bag_of_words", "--set", "epo
 
 
 def test_a_run_that_exists_is_shown_and_trained_again_with_force_only(ask: RunCommand, tmp_path: Path) -> None:
-    code, out, _ = ask("train", "--task", "negation", "--model", "rnn", "--replicas", "8")
-    assert code == 0 and "included as negation-single-rnn" in out and not environment().home.exists()
+    code, out, _ = ask("train", "--task", "negation", "--model", "transformer", "--replicas", "8")
+    assert code == 0 and "included as negation-single-transformer" in out and not environment().home.exists()
     first = parse_json_lines(ask(*SHORT, "--json")[1])[-1]
     created = store.find(first["run"]).card.created
     code, out, err = ask(*SHORT)

@@ -48,6 +48,7 @@ assert not large, large
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_output_in_any_encoding(encoding: str, ask: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     config = with_settings(default_config("negation", "bag_of_words"), {"epochs": 1, "train_size": 64})
     run = store.save_run(record_run(config), store.run_folder(config))
     store.update_card(run, name="Größe “日本” \x1b[31mred\u202e", tags=("naïve",))

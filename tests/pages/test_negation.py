@@ -280,7 +280,7 @@ def test_a_stopped_run_can_be_resumed_with_the_same_result() -> None:
     store.save_run(record, store.run_folder(config), "ada")
     at = screen.negation_page({"run": key(config), "models": "rnn"}, visitor="ada")
     assert_mentions(screen.page_text(at), "Stopped … RNN at step 10 of 32")
-    assert_mentions(screen.page_text(at), "Results of the earlier settings (8 seeds, 12 snapshots, 25 epochs)")
+    assert_mentions(screen.page_text(at), "Results of the earlier settings (8 seeds, 12 snapshots, 40 epochs)")
     assert at.button(key="train-missing").label.startswith("Go on, about ")
     curve = next(p for p in screen.plot_frame_figures(at, "negation-race") if p["title"] == "RNN")["plot"]["data"][2]
     assert curve["x"][-1] == 2.5

@@ -69,9 +69,9 @@ def test_an_invalid_page_state_is_reported() -> None:
 def test_an_invalid_page_state_in_a_lesson_is_reported_with_its_line(tmp_path: object) -> None:
     text = (FOLDER / "3-gradients.yaml").read_text()
     path = tmp_path / "3-gradients.yaml"  # type: ignore[operator]
-    path.write_text(text.replace("who: gru-usual,gru-chrono", "who: gru-usual,gru-cronho"))
-    line = text[: text.index("who: gru-usual,gru-chrono")].count("\n") + 1
-    with pytest.raises(LessonError, match=f"3-gradients.yaml, line {line}: There is no “gru-cronho” on this page"):
+    path.write_text(text.replace("who: lstm-usual,lstm-chrono", "who: lstm-usual,lstm-cronho"))
+    line = text[: text.index("who: lstm-usual,lstm-chrono")].count("\n") + 1
+    with pytest.raises(LessonError, match=f"3-gradients.yaml, line {line}: There is no “lstm-cronho” on this page"):
         read_lesson(path, page_states.url_problems)
 
 

@@ -20,6 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from explorer.errors import LineageError
 from explorer.labs.runs.state import RunsState
+from explorer.run_store import store
 from explorer.ui.classroom.share_form import ShareForm
 from explorer.ui.state.experiment_state import VariantComparison
 from explorer.ui.state.open_experiment import OpenExperiment
@@ -53,6 +54,8 @@ def test_recorded_addresses_open_the_same_state(page: str) -> None:
         params = dict(parse_qsl(address, keep_blank_values=True))
         expected = params if canonical == 0 else dict(parse_qsl(canonical, keep_blank_values=True))
         written, problems = open_address(KINDS[page], params)
+        if (store.PRETRAINED / store.EARLIER / params.get("run", "-")).is_dir():  # it was one of the default runs
+            continue
         recorded = [RECORDED["messages"][i] for i in messages]
         if page == "negation":  # its default Transformer has eight heads, so the address may choose one of them
             recorded = [message for message in recorded if not message.startswith("head =")]
