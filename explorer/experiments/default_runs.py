@@ -15,21 +15,18 @@ SENTIMENT_SEEDS = 3
 NEGATION_MODELS = ("bag_of_words", "bag_of_words_hidden", "bag_of_bigrams", "feedforward", "rnn", "transformer")
 # Of English sentences; the included runs are of all models.
 ENGLISH_MODELS = ("bag_of_words", "feedforward", "rnn", "lstm", "gru", "transformer")
+
+
 # The settings in which a default run differs from the released defaults, which stay: as many epochs for all models,
 # and each its own learning rate.
-NEGATION_PRESETS: dict[str, dict[str, object]] = {
-    model: changed_settings(
-        with_settings(
-            default_config("negation", model),
-            {
-                **(preset("negation-attending").settings if model == "transformer" else {}),
-                "epochs": 40,
-                **searched_rate(f"negation-{model}"),
-            },
-        )
-    )
-    for model in models_of("negation")
-}
+def _negation_preset(model: str) -> dict[str, object]:
+    attending = preset("negation-attending").settings if model == "transformer" else {}
+    settings = {"epochs": 40, **searched_rate(f"negation-{model}"), **attending}
+    changed = changed_settings(with_settings(default_config("negation", model), settings))
+    return {name: value for name, value in settings.items() if name in changed}
+
+
+NEGATION_PRESETS: dict[str, dict[str, object]] = {model: _negation_preset(model) for model in models_of("negation")}
 # Characters of Tiny Shakespeare with about equal numbers of parameters. Recurrent networks carry their state, which
 # helps them. All generate a few lines of text at each evaluation.
 THREE_SEEDS: dict[str, object] = {"replicas": 3, "sample": 200}

@@ -63,8 +63,11 @@ def test_list_filters_and_sorts(ask: RunCommand, own_run: store.StoredRun, monke
         assert all(len(line) <= max(columns, len(line.split()[0]) + 2) for line in lines) and len(lines) > 10
 
 
-def test_rows_have_states_results_and_titles_and_where_names_folders(ask: RunCommand, own_run: store.StoredRun) -> None:
-    line = ask("list", "--own")[1].splitlines()[1]
+def test_rows_have_states_results_and_titles_and_where_names_folders(
+    ask: RunCommand, own_run: store.StoredRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    line = ask("list", "--own")[1].splitlines()[1].rstrip()
     assert line.startswith(f"{own_run.key}  finished  accuracy 0.") and line.endswith("  My first run [course, good]")
     (entry,) = parse_json_lines(ask("list", "--own", "--json")[1])
     assert (entry["kind"], entry["title"], entry["tags"], entry["state"]) == (

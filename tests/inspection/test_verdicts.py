@@ -145,4 +145,6 @@ def test_the_rank_test_of_times_counts_all_choices_and_seeds_that_are_not_there_
     never = judge([time_difference(eight, np.full(8, np.inf), -1.0), time_difference(eight, eight + 1, np.inf)])
     assert [each.verdict for each in never] == ["identical", "undecided"]
     # Noether: (1.960 + 0.842)² / 6 / (39.5 / 64 - 0.5)² = 95.2
-    assert never[1].difference.seeds_needed(0.05) == 96 and time_difference(eight, eight, 9).seeds_needed(0.05) is None
+    assert (
+        never[1].difference.seeds_needed(0.05) == 96 and time_difference(eight, eight, 9.0).seeds_needed(0.05) is None
+    )

@@ -82,7 +82,7 @@ def test_a_lesson_says_which_steps_measure_a_real_model(monkeypatch: pytest.Monk
     monkeypatch.setattr("explorer.hub.suitable.is_installed", lambda: True)
     describe = lesson_results.describe_real_models
     assert describe(LESSONS["counting"]) == ""
-    assert describe(LESSONS["induction"]).startswith("Steps 5 and 6 measure a real language model. No real language")
+    assert describe(LESSONS["induction"]).startswith("Steps 6 and 7 measure a real language model. No real language")
     assert describe(LESSONS["senses"]).startswith("This lesson measures a real encoder. No real encoder is open")
     assert lesson_results.missing_model(LESSONS["counting"].steps[0]) == ""
     assert "lineage open" in lesson_results.missing_model(LESSONS["senses"].steps[0])

@@ -233,7 +233,7 @@ SMALL |= {"bag_of_words.epochs": "2", "rnn.epochs": "3"}
 def test_missing_runs_are_offered_then_trained_and_trained_again() -> None:
     at = screen.negation_page(SMALL)
     assert_mentions(screen.page_text(at), "No finished run … Bag of words and RNN")
-    assert_mentions(screen.page_text(at), "Results of the earlier settings (8 seeds)")
+    assert_mentions(screen.page_text(at), "Results of the earlier settings (8 seeds, 40 epochs)")
     assert [len(row["values"]) for row in screen.component_data(at, "verdicts")[0]["rows"]] == [8, 8]
     again = screen.negation_page(SMALL | {"look": "1"})
     assert screen.widget(again.selectbox, "look").value == 1  # of the earlier results, as before the reload

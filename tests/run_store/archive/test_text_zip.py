@@ -77,7 +77,7 @@ def test_a_run_of_an_earlier_version_has_no_bits_per_byte_and_is_imported_and_li
     metrics = {name: values for name, values in record.curves.metrics.items() if name != "bits_per_byte"}
     earlier = replace(record, curves=replace(record.curves, metrics=metrics), baselines={})
     run = store.save_run(earlier, tmp_path / "run")
-    imported = store.load(read.unpack(pack_zip(run), tmp_path / "again", "me", limits.check))
+    imported = store.load(read.unpack(pack_zip(run), tmp_path / run.key, "me", limits.check))
     assert imported.curves.metrics.keys() == metrics.keys()
     assert bytes_of(imported.curves.metrics) == bytes_of(run.curves.metrics)
     assert imported.card.baselines == {} and "baseline" not in (tmp_path / "run" / "card.json").read_text("utf-8")

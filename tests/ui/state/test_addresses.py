@@ -64,6 +64,12 @@ def test_recorded_addresses_open_the_same_state(page: str) -> None:
             if written.get("transformer.start") == "0.1":  # the released defaults, which used to be the default
                 assert any(name.startswith("transformer.") for name in params), address
                 del written["transformer.start"]
+        if written.get("run") == params.get("run") and "run" not in expected:  # it was a default run of its page
+            written.pop("run", None)
+        if page == "negation":  # an address that names a setting of a model has the released number of epochs
+            written = {name: text for name, text in written.items() if name in expected or name[-7:] != ".epochs"}
+        if page == "induction" and written.get("who") == "two,one":  # which used to be the default
+            del written["who"]
         if page == "attention" and written == {"model": "text-through-training"}:  # which used to be the default
             written = {}
         problems, recorded = tuple(map(_without_names, problems)), [_without_names(message) for message in recorded]

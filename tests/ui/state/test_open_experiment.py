@@ -138,7 +138,7 @@ PRESET = {f"transformer.{name}": str(value) for name, value in ATTENDING.items()
         ({"transformer.heads": "1"}, RELEASED, {"transformer.start": "0.1"}),
         ({"transformer.heads": "8"}, {**RELEASED, "heads": 8}, {"transformer.heads": "8"}),
         ({"transformer.heads": "x"}, ATTENDING, {}),
-        (PRESET, ATTENDING, {}),
+        (PRESET, ATTENDING, PRESET),  # with the released number of epochs
         ({"run": "negation-single-transformer"}, RELEASED, {"run": "negation-single-transformer"}),
         ({"run": "negation-half-transformer-attending"}, ATTENDING, {"run": "negation-half-transformer-attending"}),
         ({"run": "negation-single-rnn"}, ATTENDING, {"run": "negation-single-rnn"}),
@@ -204,7 +204,7 @@ def test_only_changed_settings_are_written() -> None:
     lab = replace(lab, metric="loss", look=3)
     views = {"models": "bag_of_words,bag_of_words_hidden,bag_of_bigrams,feedforward,rnn,gru,transformer"}
     views |= {"metric": "loss", "look": "3"}
-    assert write(lab) == {**views, "p_not": "0.5", "fresh_data": "false", "rnn.hidden": "12"}
+    assert write(lab) == {**views, "p_not": "0.5", "fresh_data": "false", "rnn.hidden": "12", "rnn.epochs": "40"}
     assert write(lab.with_shared(p_not=0.35, fresh_data=True).with_own("rnn", hidden=24)) == views
 
 
