@@ -84,8 +84,8 @@ def test_the_page_shows_the_included_runs() -> None:
     assert_mentions(
         screen.page_text(at),
         f"No network beats the n-gram; the GRU comes closest: {best:.3f} against {ngram:.3f} nats per character "
-        "(median). A Transformer four times as large as these networks, trained on four times as much text with another "
-        f"optimizer, has {larger:.3f}.",
+        "(median). A Transformer four times as large as these networks, trained on four times as much text with "
+        f"another optimizer, has {larger:.3f}.",
     )
     for row, model in zip(samples(at), models_of("text"), strict=True):
         assert row["texts"] == [texts[0] for texts in store.find(included_name(model)).curves.samples]
