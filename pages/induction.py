@@ -20,7 +20,7 @@ from explorer.ui.wording import join_words
 
 FILES = {
     "The model": "models/transformer_tagger.py",
-    "The rows and the scores": "tasks/sequence_labelling/induction_rows.py",
+    "The rows and the scores": "tasks/sequence_labelling/induction.py",
     "Removing heads": "inspection/transformer/induction.py",
     "Heads of a real model": "inspection/pretrained/repeated_tokens.py",
 }

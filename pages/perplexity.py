@@ -16,7 +16,7 @@ from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.text_picker import draw_corpus_row, selected_text
 
 FILES = {
-    "Bits per byte": "inspection/language/bits_per_byte.py",
+    "Bits per byte": "tasks/text/bits_per_byte.py",
     "Windows": "inspection/language/perplexity.py",
     "Comparability": "training/comparability.py",
 }

@@ -181,7 +181,7 @@ class RateSearch:
 
     @property
     def best(self) -> float:
-        """The rate with the lowest mean loss."""
+        """The best rate, as `best_rate` chooses it."""
         return best_rate(self.losses)
 
     @property

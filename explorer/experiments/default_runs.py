@@ -17,9 +17,11 @@ NEGATION_MODELS = ("bag_of_words", "bag_of_words_hidden", "bag_of_bigrams", "fee
 ENGLISH_MODELS = ("bag_of_words", "feedforward", "rnn", "lstm", "gru", "transformer")
 
 
-# The settings in which a default run differs from the released defaults, which stay: as many epochs for all models,
-# and each its own learning rate.
 def _negation_preset(model: str) -> dict[str, object]:
+    """Return the settings in which a default run differs from the released defaults, which stay.
+
+    All models have as many epochs, and each has its own learning rate.
+    """
     attending = preset("negation-attending").settings if model == "transformer" else {}
     settings = {"epochs": 40, **searched_rate(f"negation-{model}"), **attending}
     changed = changed_settings(with_settings(default_config("negation", model), settings))

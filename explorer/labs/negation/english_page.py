@@ -30,7 +30,6 @@ from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.page_sections import lead
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import fragment
-from explorer.ui.training.learning_chart import conditions_sentence
 from explorer.ui.training.run_view import run_views
 from explorer.ui.training.save_offer import save_offer
 
@@ -222,5 +221,4 @@ def _task_section(session: EnglishSession, views: Mapping[str, ui.RunView]) -> N
         "forms are kept for the test. **Rated words**, as sentences of one word. Reviews and ratings are by [Hutto and "
         "Gilbert 2014](https://ojs.aaai.org/index.php/ICWSM/article/view/14550) (MIT licence)."
     )
-    ui.paragraph(conditions_sentence(views.values()))
     draw_learning_rates({view.row.title: view.config for view in views.values()})

@@ -28,7 +28,7 @@ from explorer.training.record import Curves
 from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.widgets import draw_choice, setting_widget
-from explorer.ui.training.learning_chart import conditions_sentence, epoch_axis
+from explorer.ui.training.learning_chart import epoch_axis
 from explorer.ui.wording import describe_line
 
 
@@ -222,7 +222,6 @@ def task_section(session: NegationSession, views: Mapping[str, ui.RunView]) -> N
     with st.popover("Settings of the task", icon=":material/tune:"):
         for name in ("p_not", "train_size", "test_size", "data_seed", "fresh_data", "max_nots", "held_out"):
             setting_widget(session, name, section="task")
-    ui.paragraph(conditions_sentence(views.values()))
     draw_learning_rates({view.row.title: view.config for view in views.values()})
 
 
