@@ -8,8 +8,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from explorer.experiments.default_runs import NEGATION_MODELS
-from explorer.training.config import default_config
+from explorer.experiments.default_runs import negation_runs
 from tests.browser.steps import (
     NEXT_FRAMES,
     button,
@@ -226,7 +225,7 @@ def test_figures_are_saved_a_word_is_highlighted_and_a_sentence_reruns_only_its_
     lines = save_figure(page, frame, "negation-race", tmp_path, "CSV")["CSV"].decode().splitlines()
     assert lines[0] == "figure,series,x,y"
     ends = {row["figure"].split("-")[0]: float(row["x"]) for row in csv.DictReader(lines)}
-    assert ends == {model: default_config("negation", model).epochs for model in NEGATION_MODELS}
+    assert ends == {model: config.epochs for model, config in negation_runs().items()}
     assert lines[-1].startswith('transformer-exact_accuracy,"Transformer, median",30,')
 
     chip = page.locator(".lineage-verdicts .chip", has_text="not")
