@@ -123,7 +123,7 @@ def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit:
     assert jobs_of_seed(one, seed)[0]["state"] == "running"
 
     wait_until(lambda: figure.evaluate(last) > drawn)
-    mine.get_by_role("button", name="Stop RNN").click()
+    mine.get_by_role("button", name="Stop LSTM").click()
     expect(mine.locator(".words")).to_have_text(re.compile(r"^stopped at step [1-9]"))
     step = jobs_of_seed(one, seed)[0]["step"]
     expect(two.get_by_text(STOPPED)).to_be_visible()

@@ -226,7 +226,7 @@ def test_figures_are_saved_a_word_is_highlighted_and_a_sentence_reruns_only_its_
     assert lines[0] == "figure,series,x,y"
     ends = {row["figure"].split("-")[0]: float(row["x"]) for row in csv.DictReader(lines)}
     assert ends == {model: config.epochs for model, config in negation_runs().items()}
-    assert lines[-1].startswith('transformer-exact_accuracy,"Transformer, median",30,')
+    assert lines[-1].startswith('transformer-exact_accuracy,"Transformer, median",40,')
 
     chip = page.locator(".lineage-verdicts .chip", has_text="not")
     highlights = page.locator(".frame-light:visible")

@@ -165,6 +165,6 @@ def test_a_loss_on_text_is_that_of_a_part_before_the_end() -> None:
     assert np.array_equal(values_at(text, BASE, "val_loss", step), values[3])  # type: ignore[arg-type]
     assert np.array_equal(values_at(text, BASE, "val_loss", end), missing[-1])  # type: ignore[arg-type]
     assert values_at(text, BASE, "val_loss", step + 1) is None
-    base = default_config("text", "gru")
+    base = dataclasses.replace(default_config("text", "gru"), task=TextConfig(corpus="toy"))
     bits = held_out_text(base.task_as(TextConfig)).bits_per_byte(values[3].astype(float))
     assert np.allclose(values_at(text, base, "bits_per_byte", step), bits)  # type: ignore[arg-type]

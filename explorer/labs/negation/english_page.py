@@ -158,8 +158,8 @@ def _results_section(session: EnglishSession) -> None:
         ui.draw_now(lambda document: document.table("english-results", results_table(shown, majority)))
         with st.container(horizontal=True, horizontal_alignment="distribute"):
             st.caption(
-                "There are about 10,000 reviews to learn from; a real language model reads thousands "
-                "of millions of sentences. Models “from reviews alone” have read no composed sentence.",
+                "Models “from reviews alone” have read none of the composed sentences. "
+                "A real model reads far more than these 10,000 reviews.",
                 width=860,
             )
             st.page_link("generation.py", label="Open a real model", icon=":material/arrow_forward:")
