@@ -9,7 +9,7 @@ from explorer.labs.induction.ablation import ablation_section, real_model_sectio
 from explorer.labs.induction.heads import heads_section
 from explorer.labs.induction.row_input import controls, row_section
 from explorer.labs.induction.state import InductionState
-from explorer.labs.induction.training import final_losses, moments_view, training_section
+from explorer.labs.induction.training import final_values, moments_view, training_section
 from explorer.ui.code_and_papers import code_and_papers
 from explorer.ui.page_sections import explanation, headline, lead, page_head, paragraph, show_problems
 from explorer.ui.result_section import draw_now
@@ -86,7 +86,7 @@ def page(session: PageSession[InductionState]) -> None:
         draw_learning=lambda: draw_learning(session, request),
     )
     draw_earlier_note(request)
-    finding, typed = findings.loss_finding(final_losses(state, views)), state.row is not None
+    finding, typed = findings.accuracy_finding(final_values(state, views, "accuracy")), state.row is not None
     headline("" if typed else finding)  # the headline of a typed row is about that row
     row_section(state, views)
     paragraph(f"On random rows, {finding[0].lower()}{finding[1:]}" if typed and finding else "")

@@ -23,7 +23,6 @@ from explorer.ui.page_sections import empty_panel, lead, page_head, show_problem
 from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
-from explorer.ui.training.learning_chart import conditions_sentence
 from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 
@@ -94,7 +93,6 @@ def page(session: PageSession[MemoryState]) -> None:
         draw_earlier_note(request)
         if recalled:
             draw_now(recall.lengths_view, state, variants, recalled)
-            st.caption(conditions_sentence(views.values()))
         else:
             empty_panel("No finished run with these settings yet.", 120)
     if not request.offers_missing:

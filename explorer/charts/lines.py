@@ -174,10 +174,12 @@ class LineChart:
 
     def _place_text(self, rule: Rule, y: Axis) -> Rule:
         """Return a horizontal rule with its text below it, if lines come from above and there is room."""
-        crossed = any(line.end and line.middle[0] > rule.at for line in self.lines)
-        if rule.vertical or not rule.text or rule.far or not crossed or y.share(rule.at) < _ROOM_BELOW:
+        if rule.vertical or not rule.text or rule.far:
             return rule
-        return replace(rule, before=True)
+        crossed = any(line.end and line.middle[0] > rule.at for line in self.lines)
+        beneath = [y.share(each.at) for each in self.rules if not each.vertical and each.at < rule.at]
+        room = y.share(rule.at) - max(beneath, default=0.0)
+        return replace(rule, before=rule.before or (crossed and room >= _ROOM_BELOW))
 
 
 def _line_traces(line: Line, x_axis: Axis) -> list[Trace]:

@@ -11,11 +11,11 @@ from numpy import ndarray
 from explorer.inspection.pretrained import repeated_tokens
 from explorer.inspection.pretrained.intervals import Estimate
 from explorer.inspection.verdicts import compare_with_best, judge, mean_difference
-from explorer.number_format import format_interval, format_number
+from explorer.number_format import format_interval, format_number, format_percent
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, describe_judgement
 from explorer.ui.wording import capitalize, count_seeds, format_median, join_words, number_word
 
-SOLVED_LOSS = 0.5  # nats per symbol on the second copy, below which a model continues it
+SOLVED_LOSS = 0.5  # nats per symbol on the second copy, a level that a loss falls below
 PREVIOUS_SCORE, INDUCTION_SCORE = 0.4, 0.5  # shares of attention that count as the appearance of a head
 
 Head = tuple[int, int]  # layer and head, from 0 on
@@ -45,11 +45,12 @@ def row_finding(repeated: Sequence[bool], probabilities: Mapping[str, Float[ndar
     )
 
 
-def loss_finding(losses: Mapping[str, Seeds]) -> str:
-    """Say with how many seeds each model, by its words, continues the second copy."""
-    counts = {words: _count_of_all(int((each < SOLVED_LOSS).sum()), len(each)) for words, each in losses.items()}
-    parts = [f"{w} {'' if i else 'continues the second copy '}with {n}" for i, (w, n) in enumerate(counts.items())]
-    return f"{capitalize('; '.join(parts))}." * bool(parts)
+def accuracy_finding(accuracies: Mapping[str, Seeds]) -> str:
+    """State the share of the symbols of the second copy that each model, by its words, predicts."""
+    if not accuracies:
+        return ""
+    shares = [f"{words} {format_percent(float(np.median(each)))}" for words, each in accuracies.items()]
+    return f"Right in the second copy, median of the seeds: {join_words(shares)} of the symbols."
 
 
 def comparison_text(losses: Mapping[str, Seeds]) -> str:

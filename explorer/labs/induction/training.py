@@ -23,11 +23,11 @@ _EVENTS = {  # metric, value, and whether the metric rises to it
 }
 
 
-def final_losses(state: InductionState, views: Mapping[str, ui.RunView]) -> dict[str, Float[ndarray, " seeds"]]:
-    """Return the loss on the second copy of the finished runs, by the words for their models."""
-    return {
-        state.variants[name].words: curves.last("second_copy_loss") for name, curves in _finished_curves(views).items()
-    }
+def final_values(
+    state: InductionState, views: Mapping[str, ui.RunView], metric: str
+) -> dict[str, Float[ndarray, " seeds"]]:
+    """Return the last values of a metric of the finished runs, by the words for their models."""
+    return {state.variants[name].words: curves.last(metric) for name, curves in _finished_curves(views).items()}
 
 
 def _finished_curves(views: Mapping[str, ui.RunView]) -> dict[str, Curves]:
@@ -99,4 +99,4 @@ def moments_view(document: ui.Document, state: InductionState, views: Mapping[st
         label = "Steps at which the scores rise and the loss falls"
         caption = "Median of the seeds that reach it, and a dot for each; interpolated between two evaluations."
         document.table("induction-moments", charts.Table(columns, rows, label, caption))
-    document.text(findings.comparison_text(final_losses(state, views)) if moments else "")
+    document.text(findings.comparison_text(final_values(state, views, "second_copy_loss")) if moments else "")

@@ -183,7 +183,7 @@ def _draw_loss_panel(
         value = float(np.median(convert_loss(_held_out_loss(curves)[-1], unit, characters)))
         rules.append(charts.level(value, f"{name} {value:.3f}", model_row(config.model).colour))
     title = f"Held-out {'loss, ' * (unit != 'perplexity')}{unit_name(unit, tokenizer)} (logarithmic scale)"
-    span = charts.span_of([*(line.values for line in lines), [rule.at for rule in rules]], log=True)
+    span = charts.span_of([*(line.values for line in lines), [rule.at for rule in rules]], 0.12, log=True)
     chart = charts.LineChart(
         f"{title}, {_AXIS_TITLES[along]}",
         lines,

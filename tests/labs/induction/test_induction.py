@@ -63,10 +63,9 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.row_finding([True, False, True], {"A": values, "B": values[:1]}),
         findings.row_finding([False, False, True], {"A": values}),
         findings.row_finding([False] * 3, {"A": values}),
-        findings.loss_finding({"one": LOW, "two": HIGH, "three": np.array([0.1, 0.7, 0.1])}),
-        findings.loss_finding({"two": HIGH}),
-        findings.loss_finding({}),
-        findings.loss_finding({"one": LOW[:1]}),
+        findings.accuracy_finding({"one": 1 - LOW, "two": np.array([0.1, 0.7, 0.1]), "three": 0 * LOW}),
+        findings.accuracy_finding({"one": 1 - LOW[:1]}),
+        findings.accuracy_finding({}),
         *(
             findings.comparison_text(each)
             for each in ({"A": LOW, "B": HIGH}, {"A": noise, "B": 2 + noise[::-1]}, {"A": LOW})
