@@ -42,7 +42,8 @@ def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
         try:
             prepare()
         except Exception:  # pages then do it themselves
-            if threading.main_thread().is_alive():  # otherwise the server is being stopped
+            threading.main_thread().join(5)  # it ends where the server is being stopped
+            if threading.main_thread().is_alive():
                 log.exception("warm-up failed")
         _done.set()
         time.sleep(pause)
