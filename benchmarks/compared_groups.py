@@ -22,15 +22,16 @@ from explorer.training.config import RunConfig
 from explorer.ui.budgets import examples_read
 
 FEWEST_RATES, FEWEST_SEEDS = 5, 3
+MANY_SEEDS, SHORT = 8, 3.0  # as many seeds where every training of a group took so few seconds for each seed
 PARAMETERS = 1.1  # largest ratio
 
 
-def parameters_of(config: RunConfig) -> int:
-    """Return the number of parameters of one seed, from the card of the included run."""
+def included_run(config: RunConfig) -> store.StoredRun:
+    """Return the included run of a configuration. Raises LookupError."""
     run = store.find_by_config(config)
     if run is None:
         raise LookupError(f"No included run has the configuration of {config.title}.")
-    return run.card.parameters
+    return run
 
 
 def optimizer_of(config: RunConfig) -> str:
@@ -45,7 +46,7 @@ def facts_of(config: RunConfig) -> Mapping[Fact, object]:
     """Return the facts that have to be equal in a group."""
     return {
         "examples": examples_read(config),
-        "parameters": parameters_of(config),
+        "parameters": included_run(config).card.parameters,
         "optimizer": optimizer_of(config),
         "seeds": config.replicas,
     }
@@ -61,6 +62,8 @@ def problems_of(group: ComparedGroup) -> Iterator[str]:
     different |= {"parameters"} if max(sizes) > PARAMETERS * min(sizes) else set()
     for fact in sorted(different ^ set(group.unequal)):
         yield f"{fact} differ, and the group does not say why" if fact in different else f"{fact} do not differ"
+    seconds = max(included_run(config).card.seconds / config.replicas for config in group.runs.values())
+    fewest = MANY_SEEDS if seconds < SHORT else FEWEST_SEEDS
     for name, config in group.runs.items():
         search = read_search(name)
         if len(search) < FEWEST_RATES or set(search) != set(group.rates):
@@ -69,8 +72,8 @@ def problems_of(group: ComparedGroup) -> Iterator[str]:
             yield f"{name} has the rate {config.optimiser.learning_rate:g}, and {best_rate(search):g} is the best"
         if set(config.seeds) & set(SEEDS):
             yield f"{name} has seeds of the search"
-        if config.replicas < FEWEST_SEEDS:
-            yield f"{name} has {config.replicas} seeds, fewer than {FEWEST_SEEDS}"
+        if config.replicas < fewest:
+            yield f"{name} has {config.replicas} seeds, fewer than {fewest}"
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ VARIANTS = {
     for each in (
         # Does the causal mask matter? Without it a model can copy the token that it predicts.
         *(
-            _variant(name, title, words, label, dash, {**sizes, "causal": name == "causal"}, task=task, seeds=3)
+            _variant(name, title, words, label, dash, {**sizes, "causal": name == "causal"}, task=task, seeds=8)
             for task, sizes in (("noise", _NARROW), ("tale", {"norm_place": "pre"}))
             for name, title, words, label, dash in (
                 ("causal", "With the causal mask", "the model with the mask", "with mask", "solid"),
@@ -66,7 +66,7 @@ VARIANTS = {
         ),
         # How does a model know the position of a digit?
         *(
-            _variant(name, title, words, label, dash, {**_ECHO, "positions": name}, task="echo", seeds=3)
+            _variant(name, title, words, label, dash, {**_ECHO, "positions": name}, task="echo", seeds=8)
             for name, title, words, label, dash in (
                 ("learned", "Learned positions", "the model with learned positions", "learned", "solid"),
                 ("sinusoidal", "Positions as sines", "the one with sines", "sines", "12px,3px"),
@@ -76,7 +76,7 @@ VARIANTS = {
         ),
         # Does dividing by the root of d_k matter in training?
         *(
-            _variant(name, title, words, label, dash, {**_WIDE, "scaled": name == "scaled"}, task="echo", seeds=5)
+            _variant(name, title, words, label, dash, {**_WIDE, "scaled": name == "scaled"}, task="echo", seeds=8)
             for name, title, words, label, dash in (
                 ("scaled", "Divided by √d_k", "the model that divides by √d_k", "divided", "solid"),
                 ("raw", "Not divided", "the one that does not", "not divided", "6px,4px"),

@@ -120,7 +120,7 @@ _WINDOW = Experiment(
     "parameters: separate weights for each position. Each window has its own learning rate, the best of five.",
     r"h = \tanh\big(d + H\,[C(w_{t-L+1}); \ldots; C(w_t)]\big)",
     "feedforward",
-    {**_SMALL, "width": 16, "hidden": 32},
+    {**_SMALL, "replicas": 8, "width": 16, "hidden": 32},
     "window",
     "window, in characters",
     (ExperimentPanel("", "", "", {}, (1, 2, 4, 8, 16)),),

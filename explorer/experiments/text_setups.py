@@ -90,7 +90,7 @@ SETUPS: Final[Mapping[str, TextSetup]] = {
             },
         ),
         _small("shakespeare-bpe", "tinyshakespeare", "bpe", n=3, hidden=(42, 54, 40, 44), iterations=600),
-        _small("toy", "toy", "char", n=3, hidden=(64, 111, 49, 59), iterations=100),
+        _small("toy", "toy", "char", n=3, hidden=(64, 111, 49, 59), iterations=100, replicas=8),
         _small("repeats", "repeats", "char", n=5, hidden=(62, 106, 49, 58), iterations=800),
         _small("repeats-bpe", "repeats", "bpe", n=2, hidden=(54, 85, 46, 53), iterations=800, vocabulary=120),
         _small("brackets", "brackets", "char", n=3, hidden=(63, 108, 49, 58), iterations=600),

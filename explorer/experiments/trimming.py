@@ -30,8 +30,8 @@ SNAPSHOTS = {
 # Runs whose weights give figures that the pages or lessons state to two or three digits.
 QUOTED = ("agreement-heads", "induction-two", "text-transformer")
 EXACT = ("echo-learned",)  # a page shows that the positions beyond the training rows keep their initialization
-_BITS_QUOTED, _HALF, _LEAST = 14, 11, 8  # significant bits; half precision has 11, single precision 24
-_PRECISIONS = (_LEAST, 9, 10, _HALF, _BITS_QUOTED, 17, 20)
+_BITS_QUOTED, _HALF, _LEAST = 14, 11, 6  # significant bits; half precision has 11, single precision 24
+_PRECISIONS = (_LEAST, 7, 8, 9, 10, _HALF, _BITS_QUOTED, 17, 20)
 _SAME_ANSWERS = 1e-4  # largest change of a metric, relative where it is above 1: pages show three digits
 _ONE_SENTENCE = 3.1e-3  # of the smallest part of the test of English sentences, of which pages show two digits
 
@@ -56,7 +56,7 @@ def kept_steps(name: str, config: RunConfig, last: int) -> list[int]:
 def trim_for_release(name: str, run: StoredRun, evaluate: Evaluate) -> dict[int, Mapping[str, ndarray]]:
     """Return the weights that an included run keeps, by step: few steps, rounded to few bits.
 
-    After the last step they are rounded to as few bits as give the same metrics, before it to eight. Initial weights
+    After the last step they are rounded to as few bits as give the same metrics, before it to six. Initial weights
     have half precision; those that the page on comparing runs looks for in other runs stay exact. To resume or branch
     from a step of an included run, train it again, which takes seconds.
     """

@@ -40,7 +40,6 @@ class InductionState(LabellingComparison):
     TASKS: ClassVar[tuple[str, ...]] = ("induction",)
 
     who: tuple[str, ...] = setting(tuple(_TITLES), "Models", options=_TITLES)
-    seeds: int = setting(8, "Seeds", low=1, high=16, step=1)
     steps: int = setting(0, "Training steps (0 = default, 800)", low=0, high=1_000_000, step=100)
     row: str | None = setting(None, "Row of symbols", longest=MAX_CHARACTERS)  # None: a drawn row
     draw: int = setting(0, low=0, high=999)  # which row is drawn

@@ -57,7 +57,6 @@ class ScaledAttentionState(LabellingComparison):
     TABLE_FIELDS: ClassVar[tuple[str, ...]] = (*COMPONENT_FIELDS, "source", "words", "model", "say", "layer", "head")
 
     who: tuple[str, ...] = setting(_NAMES)
-    seeds: int = setting(5, "Seeds", low=1, high=16, step=1)
     steps: int = setting(0, "Training steps (0 = default)", low=0, high=1_000_000, step=50)
     source: Literal["tables", "model"] = setting("tables", "Q, K and V from", options=_SOURCES)
     words: str = setting("the cat sat down", "Two to six words", check=at_most(MAX_WORDS_CHARACTERS))

@@ -194,7 +194,8 @@ def _position_training() -> ClaimTraining:
             CurveSpec(name, "accuracy", row.title, f"the {row.title}", row.colour, row.dash) for name, row in rows
         )
     caption = (
-        "Share of right answers on new rows of the trained length. Line: median of five seeds; band: lowest to highest."
+        "Share of right answers on new rows of the trained length. Line: median of "
+        f"{ui.count_seeds(sequence_shapes.RULE_SEEDS)}; band: lowest to highest."
     )
     return ClaimTraining("place", configs, panels, caption)
 

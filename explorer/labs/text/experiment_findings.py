@@ -1,6 +1,6 @@
 """Outcomes of a paper experiment, and sentences made from them; they hold also where the claim is false.
 
-The experiments have three seeds, too few for a verdict. So the sentences say at how many settings all seeds agree
+Most experiments have three seeds, too few for a verdict. So the sentences say at how many settings all seeds agree
 whether the loss falls or rises.
 """
 

@@ -23,8 +23,8 @@ def experiments_section(selected: str, select: Callable[[str], None]) -> None:
     experiment = EXPERIMENTS.get(selected) or next(iter(EXPERIMENTS.values()))
     request = ui.TrainRequest.for_section("experiments")
     ui.explanation(
-        "Four claims of papers, measured again with small models on characters of Tiny Shakespeare, three seeds for "
-        "each run. Shown as measured, whether confirmed or not."
+        "Four claims of papers, measured again with small models on characters of Tiny Shakespeare, with three or "
+        "eight seeds. Shown as measured, whether confirmed or not."
     )
     _experiment_picker(experiment, request, select)
     views = request.views(experiment_configs(experiment))

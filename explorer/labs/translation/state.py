@@ -43,6 +43,7 @@ class TranslationState(VariantComparison):
     TASKS: ClassVar[tuple[str, ...]] = ("reverse", "copy", "dates", "pairs")
     RESET: ClassVar[tuple[str, ...]] = ("longest", "replica", "look", "layer", "head", "at", "fed")
 
+    seeds: int = setting(3, "Seeds", low=1, high=16, step=1)
     task: Task = setting(
         "reverse", "Task", options={"reverse": "Reverse", "copy": "Copy", "dates": "Dates", "pairs": "Your own pairs"}
     )

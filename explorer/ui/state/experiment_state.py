@@ -138,7 +138,7 @@ class VariantComparison(ExperimentState):
 
     RESET: ClassVar[tuple[str, ...]] = ()  # further fields that `reset` restores
 
-    seeds: int = setting(3, "Seeds", low=1, high=16, step=1)
+    seeds: int = setting(8, "Seeds", low=1, high=16, step=1)
     seed: int = setting(0, "First seed", low=0, high=2**31 - 1, step=1)
     steps: int = setting(0, "Steps (0: as usual)", low=0, high=1_000_000)
 
