@@ -101,7 +101,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # AppTest leaves a page there
     # Training times are estimated for the machine for which the limits were chosen, also while this one is busy.
     monkeypatch.setattr(machine_speed, "_measure", lambda: USUAL_MACHINE)
-    monkeypatch.setattr(machine_speed, "_measure_bfloat16", lambda: USUAL_MACHINE.multiplications)
+    monkeypatch.setattr(machine_speed, "_measure_bfloat16", lambda: 3 * USUAL_MACHINE.multiplications)
     torch.set_num_threads(1)
     corpora.reader.set("")  # as in a terminal, where no page reads texts for its visitor
     for name, forget in (

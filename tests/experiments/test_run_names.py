@@ -29,7 +29,7 @@ def test_all_included_runs_have_different_names_that_are_short_enough() -> None:
     ("run", "name"),
     [
         ("echo-deep-bare", "Delayed copy: Transformer, 24 blocks, no residual, learning rate 0.0005, 3 seeds"),
-        ("echo-learned", "Delayed copy: Transformer, learned positions, 3 seeds"),
+        ("echo-learned", "Delayed copy: Transformer, learned positions, 8 seeds"),
         ("negation-single-gru", "Negation: GRU, 8 seeds"),
         ("recall-200-lstm-chrono", "Recall: LSTM, length 200, open gates, 400 steps, 8 seeds"),
         ("text-best", "Text: Transformer, best settings, one seed"),

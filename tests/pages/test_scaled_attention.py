@@ -18,7 +18,7 @@ def test_page_shows_results_without_interaction() -> None:
     assert any(
         heading.startswith("Undivided, the gradient") and "divided, it is" in heading for heading in finding_texts
     )
-    assert any(heading.startswith("With the division 5 of five seeds learn") for heading in finding_texts)
+    assert any(heading.startswith("With the division 8 of eight seeds learn") for heading in finding_texts)
     titles = [panel["title"] for panel in screen.plot_frame_figures(at, "scaled-race")]
     assert titles == ["Loss on new rows, nats", "Share of rows reversed correctly"]
 

@@ -17,6 +17,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.byte_cache import cached
+from explorer.experiments.default_runs import SEEDS
 from explorer.experiments.paper_experiments import UNIFORM_BITS, Condition, Experiment, ExperimentPanel, Trial
 from explorer.inspection.verdicts import MeanDifference, mean_difference
 from explorer.number_format import format_count, format_interval, format_scientific, format_signed
@@ -165,7 +166,7 @@ def _count_of(count: int, total: int) -> str:
 
 
 def experiment_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
-    """Return what limits the result of an experiment, or in which of its runs a model diverged."""
+    """Return what limits the result of an experiment, or in which of its runs a model diverged; "" if nothing does."""
     missing = len(experiment.trials) - len(outcomes)
     if not outcomes:
         return "No run of this experiment has ended yet."
@@ -173,8 +174,8 @@ def experiment_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) 
         return f"{len(outcomes)} of {len(experiment.trials)} runs have ended. The result follows with the last one."
     if experiment.claims_divergence:
         return divergence_finding(experiment, outcomes)
-    seeds = capitalize(count_seeds(experiment.trials[0].config.replicas))
-    return f"{seeds} are too few to tell whether the claim holds."
+    seeds = experiment.trials[0].config.replicas
+    return "" if seeds >= SEEDS else f"{capitalize(count_seeds(seeds))} are too few to tell whether the claim holds."
 
 
 def _setting_words(panel: ExperimentPanel, value: int | float) -> str:

@@ -27,6 +27,7 @@ from explorer.training.config import RunConfig, key
 from explorer.training.objectives.text import METRICS
 from explorer.training.record import Curves, Record, RunState, Snapshot
 from explorer.ui.training.run_view import RunView
+from explorer.ui.wording import count_seeds
 from tests.charts.figures import figure_of
 from tests.pages.screen import assert_no_errors, page_text, plot_frame_figures, table
 
@@ -174,7 +175,8 @@ def section(folder: Path, chosen: str) -> AppTest:
 @pytest.mark.usefixtures("empty_store")
 @pytest.mark.parametrize("experiment", [NORM, WINDOW], ids=["batchnorm", "window"])
 def test_stored_runs_are_drawn_and_compared(experiment: Experiment, tmp_path: Path) -> None:
-    ends = {each.name: np.array([3.0, 3.1, 3.3]) + 0.01 * i for i, each in enumerate(experiment.trials)}
+    seeds = experiment.trials[0].config.replicas
+    ends = {each.name: np.linspace(3.0, 3.3, seeds) + 0.01 * i for i, each in enumerate(experiment.trials)}
     for each in experiment.trials:
         store_run(each.config, ends[each.name])
     at = section(tmp_path, experiment.name)
@@ -183,7 +185,7 @@ def test_stored_runs_are_drawn_and_compared(experiment: Experiment, tmp_path: Pa
     outcomes = make_outcomes(experiment, {name: tuple(bits) for name, bits in ends.items()})
     assert experiment_finding(experiment, outcomes) in text.replace("\\", "")
     assert experiment_headline(experiment, outcomes) in [heading.value.replace("\\", "") for heading in at.subheader]
-    assert f"{len(experiment.trials)} trainings of three seeds, about" in text
+    assert f"{len(experiment.trials)} trainings of {count_seeds(seeds)}, about" in text
     figures = plot_frame_figures(at, "experiment-ends")
     dots = [y for panel in figures for trace in panel["plot"]["data"][1::2] for y in trace["y"]]
     assert sorted(dots) == pytest.approx(sorted(np.concatenate(list(ends.values())).tolist()), abs=1e-4)

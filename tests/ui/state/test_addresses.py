@@ -70,6 +70,9 @@ def test_recorded_addresses_open_the_same_state(page: str) -> None:
             written = {name: text for name, text in written.items() if name in expected or name[-7:] != ".epochs"}
         if page == "induction" and written.get("who") == "two,one":  # which used to be the default
             del written["who"]
+        if page in ("positions", "masks"):  # whose models have eight seeds by default, which used to be three
+            written.pop("seeds", None)
+            expected.pop("seeds", None)
         if page == "attention" and written == {"model": "text-through-training"}:  # which used to be the default
             written = {}
         problems, recorded = tuple(map(_without_names, problems)), [_without_names(message) for message in recorded]
