@@ -133,8 +133,9 @@ class TextLab(OpenExperiment):
 
     @cached_property
     def short(self) -> TextLab:
-        """The state with the toy text instead of Tiny Shakespeare, on which a short training shows nothing."""
-        return self.with_setup("toy") if self == self.with_setup(DEFAULT_SETUP) else super().short
+        """Three seeds on the toy text instead of Tiny Shakespeare, on which a short training shows nothing."""
+        is_default = self == self.with_setup(DEFAULT_SETUP)
+        return self.with_setup("toy").with_shared(replicas=3) if is_default else super().short
 
     def applies(self, name: str, model: str) -> bool:
         if model == "ngram" and name in ("seed", "replicas", "stop_at", "patience", "keep", "precision"):
