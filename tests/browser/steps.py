@@ -17,7 +17,7 @@ from tests import waiting
 wait_until = partial(waiting.wait_until, interval=0.1)  # each call may ask the browser or the server
 RETRIES = 3  # of a request whose idle connection the server has just closed
 # Training that takes 40 seconds or more; each test uses its own seed.
-LONG_TRAINING_URL = "/negation?models=lstm&replicas=32&lstm.epochs=2000&seed="  # longer than every test
+LONG_TRAINING_URL = "/negation?models=lstm&replicas=8&lstm.epochs=2000&seed="  # longer than every test
 # The script of the page has ended, every component and style sheet is there, nothing waits or fades, and what can be
 # pressed has been in its place for 0.3 seconds.
 SETTLED = """() => {

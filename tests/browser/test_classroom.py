@@ -168,7 +168,7 @@ def test_a_training_and_a_class_go_on_after_the_server_was_killed(visit: Any, tm
         expect(teacher.get_by_role("button", name="Edit the three sentences")).to_be_visible()
         wait_until_settled(teacher)
 
-        trained = visit_server("/negation?models=rnn&rnn.epochs=800&seed=120")
+        trained = visit_server("/negation?models=rnn&rnn.epochs=100&seed=120")
         press_train(trained)
         stored = server.home / "jobs" / jobs_of_seed(trained, 120)[0]["key"] / "card.json"
         wait_until(lambda: stored.exists() and json.loads(stored.read_text(encoding="utf-8"))["step"] > 13)
@@ -190,7 +190,7 @@ def test_a_training_and_a_class_go_on_after_the_server_was_killed(visit: Any, tm
         wait_until(lambda: answers.append(jobs_of_seed(trained, 120)[0]) or answers[-1]["state"] == "finished")
         assert next(job["step"] for job in answers if job["step"]) > 13, "it began anew"
         expect(trained.locator(".frame-say")).to_have_text(re.compile("^trained"))
-        expect(trained.locator(".frame-position")).to_have_text("epoch 800 of 800")
+        expect(trained.locator(".frame-position")).to_have_text("epoch 100 of 100")
         expect(trained.locator(".lineage-verdicts .row")).to_have_count(1)
     finally:
         server.stop()
