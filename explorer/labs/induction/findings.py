@@ -15,7 +15,7 @@ from explorer.number_format import format_interval, format_number, format_percen
 from explorer.ui.verdict_sentences import comparison_finding, comparison_note, describe_judgement
 from explorer.ui.wording import capitalize, count_seeds, format_median, join_words, number_word
 
-SOLVED_LOSS = 0.5  # nats per symbol on the second copy, a level that a loss falls below
+SOLVED_LOSS = 0.5  # nats per symbol on the second copy; the step at which the loss falls below it is shown
 PREVIOUS_SCORE, INDUCTION_SCORE = 0.4, 0.5  # shares of attention that count as the appearance of a head
 
 Head = tuple[int, int]  # layer and head, from 0 on

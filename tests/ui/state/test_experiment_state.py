@@ -67,7 +67,7 @@ def test_an_odd_width_is_made_even_and_long_input_is_truncated() -> None:
     ]
 
 
-def test_the_short_training_of_the_default_language_models_is_the_included_one_on_the_toy_text() -> None:
+def test_the_short_training_of_the_default_language_models_has_three_seeds_of_the_toy_text() -> None:
     assert TextLab.of_setup("shakespeare").short == TextLab.of_setup("toy").with_shared(replicas=3)
 
 
