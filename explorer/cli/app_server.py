@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import errno
 import os
 import runpy
 import signal
 import socket
 import sys
-import threading
 from typing import Annotated
 
 from explorer.cli.common import flag, option
@@ -41,31 +39,10 @@ def open_app(
     sys.argv = ["streamlit", "run", str(APP), "--server.port", str(port), "--server.address", host]
     if not browser:
         sys.argv += ["--server.headless", "true"]
-    _end_without_an_error_when_interrupted()
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))  # Streamlit stops the server, then calls this handler
     if environment().database_url:
         _import_app()
     runpy.run_module("streamlit", run_name="__main__")  # as `python -m streamlit`, in this process: signals reach it
-
-
-def _end_without_an_error_when_interrupted() -> None:
-    """Let Ctrl+C end the process with code 0, also while a daemon thread imports or computes with torch.
-
-    Python ends a daemon thread that needs the interpreter after it was finalized. Within a function of C++ that aborts
-    the process, so the process ends before, as the last of the functions that Python calls at its end.
-    """
-    interrupted = threading.Event()
-
-    def stop(*_: object) -> None:  # Streamlit stops the server, then calls this handler
-        interrupted.set()
-        sys.exit(0)
-
-    def end() -> None:
-        if interrupted.is_set():
-            sys.stdout.flush()
-            os._exit(0)
-
-    atexit.register(end)
-    signal.signal(signal.SIGINT, stop)
 
 
 def _import_app() -> None:

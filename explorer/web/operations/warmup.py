@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import logging
+import os
 import sys
 import threading
 import time
@@ -27,6 +29,8 @@ _started = threading.Event()
 def start(prefetch: Sequence[Callable[[], object]] = ()) -> None:
     """Import torch and what trains and inspects, on a thread, and then start the work of `prefetch`. Called once."""
     _started.set()
+    # Python aborts the process if it ends a daemon thread within C++ code of torch, so the process ends before.
+    atexit.register(os._exit, 0)
     sys.setswitchinterval(0.001)  # a page waits 1 ms, not 5, for the interpreter lock of a job
     threading.Thread(target=_warm_up, args=(prefetch,), name="warm-up", daemon=True).start()
 
