@@ -62,6 +62,17 @@ def test_arrows_of_a_block_open_and_another_kind_is_drawn_when_its_numbers_have_
     expect(diagram.locator("svg[role=group]")).to_have_attribute("aria-label", re.compile("boxes and"))
 
 
+def test_a_block_without_its_numbers_ignores_the_pointer_until_they_arrive(visit: Visit, profile: Any) -> None:
+    waiting: list[Any] = []
+    profile.route(re.compile("/results/[0-9a-f]{64}$"), lambda route: waiting.append(route), times=1)
+    page = visit("/block")
+    panel = page.locator(".lineage-block-diagram .panel")
+    panel.locator(".map").hover(position={"x": 10, "y": 10}, force=True)
+    page.mouse.move(0, 0)  # `visit` fails at an error of a script
+    waiting[0].continue_()
+    expect(panel.locator(".value")).to_contain_text("number 0")
+
+
 def test_heads_and_stacks_follow_the_controls_and_are_stored_in_the_url(visit: Visit) -> None:
     page = visit("/depth")
     heads, stacks = page.locator(".lineage-multi-head"), page.locator(".lineage-residual-stacks")

@@ -50,7 +50,7 @@ export class TensorPanel {
     this.learned = node("div.learned");
     this.root = node(
       "section.panel",
-      { "aria-label": "The selected tensor" },
+      { "aria-label": "The selected tensor", inert: "" }, // until there is a tensor
       node("h3", () => this.flow.title),
       this.from,
       node("p.shape", () => math.shapeWords(this.flow)),
@@ -69,6 +69,7 @@ export class TensorPanel {
 
   /** `model` as in math.js, with names, boxes and total; `now` is {open, token, unit, head}. */
   show(model, choice) {
+    const isNew = JSON.stringify(choice) !== JSON.stringify(this.now);
     this.model = model;
     this.now = choice;
     this.flow = model.flows[choice.open];
@@ -85,7 +86,8 @@ export class TensorPanel {
     this.#paintMap();
     this.#showTokens();
     this.#showWeights(alias);
-    this.#explainNumber(choice);
+    this.#explainNumber(isNew ? choice : this.reading); // an answer of the server moves no cursor
+    this.root.inert = false;
   }
 
   #headIndex() {
