@@ -1,4 +1,4 @@
-"""How high a page is, how many folds it has, and how many words are on its first screen."""
+"""How high a page is, how many folds it has, and how many words and controls are on its first screen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from playwright.sync_api import Page
 from explorer.ui.sections import MAX_FOLDS
 
 MAX_HEIGHTS = {1440: 3_000, 390: 6_500}  # pixels, by the width of the window
-# Words of two or more letters in the first window, also in the components; a number is not a word.
+MAX_WORDS, MAX_CONTROLS = 200, 20  # on the first screen at 1440 x 900
+# Words of two or more letters in the first window, also in the components; a number is not a word. Controls are what
+# can be pressed, typed into or moved there; the cells of matrices and terms of the glossary are none.
 _MEASURE = r"""() => {
     const main = document.querySelector("[data-testid=stMain]");
     const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
@@ -22,11 +24,22 @@ _MEASURE = r"""() => {
         if (shown && parentElement.checkVisibility({ visibilityProperty: true }))
             words += (data.match(/\p{L}{2,}/gu) ?? []).length;
     }
+    const CONTROLS = "button, a[href], input, select, textarea, summary, [role=slider], [role=switch], [role=combobox]";
+    const CELLS = "[role=gridcell], [role=grid], td, .cell, [href^='#glossary'], [aria-hidden=true]";
+    const isShown = (one) => {
+        const box = one.getBoundingClientRect();
+        return box.width > 4 && box.height > 4 && box.top < innerHeight - 4 && box.bottom > 0 &&
+            one.checkVisibility({ visibilityProperty: true });
+    };
+    const controls = [...main.querySelectorAll(CONTROLS)].filter(
+        (one) => isShown(one.matches("input") ? (one.closest("label") ?? one) : one) && !one.closest(CELLS) &&
+            !one.parentElement.closest(CONTROLS));
     return {
         width: innerWidth,
         height: main.scrollHeight,
         folds: main.querySelectorAll("[data-testid=stExpander]").length,
         words,
+        controls: controls.length,
     };
 }"""
 
@@ -39,6 +52,7 @@ class PageSize:
     height: int
     folds: int
     words: int  # on the first screen
+    controls: int  # on the first screen
 
     def problems(self) -> list[str]:
         """Return what is larger than a page may be before anything is unfolded."""
