@@ -2,8 +2,9 @@
 
     python -m benchmarks.first_screens [--pages NAMES] [--only-moments]
 
-The first table counts words and controls of the first screen (1440 x 900 and 390 x 844), as `tests/browser/page_size.py`
-defines them, gives the height of the page as it opens, and the number of slides of presentation mode at 1280 x 720.
+The first table counts words and controls of the first screen (1440 x 900 and 390 x 844) as
+`tests/browser/page_size.py` defines them, gives the height of the page as it opens, and the number of slides of
+presentation mode at 1280 x 720.
 The second opens the page of each moment, makes its gestures as a visitor would, and looks for the result inside the
 window.
 """

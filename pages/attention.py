@@ -11,7 +11,7 @@ from explorer.labs.attention import (
     patching,
 )
 from explorer.labs.attention.controls import ATTENTION_TASKS
-from explorer.labs.attention.state import AttentionState
+from explorer.labs.attention.state import DEFAULT_MODEL, AttentionState
 from explorer.model.model import Model
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
@@ -82,9 +82,10 @@ def page(session: PageSession[AttentionState]) -> None:
     unit = stored_model.unit if stored_model else "word"
     page_head(f"Which {unit}s does a Transformer attend to?")
     lead(
-        f"In a Transformer {unit}s attend to {unit}s. Each square is a head: the stronger the colour, the larger the "
-        f"weight that the {unit} of the row gives the {unit} of the column. A large weight does not say that the "
-        f"{unit} matters."
+        "Who is proud? **Switch layer 1 off** and read what the model predicts then."
+        if session.state.model == DEFAULT_MODEL
+        else f"Each square is a head: the stronger the colour, the more the {unit} of the row attends to the {unit} of "
+        "the column. Click one to open it."
     )
     controls.text_row(session, stored_model)
     show_problems([*session.problems, *filter(None, [problem])])

@@ -39,10 +39,7 @@ PAPERS = (
 def page(session: PageSession[BlockState]) -> None:
     """Draw the whole page."""
     page_head("What does each part of a Transformer block compute?")
-    lead(
-        "A trained model reads your text. Go through the block with “Next”, or open any box or arrow: you see its "
-        "tensor, and how each number is computed."
-    )
+    lead("A trained model reads your text. **Press Next** to follow it through the block, or open any box.")
     stored = select_model(session)
     controls(session, stored)
     show_problems(session.problems)

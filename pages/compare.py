@@ -62,7 +62,7 @@ def run_picker(session: PageSession[Comparison]) -> None:
 def page(session: PageSession[Comparison]) -> None:
     """Draw the whole page."""
     page_head("Which run learns fastest, and is the difference real?")
-    lead("Drag the target line: the run that reaches it first by steps may not be the first by seconds.")
+    lead("**Drag the target line**: the run that reaches it first by steps may not be the first by seconds.")
     show_problems(session.problems)
     run_picker(session)
     runs, missing = load_runs(session.state.displayed_runs, current_visitor().id)

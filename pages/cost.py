@@ -90,7 +90,7 @@ def width_and_layers_section(state: CostState) -> None:
 def page(session: PageSession[CostState]) -> None:
     """Draw the whole page."""
     page_head("What does each part of a network cost, in time and memory?")
-    lead("Dots are measured on one processor; dotted lines are formulas that count multiplications and bytes.")
+    lead("**Follow one line to the right**: what does a longer text cost in each part of a network?")
     show_problems(session.problems)
     state = session.state
     with page_section("length", "Longer sequences", heading=False):

@@ -57,8 +57,8 @@ def page(session: PageSession[DepthState]) -> None:
     """Draw the whole page."""
     page_head("What holds a deep Transformer together?")
     lead(
-        "Each part of a block adds its output to its input: this is the residual connection. A norm keeps the size of "
-        "the numbers. Remove the residual connection or move the norm, and see what happens in 24 untrained blocks."
+        "Each part of a block adds its output to its input: the residual connection. **Remove it**: do the tokens stay "
+        "different through 24 untrained blocks?"
     )
     show_problems(session.problems)
     stacks_section(session)

@@ -1,4 +1,4 @@
-"""Home: an English sentence through six models, and the lineage as a timeline."""
+"""Home: an English sentence through six models, a short training, and the lineage as a timeline."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import streamlit as st
 from explorer import ui
 from explorer.catalogue import PAGES
 from explorer.experiments.default_runs import ENGLISH_MODELS, sentiment_runs
+from explorer.labs.home.race import race_section
 from explorer.labs.home.timeline import HomeState, figure_calls, timeline_view
 from explorer.labs.negation.answers import answers_section
 from explorer.labs.negation.english_page import english_vocabulary
@@ -29,16 +30,25 @@ def sentence_section(session: ui.PageSession[HomeState]) -> None:
 
     def draw_input() -> None:
         st.session_state[_WORDS] = draw_sentence_input(
-            session, ENGLISH_EXAMPLES, ("sentence", "one-sentence"), vocabulary, "or one of these", longest=MAX_TYPED
+            session,
+            ENGLISH_EXAMPLES[:3],
+            ("sentence", "one-sentence"),
+            vocabulary,
+            "or one of these",
+            longest=MAX_TYPED,
         )
 
     fragment(session, "sentence", draw_input)
     answers_section(views, lambda: st.session_state[_WORDS], None, "one-sentence")
+
+
+def training_section() -> None:
+    """Draw the short training, and the way into the lessons."""
+    st.subheader("Train five networks to write such sentences", anchor=False)
+    race_section()
     first = next(iter(lesson_results.all_lessons().values()))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Start with lesson 1", icon=":material/play_arrow:", key="home.lesson", help=first.title):
-            open_step(first.name, 1)
-        st.page_link("negation.py", label="See how each model computes its answer", icon=":material/arrow_forward:")
+    if st.button("Start with lesson 1", icon=":material/school:", key="home.lesson", help=first.title, type="primary"):
+        open_step(first.name, 1)
 
 
 def open_clicked_page() -> None:
@@ -49,13 +59,14 @@ def open_clicked_page() -> None:
 
 
 session = page_session("home", HomeState)
-page_head("From a bag of words to attention")
-lead(
-    "How did we get from counting words to ChatGPT? Type a sentence, train every model on the way, and take it apart. "
-    "First: is this sentence positive or negative?"
-)
+page_head("How did we get from counting words to ChatGPT?")
+lead("Type a sentence: is it positive or negative? Train every model on the way, and take it apart.")
 ui.show_problems(session.problems)
-sentence_section(session)
+left, right = st.columns([7, 5], gap="large")
+with left:
+    sentence_section(session)
+with right:
+    training_section()
 st.header("Ten ideas, each with a small model to try", anchor=False)
 ui.show_each(
     "timeline",

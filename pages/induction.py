@@ -15,7 +15,7 @@ from explorer.ui.page_sections import explanation, headline, lead, page_head, pa
 from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
-from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
 
 FILES = {
@@ -62,19 +62,17 @@ def formulas_section() -> None:
 def draw_learning(session: PageSession[InductionState], request: TrainRequest) -> None:
     """Draw how the models learn."""
     with page_section("training", "How do the models learn it?"):
+        draw_train_controls(request, session.state.configs, keys=("induction.run", "induction.stop"))
         training_section(session.state, request)
 
 
 def page(session: PageSession[InductionState]) -> None:
     """Draw the whole page."""
     page_head("How does a Transformer continue a sequence it has seen once?")
-    lead(
-        "A row has random symbols, then the same symbols again. Three small attention-only Transformers predict each "
-        "next symbol: one with two layers, and two with one. Edit the row."
-    )
+    lead("**Type a few letters twice**: three small Transformers predict each next letter, from attention alone.")
     request = TrainRequest.for_section("induction")
     shown = request.session_with_results(session)
-    controls(session, request)
+    controls(session)
     show_problems(session.problems)
     state, views = shown.state, request.views(shown.state.configs)
     show_problems(request.problems)
@@ -86,7 +84,7 @@ def page(session: PageSession[InductionState]) -> None:
         draw_learning=lambda: draw_learning(session, request),
     )
     draw_earlier_note(request)
-    finding, typed = findings.accuracy_finding(final_values(state, views, "accuracy")), state.row is not None
+    finding, typed = findings.accuracy_finding(final_values(state, views, "accuracy", "label")), state.row is not None
     headline("" if typed else finding)  # the headline of a typed row is about that row
     row_section(state, views)
     paragraph(f"On random rows, {finding[0].lower()}{finding[1:]}" if typed and finding else "")

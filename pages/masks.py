@@ -55,16 +55,17 @@ def page(session: PageSession[MasksState]) -> None:
     """Draw the whole page."""
     page_head("Which tokens may a token attend to?")
     lead(
-        "Attention compares every token with every other one. A mask hides some of these pairs: padding, which only "
-        "fills a row up, and later tokens, where the model has to predict the next one."
+        "A model that writes may attend to earlier letters only: a mask hides the later ones. **Type a beginning**, and "
+        "read what a model writes that was trained without the mask."
     )
-    batch_row(session)
     show_problems((*session.problems, *session.state.input_problems))
-    if any(session.state.batch):
-        draw_component(session.state)
-        st.caption("The scores come from a small attention layer with random weights, 8 numbers per token.")
-    with page_section("mask-removed", "What happens without the causal mask?"):
+    with page_section("mask-removed", "What happens without the causal mask?", heading=False):
         mask_removed_section(session)
+    with page_section("masks", "Which pairs does a mask hide?"):
+        batch_row(session)
+        if any(session.state.batch):
+            draw_component(session.state)
+            st.caption("The scores come from a small attention layer with random weights, 8 numbers per token.")
     folded_section("training", "How does the loss change during training?", lambda: training_section(session))
     folded_section("why", "What does a mask do inside the softmax?", formulas_section)
     code_and_papers("masks.code", FILES, [paper_of(MODELS["transformer"])])

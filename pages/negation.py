@@ -64,10 +64,6 @@ def draw_language_choice(english: bool) -> None:
             label_visibility="collapsed",
             required=True,
         )
-        st.caption(
-            "English shows the effect in your own words; six words are few enough to list every sentence and to prove "
-            "what a sum can reach."
-        )
 
 
 def page(session: NegationSession) -> None:

@@ -81,10 +81,7 @@ def formulas_section(state: PositionsState) -> None:
 def page(session: PageSession[PositionsState]) -> None:
     """Draw the whole page."""
     page_head("How does a model know where a word stands?")
-    lead(
-        "Who bit whom? Attention is a weighted sum, and a sum has no order. Write the same words in two orders and see "
-        "which models can tell the two sentences apart."
-    )
+    lead("Who bit whom? **Write the same words in two orders**, and see which models have one vector for both.")
     show_problems(session.problems)
     word_order_section(session)
     with page_section("codes", "Three ways to encode a position"):

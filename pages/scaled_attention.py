@@ -88,8 +88,8 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
     """Draw the whole page."""
     page_head("How do two vectors become one weight?")
     lead(
-        "In attention every token has three vectors: a query, a key and a value. The dot product of a query and a key "
-        "says how much weight the value gets. Change any number of Q, K or V: all steps are recomputed."
+        "Every token has a query, a key and a value. **Change a number** of Q, K or V: the weight of each pair follows "
+        "from query times key."
     )
     source_controls(session)
     is_model = session.state.source == "model"

@@ -26,11 +26,9 @@ def page(session: PageSession[SentenceEncoderState]) -> None:
     """Draw the whole page."""
     page_head("How does a word get its meaning from its sentence?")
     lead(
-        "A Transformer encoder reads sentences of a small made-up language, in which “bank” has two senses. Layer 0 is "
-        "the embedding of a word with its position; each further layer is a block with attention. Cosine similarity is "
-        "1 for vectors of the same direction and 0 for unrelated ones."
+        "“Bank” has two senses, money and river. **Drag the layer to 0 and back**: each point is the word in one "
+        "sentence, as a Transformer represents it."
     )
-    controls(session)
     show_problems(session.problems)
     request = TrainRequest.for_section(f"sentences-{session.state.task}")
     shown = request.session_with_results(session)
@@ -44,10 +42,11 @@ def page(session: PageSession[SentenceEncoderState]) -> None:
         draw_learning=lambda: training_section(session.state, request),
     )
     draw_earlier_note(request)
-    with page_section("layers", "Similarity by layer", heading=False):
-        curves_section(state, views)
-    with page_section("map", "One word in many sentences"):
+    with page_section("map", "One word in many sentences", heading=False):
         map_section(shown, views, parse_sentences(state.lines))
+    with page_section("layers", "Similarity by layer"):
+        controls(session)
+        curves_section(state, views)
     folded_section(
         "accuracy",
         "Is the difference real, and how often is the sense right?",

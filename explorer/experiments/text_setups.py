@@ -61,18 +61,26 @@ def _networks(hidden: Sequence[int], training: Mapping[str, object], **sizes: ob
 
 
 def _small(
-    name: str, corpus: str, tokenizer: str, *, n: int, hidden: Sequence[int], iterations: int, **more: object
+    name: str,
+    corpus: str,
+    tokenizer: str,
+    *,
+    n: int,
+    hidden: Sequence[int],
+    iterations: int,
+    width: int = 32,
+    **more: object,
 ) -> TextSetup:
     """Return small networks on a text. `more` are settings of the text.
 
     The order of the n-gram is the one of 2 to 5 with the lowest validation loss.
     """
     training = {"iterations": iterations, "evaluate_every": iterations // 20, "batch_size": 16, "snapshots": 2}
-    transformer = {**training, **_ADAM, "width": 32, "hidden": 64, "layers": 2}
+    transformer = {**training, **_ADAM, "width": width, "hidden": 2 * width, "layers": 2}
     return TextSetup(
         name,
         {"corpus": corpus, "tokenizer": tokenizer, "replicas": 3, "sample": 200, "test": _TEST_SHARE, **more},
-        {**_networks(hidden, training, width=32), "transformer": transformer, "ngram": {**_NGRAM, "n": n}},
+        {**_networks(hidden, training, width=width), "transformer": transformer, "ngram": {**_NGRAM, "n": n}},
     )
 
 
@@ -90,6 +98,18 @@ SETUPS: Final[Mapping[str, TextSetup]] = {
             },
         ),
         _small("shakespeare-bpe", "tinyshakespeare", "bpe", n=3, hidden=(42, 54, 40, 44), iterations=600),
+        _small(
+            "english",
+            "english",
+            "char",
+            n=5,
+            hidden=(45, 75, 36, 43),
+            iterations=240,
+            width=24,
+            replicas=1,
+            sample=60,
+            size=200_000,
+        ),
         _small("toy", "toy", "char", n=3, hidden=(64, 111, 49, 59), iterations=100, replicas=8),
         _small("repeats", "repeats", "char", n=5, hidden=(62, 106, 49, 58), iterations=800),
         _small("repeats-bpe", "repeats", "bpe", n=2, hidden=(54, 85, 46, 53), iterations=800, vocabulary=120),

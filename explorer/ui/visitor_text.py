@@ -21,6 +21,7 @@ from explorer.web import own_texts
 
 CORPUS_DESCRIPTIONS = {
     "tinyshakespeare": "Tiny Shakespeare: 40,000 lines of his plays, 1.1 million characters.",
+    "english": "English: short sentences about films, food and people, which a grammar composes.",
     "toy": "Toy: “abca ” again and again. After an “a”, only memory knows what comes.",
     "repeats": "Repeats: lines of made-up words, each said twice.",
     "brackets": "Brackets: random letters, and in them brackets and quotes that close in order.",

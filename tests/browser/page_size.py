@@ -11,7 +11,7 @@ from explorer.ui.sections import MAX_FOLDS
 MAX_HEIGHTS = {1440: 3_000, 390: 6_500}  # pixels, by the width of the window
 MAX_WORDS, MAX_CONTROLS = 200, 20  # on the first screen at 1440 x 900
 # Words of two or more letters in the first window, also in the components; a number is not a word. Controls are what
-# can be pressed, typed into or moved there; the cells of matrices and terms of the glossary are none.
+# the Tab key reaches there, so that a matrix or a row of tokens is one; the terms of the glossary are none.
 _MEASURE = r"""() => {
     const main = document.querySelector("[data-testid=stMain]");
     const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
@@ -25,14 +25,14 @@ _MEASURE = r"""() => {
             words += (data.match(/\p{L}{2,}/gu) ?? []).length;
     }
     const CONTROLS = "button, a[href], input, select, textarea, summary, [role=slider], [role=switch], [role=combobox]";
-    const CELLS = "[role=gridcell], [role=grid], td, .cell, [href^='#glossary'], [aria-hidden=true]";
+    const NONE = "[tabindex='-1'], td, [href^='#glossary'], [aria-hidden=true]";
     const isShown = (one) => {
         const box = one.getBoundingClientRect();
         return box.width > 4 && box.height > 4 && box.top < innerHeight - 4 && box.bottom > 0 &&
             one.checkVisibility({ visibilityProperty: true });
     };
     const controls = [...main.querySelectorAll(CONTROLS)].filter(
-        (one) => isShown(one.matches("input") ? (one.closest("label") ?? one) : one) && !one.closest(CELLS) &&
+        (one) => isShown(one.matches("input") ? (one.closest("label") ?? one) : one) && !one.closest(NONE) &&
             !one.parentElement.closest(CONTROLS));
     return {
         width: innerWidth,

@@ -46,10 +46,10 @@ def test_the_default_state_shows_results() -> None:
     assert warnings_of(at) == [] and url_params(at) == {}
     assert at.title[0].value == "Which words does a Transformer attend to?"
     data = heads(at)
-    assert (data["layers"], data["heads"], data["causal"]) == (2, 4, False)
-    assert " ".join(data["tokens"]) == "<BOS> the film is not good <EOS>" and data["open"] == [1, 0]
-    assert data["snapshots"] is None and data["can"] == {"mask": False, "positions": True}
-    assert "The model predicts “negative”, with probability >0.99." in headings(at)
+    assert (data["layers"], data["heads"], data["causal"]) == (2, 4, True)
+    assert " ".join(data["tokens"]) == "the king near the queens behind the aunts is proud of" and data["open"] == [1, 0]
+    assert np.shape(data["worth"]) == (2, 4) and np.argmax(data["worth"]) == 0, "the head that matters most"
+    assert "The model predicts “himself” after “…aunts is proud of”, with probability >0.99." in headings(at)
     assert component_data(at, "attention_walkthrough") == [], "what is folded is not computed"
     titles = list(next(box for box in at.selectbox if box.label == "Model").options)
     assert titles[0] == "English sentences, pieces of words · 2 layers × 4 heads" and len(titles) == len(set(titles))
@@ -57,11 +57,22 @@ def test_the_default_state_shows_results() -> None:
     assert not any(name in title for title in titles for name in store.pretrained_folders())
 
 
-def test_the_sentences_about_agreement_are_shown() -> None:
-    data = heads(attention(AGREEMENT))
-    assert " ".join(data["tokens"]) == "the king near the queens behind the aunts is proud of"
-    assert np.shape(data["worth"]) == (2, 4) and np.argmax(data["worth"]) == 0, "the head that matters most"
-    assert data["answers"]["rows"][0]["text"] == "himself"
+def test_without_layer_1_the_model_takes_the_king_for_a_queen() -> None:
+    at = attention({"model": "agreement-heads", "off": "0.0,0.1,0.2,0.3"})
+    (said,) = [text for text in headings(at) if text.startswith("With four heads switched off")]
+    assert "predicts “herself” (>0.99)" in said and "unchanged it predicts “himself” (>0.99)" in said
+
+
+def test_a_sentence_in_english_is_read_by_the_classifier() -> None:
+    data = heads(at := attention({"model": "sentiment-transformer"}))
+    assert " ".join(data["tokens"]) == "<BOS> the film is not good <EOS>"
+    assert data["snapshots"] is None and data["can"] == {"mask": False, "positions": True}
+    assert "The model predicts “negative”, with probability >0.99." in headings(at)
+
+
+def test_a_button_leads_to_a_model_with_many_steps_of_its_training() -> None:
+    at = wait_until_ready(attention().button(key="gaze.training").click().run())
+    assert len(heads(at)["snapshots"]["steps"]) > 5 and url_params(at) == STEPS
 
 
 AGREEMENT = {"model": "agreement-heads"}

@@ -7,8 +7,11 @@ from explorer.catalogue import MODELS, PAGES
 from explorer.experiments.default_runs import ENGLISH_MODELS
 from explorer.inspection.load_model import load_model
 from explorer.inspection.words.negation_sentences import class_probabilities
+from explorer.jobs.service import service
+from explorer.labs.home.race import race_configs
 from explorer.run_store import store
 from explorer.tasks.own_sentences import Language
+from explorer.training.config import key
 from tests.pages import screen
 
 STATIONS = (
@@ -19,7 +22,7 @@ STATIONS = (
 
 def test_the_stations_have_the_years_of_their_papers_and_figures_of_the_included_runs() -> None:
     at = screen.home_page()
-    assert [title.value for title in at.title] == ["From a bag of words to attention"]
+    assert [title.value for title in at.title] == ["How did we get from counting words to ChatGPT?"]
     stations = screen.component_data(at, "home_timeline")[0]["stations"]
     assert ", ".join(f"{station['name']} {station['year']}" for station in stations) == STATIONS
     assert all(station["question"].endswith("?") and station["source"] for station in stations)
@@ -53,11 +56,11 @@ def test_the_stations_have_the_years_of_their_papers_and_figures_of_the_included
 def test_the_home_page_shows_the_answers_of_six_models_to_a_sentence() -> None:
     at = screen.home_page()
     verdicts = screen.component_data(at, "verdicts")[0]
-    assert [token["text"] for token in verdicts["tokens"]] == ["<BOS>", "the", "film", "is", "not", "good", "<EOS>"]
+    words = ("the", "film", "is", "not", "good")
+    assert verdicts["tokens"] == [], "each row shows the words"
     assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in ENGLISH_MODELS]
     assert "Bag of words says positive. Five other models say negative." in screen.headings(at)
     for row, model in zip(verdicts["rows"], ENGLISH_MODELS, strict=True):
-        words = tuple(token["text"] for token in verdicts["tokens"][1:-1])
         found = class_probabilities(load_model(store.find(f"sentiment-{model}")), words)[:, 1]
         assert row["values"] == pytest.approx(found.tolist(), abs=1e-3)
         assert [each["text"] for each in row["words"]] == list(words)
@@ -65,6 +68,18 @@ def test_the_home_page_shows_the_answers_of_six_models_to_a_sentence() -> None:
     good = Language.from_json(store.find("sentiment-bag_of_words").tokenizer).vocabulary.id("good")
     added = {each["text"]: each["value"] for each in verdicts["rows"][0]["words"]}
     assert added["good"] == pytest.approx(np.diff(weights, axis=1)[:, 0, good].mean(), abs=1e-3)
+
+
+def test_train_on_the_home_page_races_five_networks_that_write_sentences() -> None:
+    at = screen.home_page()
+    panel = screen.plot_frame_figures(at, "home-race")[0]
+    assert panel["title"] == "Loss on new sentences: lower is better"
+    assert any("writes at step 240 of 240" in block["text"] for block in screen.blocks(at, "text"))
+    assert len(screen.blocks(at, "code")) == 1
+    screen.assert_no_errors(at.button(key="home-train").click().run())
+    for config in race_configs().values():
+        assert service.find(key(config))
+        service.stop(key(config), operator=True)
 
 
 def test_a_typed_sentence_is_answered_and_kept_in_the_url() -> None:

@@ -10,7 +10,7 @@ from explorer import ui
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
 from explorer.labs.attention.chosen_answers import keep_possible_answers
-from explorer.labs.attention.state import MAX_TOKENS, AttentionState
+from explorer.labs.attention.state import MAX_TOKENS, TRAINING_MODEL, AttentionState
 from explorer.model.model import Model
 from explorer.model.run_model import RunModel
 from explorer.run_store import store
@@ -112,9 +112,15 @@ def text_row(session: ui.PageSession[AttentionState], stored_model: Model | None
             others = {"": "no model", **others}
             ui.bind_widget(session, "beside", st.selectbox, update=AttentionState.with_second_model, options=others)
     if stored_model:
-        draw_examples(session, "pick", "or choose a text", text, examples, AttentionState.with_text)
-        if stored_model.summary:
-            st.caption(ui.escape_markdown(stored_model.summary))
+        with st.container(horizontal=True):
+            draw_examples(session, "pick", "or choose a text", text, examples[:3], AttentionState.with_text)
+            if state.model != TRAINING_MODEL:
+                st.button(
+                    "Heads during a training",
+                    icon=":material/timeline:",
+                    key="gaze.training",
+                    on_click=lambda: session.change(lambda s: s.with_model(TRAINING_MODEL, examples)),
+                )
 
 
 def selected_model(session: ui.PageSession[AttentionState]) -> tuple[Model | None, str]:

@@ -81,7 +81,8 @@ _ANSWER_HELP = (
     "otherwise exactly one token of the vocabulary (␣ is a space, ↵ a line end). An empty field stands for the most "
     "probable answer to the text."
 )
-DEFAULT_MODEL = "sentiment-transformer"
+DEFAULT_MODEL = "agreement-heads"
+TRAINING_MODEL = "text-through-training"  # has the weights of many steps of its training
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class AttentionState(PageState):
     say: str | None = setting(None, "Your text", longest=MAX_TEXT_LENGTH)
     seed: int = setting(0, "Seed", low=0, high=31)  # index of the replica
     step: int | None = setting(None, low=0, high=1e9)  # of the training; None: its end
-    layer: int = setting(1, low=0, high=63)  # with head 0 of DEFAULT_MODEL: it attends to “not”
+    layer: int = setting(1, low=0, high=63)
     head: int = setting(0, low=0, high=63)
     at: int | None = setting(None, low=0, high=MAX_TOKENS - 1)  # query position; None: the last
     view: Literal["lines", "matrix"] = setting("lines")

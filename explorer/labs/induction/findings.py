@@ -46,11 +46,11 @@ def row_finding(repeated: Sequence[bool], probabilities: Mapping[str, Float[ndar
 
 
 def accuracy_finding(accuracies: Mapping[str, Seeds]) -> str:
-    """State the share of the symbols of the second copy that each model, by its words, predicts."""
+    """State the share of the symbols of the second copy that each model, by its label, predicts."""
     if not accuracies:
         return ""
     shares = [f"{words} {format_percent(float(np.median(each)))}" for words, each in accuracies.items()]
-    return f"Right in the second copy, median of the seeds: {join_words(shares)} of the symbols."
+    return f"Right in the second copy: {join_words(shares)}."
 
 
 def comparison_text(losses: Mapping[str, Seeds]) -> str:

@@ -15,8 +15,8 @@ from explorer.labs.induction.state import InductionState
 from explorer.run_store.store import StoredRun
 
 
-def controls(session: ui.PageSession[InductionState], request: ui.TrainRequest) -> None:
-    """Draw the row of symbols, the training settings, folded, and the button that trains."""
+def controls(session: ui.PageSession[InductionState]) -> None:
+    """Draw the row of symbols and, folded, the training settings."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         row = session.state.text if session.state.row is None else session.state.row
         ui.bind_widget(session, "row", st.text_input, shown=row, update=InductionState.with_text, width=330)
@@ -31,7 +31,6 @@ def controls(session: ui.PageSession[InductionState], request: ui.TrainRequest) 
             for name in ("seeds", "steps", "seed"):
                 ui.bind_widget(session, name, st.number_input)
             ui.reset_button(session)
-        ui.draw_train_controls(request, session.state.configs, keys=("induction.run", "induction.stop"))
     ui.show_problems(filter(None, [session.state.unread]))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,7 +15,10 @@ from numpy import ndarray
 from explorer.number_format import format_percent
 from explorer.tasks.sequence_labelling.grammar_text import LETTERS, WORDS, GrammarTextConfig
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
-from explorer.ui.wording import count_seeds
+from explorer.ui.wording import count_seeds, join_words
+
+if TYPE_CHECKING:
+    from explorer.inspection.transformer.unmasked_generation import GeneratedSigns
 
 TOLERANCE = 0.05  # nats: sampling error of a loss on few fresh rows
 
@@ -145,9 +149,11 @@ def count_letters_in_words(text: str, first: int) -> tuple[int, int]:
     return in_words, letters
 
 
-def spelling_finding(title: str, ids: Int[ndarray, "replicas rows time"], first: int) -> str:
-    """Say how much of a generated text consists of words of the language."""
-    texts = [text for seed in ids for text in decode_rows(seed, LETTERS)]
-    in_words, letters = np.array([count_letters_in_words(text, first) for text in texts]).sum(axis=0)
-    share = format_percent(float(in_words / max(letters, 1)), 0)
-    return f"{title}: {share} of the generated letters are in words of the language."
+def spelling_finding(generated: Mapping[str, GeneratedSigns]) -> str:
+    """Say how much of the generated texts, by the title of the model, consists of words of the language."""
+    shares = []
+    for title, each in generated.items():
+        texts = [text for seed in each.ids for text in decode_rows(seed, LETTERS)]
+        in_words, letters = np.array([count_letters_in_words(text, each.prompt_length) for text in texts]).sum(axis=0)
+        shares.append(f"{title[0].lower()}{title[1:]} {format_percent(float(in_words / max(letters, 1)), 0)}")
+    return f"Letters in words of the language: {join_words(shares)}."

@@ -30,28 +30,28 @@ SIZES: dict[str, Any] = {"height": 260, "narrow_height": 200, "columns": 2}
 
 
 def mask_removed_section(session: ui.PageSession[MasksState]) -> None:
-    """Draw the finding and the texts that both models generate, then the settings."""
+    """Draw the prompt and the settings, then the finding and the texts that both models generate."""
     request = ui.TrainRequest.for_section(session.state.reads)
     shown = request.session_with_results(session)
     state, views, task = session.state, request.views(shown.state.configs), task_config(shown.state)
-    ui.bind_widget(session, "reads", st.segmented_control, update=lambda s, reads: s.with_settings(reads=reads))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if state.reads == "tale":
+            ui.bind_widget(session, "begin", st.text_input, width=400)
+        with st.popover("Settings", icon=":material/tune:"):
+            ui.bind_widget(session, "reads", st.segmented_control, update=lambda s, reads: s.with_settings(reads=reads))
+            if state.reads == "noise":
+                ui.bind_widget(session, "symbols", st.number_input, width=150)
+            ui.draw_training_settings(session)
     ui.show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
     ui.draw_missing_runs(request, state.configs, lambda names: ui.join_words([words[name] for name in names]))
     ui.draw_earlier_note(request)
+    generated_text_section(shown, views)
     losses, baseline = final_losses(views), findings.loss_baseline(task)
     causal, unmasked = losses.get("causal"), losses.get("open")
-    ui.headline(findings.leak_verdict(baseline, causal, unmasked))
-    generated_text_section(shown, views)
+    ui.paragraph(findings.leak_verdict(baseline, causal, unmasked))
     if unmasked is not None:
         ui.paragraph(findings.generation_finding(baseline, causal, unmasked))
-    with (
-        st.container(horizontal=True, vertical_alignment="center"),
-        st.popover("Settings", icon=":material/tune:"),
-    ):
-        if state.reads == "noise":
-            ui.bind_widget(session, "symbols", st.number_input, width=150)
-        ui.draw_training_settings(session)
     st.caption(ui.escape_markdown(_task_description(task_config(state))))
 
 
@@ -183,7 +183,6 @@ def generated_text_section(session: ui.PageSession[MasksState], views: Mapping[s
     if not runs:
         return
     if state.reads == "tale":
-        ui.bind_widget(session, "begin", st.text_input, width=400)
         prompt, problems = state.prompt
         ui.show_problems(problems)
         calls = {
@@ -202,11 +201,14 @@ def generated_text_section(session: ui.PageSession[MasksState], views: Mapping[s
 def texts_view(
     document: ui.Document, texts: Mapping[str, unmasked_generation.GeneratedSigns], state: MasksState
 ) -> None:
-    """Write what each model generated in a column, and how good it is."""
-    for (name, generated), column in zip(texts.items(), document.columns(len(texts)), strict=True):
+    """Write what each model generated in a column, that without the mask first, and how good it is."""
+    ordered = sorted(texts.items(), key=lambda item: item[0] != "open")
+    if state.reads == "tale":
+        document.finding(findings.spelling_finding({state.variants[name].title: each for name, each in ordered}))
+    for (name, generated), column in zip(ordered, document.columns(len(texts)), strict=True):
         title, ids, first = state.variants[name].title, generated.ids, generated.prompt_length
         if state.reads == "tale":
-            column.text(findings.spelling_finding(title, ids, first))
+            column.text(f"{title}:")
             few = range(min(SHOWN_SEEDS, len(ids)))
             column.code("\n\n".join(findings.decode_rows(ids[few, few], LETTERS)))  # each seed its own random numbers
         else:

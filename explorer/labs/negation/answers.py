@@ -123,7 +123,9 @@ def answers_view(
     document.component(
         "verdicts",
         {
-            "tokens": [
+            "tokens": []
+            if answers[0].effects  # each row shows the words
+            else [
                 {
                     "text": token,
                     "kind": "beyond" if i >= visible else "marker" if token in vocabulary.markers else "word",
@@ -154,7 +156,8 @@ def answers_view(
             "caption": (
                 f"Bar: mean probability over {count_seeds(count)}. Dots: the seeds." if count > 1 else "One seed."
             )
-            + (_EFFECTS if answers[0].effects else ""),
+            if not answers[0].effects
+            else _EFFECTS.format(count=number_word(count)),
             "file": key,
         },
         key,
@@ -176,8 +179,8 @@ def answers_view(
 
 
 _EFFECTS = (
-    " Colour of a word: what it adds to positive (teal) or negative (brown), as a share of the strongest word. In a "
-    "bag of words that is its weight, in a network the change without the word."
+    "Bar: mean of {count} trainings, which are the dots. Colour of a word: what it adds to positive (teal) or negative "
+    "(brown)."
 )
 
 

@@ -34,10 +34,7 @@ from explorer.ui.training.run_view import run_views
 from explorer.ui.training.save_offer import save_offer
 
 REDRAW = ("sentence", "verdicts", "insides", "more-insides")
-_LEAD = (
-    "Is a sentence positive or negative? A bag of words adds up one weight for each word. The "
-    "networks read the words in their order, and can turn “good” round when “not” stands before it."
-)
+_LEAD = "**Type a sentence with “not”**: which models hear that it turns the meaning round?"
 _SHARED = ("replicas", "seed", "iterations", "batch_size", "reviews", "composed", "words")  # settings of all models
 _METRICS = {
     "accuracy": [
@@ -73,15 +70,16 @@ def english_page(session: EnglishSession) -> None:
 
     def draw_input() -> None:
         session.words = draw_sentence_input(
-            session, ENGLISH_EXAMPLES, REDRAW, vocabulary, "or one of these", longest=MAX_TYPED
+            session, ENGLISH_EXAMPLES[:4], REDRAW, vocabulary, "or one of these", longest=MAX_TYPED
         )
 
-    with page_section("negation-verdicts", "What do the models answer?", heading=False):
+    left, right = st.columns([7, 5], gap="large")
+    with left, page_section("negation-verdicts", "What do the models answer?", heading=False):
         fragment(session, "sentence", draw_input)
         ui.draw_missing_runs(request, lab.configs, draw_learning=lambda: _learning_section(session))
         ui.draw_earlier_note(request)
         answers_section(views, lambda: session.words, None, "verdicts")
-    with page_section("negation-internals", "How does each model compute its answer?", heading=False):
+    with right, page_section("negation-internals", "How does each model compute its answer?", heading=False):
         internals_section(shown, views)
     if not request.offers_missing:
         _learning_section(session)

@@ -70,6 +70,8 @@ class ModelAnswer:
     def note(self, truth: int | None) -> str:
         """Return whether the answer is right, and with how many seeds."""
         same, count = self.correct_seeds(self.answer), len(self.probabilities)
+        if self.effects:
+            return f"only {same} of {count} trainings" if same < count else ""
         if truth is None:
             return f"{same} of {count} seeds say so" if count > 1 else "one seed"
         word = "right" if self.answer == truth else "wrong"

@@ -19,7 +19,7 @@ from explorer.inspection.words import negation_sentences
 from explorer.inspection.words.attending_head import find_attending_head
 from explorer.labs.negation import findings
 from explorer.labs.negation.answers import classes_of
-from explorer.labs.negation.session import NegationSession
+from explorer.labs.negation.session import EnglishSession, NegationSession
 from explorer.number_format import format_percent, format_signed
 from explorer.tasks.negation import NegationConfig
 from explorer.ui.wording import join_words
@@ -47,9 +47,9 @@ def internals_section(session: ui.PageSession[Any], views: Mapping[str, ui.RunVi
     """Draw how one seed of each model computes its answer; the session is one of either language."""
     lab = session.state
     count, first = lab.value("replicas"), lab.value("seed")
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.header("How does each model compute its answer?", anchor=False)
-        with st.container(horizontal=True, width="content", vertical_alignment="top"):
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header("How does each model compute its answer?", anchor=False, width="content")
+        with st.popover("Seed and head", icon=":material/tune:"):
             seeds = {i: str(first + i) for i in range(count)}
             ui.bind_widget(session, "look", st.selectbox, label="Seed", options=seeds, width=120)
             if "transformer" in views:
@@ -57,7 +57,7 @@ def internals_section(session: ui.PageSession[Any], views: Mapping[str, ui.RunVi
                     _transformer_choice(session)
                 _attention_choices(session)
     if runs := ui.loaded_runs(views, "Without a finished run there is nothing to look into.", 120):
-        _show_panels(session, runs, _shown_first(list(runs)), "insides")
+        _show_panels(session, runs, _shown_first(session, list(runs)), "insides")
 
 
 def _transformer_choice(session: NegationSession) -> None:
@@ -99,9 +99,14 @@ def _attention_choices(session: ui.PageSession[Any]) -> None:
         )
 
 
-def _shown_first(models: Sequence[str]) -> list[str]:
-    """Return the models whose panels are open: at most one row of them."""
-    chosen = [model for model in _WITH_PANEL if model in models][:_COLUMNS]
+def _columns(session: ui.PageSession[Any]) -> int:
+    """Return how many panels stand side by side: in English they are beside the answers."""
+    return 1 if isinstance(session, EnglishSession) else _COLUMNS
+
+
+def _shown_first(session: ui.PageSession[Any], models: Sequence[str]) -> list[str]:
+    """Return the models whose panels are open: one row of them, or in English two below each other."""
+    chosen = [model for model in _WITH_PANEL if model in models][: max(_columns(session), 2)]
     return [model for model in models if model in chosen]
 
 
@@ -117,16 +122,17 @@ def _show_panels(session: ui.PageSession[Any], runs: Mapping[str, ui.Run], model
 
     if models:
         waiting = "The models read the sentence …"
-        ui.show_each(name, calls, panels_view, f"negation-{name}", waiting=waiting, height=400, pool="quick")
+        columns = _columns(session) if name == "insides" else _COLUMNS
+        ui.show_each(name, calls, panels_view, f"negation-{name}", columns, waiting=waiting, height=400, pool="quick")
     else:
         titles = join_words([MODELS[model].title for model in runs])
         ui.empty_panel(f"There is no picture of how {titles} computes its answer.", 120)
 
 
-def panels_view(document: ui.Document, results: Mapping[str, Sequence[ui.Panel]], key: str) -> None:
-    """Write the panels of all models."""
+def panels_view(document: ui.Document, results: Mapping[str, Sequence[ui.Panel]], key: str, columns: int) -> None:
+    """Write the panels of all models in so many columns."""
     panels = [panel for each in results.values() for panel in each]
-    document.figures(key, panels, height=320, narrow_height=300, columns=_COLUMNS)
+    document.figures(key, panels, height=320 if columns > 1 else 210, narrow_height=300, columns=columns)
 
 
 @dataclass(frozen=True)
@@ -335,7 +341,7 @@ def learned_weights_section(session: ui.PageSession[Any], views: Mapping[str, ui
     runs = ui.loaded_runs(views, "Without a finished run there is nothing to look into.", 120)
     if not runs:
         return
-    first = _shown_first(list(runs))
+    first = _shown_first(session, list(runs))
     if others := [model for model in runs if model not in first and model in _WITH_PANEL]:
         _show_panels(session, runs, others, "more-insides")
     calls = {model: ui.Call(weights_panel, model, run, look) for model, run in runs.items()}

@@ -40,6 +40,13 @@ def order_finding(first: Sequence[str], second: Sequence[str], models: Sequence[
     return f"{capitalize(join_words(blind))} cannot tell the two orders apart, in any of {seeds}."
 
 
+def order_words(model: positions.OrderDistance) -> str:
+    """Return whether a model has the same vector for both sentences, with the range of the distances."""
+    low, high = float(model.sentence_distance.min()), float(model.sentence_distance.max())
+    word = "the same" if high < ROUNDING else "different" if low >= ROUNDING else "nearly the same"
+    return f"{word} ({format_significant(low)} to {format_significant(high)})"
+
+
 def causal_mask_finding(models: Sequence[positions.OrderDistance]) -> str:
     """Say what a causal mask alone reveals about word order."""
     encoder, decoder = (

@@ -20,13 +20,6 @@ from explorer.ui.training import run_view
 from explorer.web.results import pack, register_arrays
 
 _KEY = "positions"  # of the component
-_ZERO = 1e-9  # where a distance of zero is drawn
-_DISTANCE = charts.Axis(
-    "difference, as a share",
-    span=(0.5 * _ZERO, 3.0),
-    log=True,
-    ticks={_ZERO: "0", 1e-7: "10⁻⁷", 1e-5: "10⁻⁵", 1e-3: "10⁻³", 0.1: "0.1"},
-)
 
 
 def word_order_section(session: ui.PageSession[PositionsState]) -> None:
@@ -45,7 +38,7 @@ def word_order_section(session: ui.PageSession[PositionsState]) -> None:
     first, second = session.state.sentences
     call = ui.Call(positions.word_order_distances, first, second)
     waiting = "The models read both sentences …"
-    ui.show("positions-order", call, order_view, first, second, waiting=waiting, height=420)
+    ui.show("positions-order", call, order_view, first, second, waiting=waiting, height=330)
 
 
 def order_view(
@@ -53,33 +46,31 @@ def order_view(
 ) -> None:
     """Write which models tell the two sentences apart, and by how much."""
     document.finding(findings.order_finding(first, second, models))
-    document.figures("positions-order-figure", [ui.Panel("order", order_chart(models))], height=330, columns=1)
-    document.caption(
-        "Distance of the two sentence vectors relative to their length, a dot for each of "
-        f"{ui.count_seeds(len(models[0].sentence_distance))}. The models are untrained Transformers with two layers; a "
-        "sentence vector is the mean of the outputs. Circles: encoders, where every word attends to every other. "
-        "Hollow: causal decoders."
-    )
+    document.table("positions-order-figure", order_table(models))
     if sorted(first) == sorted(second) and first != second:
         document.text(findings.causal_mask_finding(models))
 
 
-def order_chart(models: Sequence[positions.OrderDistance]) -> charts.DotChart:
-    """Return the distances of all models, with causal decoders apart; 0 stands at the left edge."""
-    rows = [
-        charts.DotRow(
-            f"{findings.SCHEME_NAMES[one.positions]}{', causal' if one.causal else ''}",
-            MODELS["transformer"].colour,
-            one.sentence_distance,
-            hollow=one.causal,
-            group=int(one.causal),
+def order_table(models: Sequence[positions.OrderDistance]) -> charts.Table:
+    """Return whether each model distinguishes the sentences, a row for each kind of positions."""
+    columns = {
+        "name": charts.Column("", "model"),
+        "encoder": charts.Column("encoder: every word attends to every other"),
+        "decoder": charts.Column("causal decoder: a word attends to earlier ones"),
+    }
+    rows: list[charts.Row] = []
+    for scheme, name in findings.SCHEME_NAMES.items():
+        encoder, decoder = (
+            next(one for one in models if one.positions == scheme and one.causal is causal) for causal in (False, True)
         )
-        for one in models
-    ]
-    rounding = charts.limit(findings.ROUNDING, "rounding", left=True)
-    return charts.DotChart(
-        "Distance of the two sentence vectors, relative to their length", rows, _DISTANCE, [rounding]
+        cells = {"encoder": findings.order_words(encoder), "decoder": findings.order_words(decoder)}
+        rows.append({"name": charts.Cell(name, MODELS["transformer"].colour), **cells})
+    caption = (
+        "Untrained Transformers with two layers; a sentence vector is the mean of the outputs. In brackets: the "
+        "distance of the two vectors, relative to their length, from the lowest to the highest of "
+        f"{ui.count_seeds(len(models[0].sentence_distance))}."
     )
+    return charts.Table(columns, rows, "Are the vectors of both sentences the same?", caption)
 
 
 def draw_component(session: ui.PageSession[PositionsState]) -> None:

@@ -33,12 +33,13 @@ def map_section(
     encoder, alone = (views[name] for name in state.variant_names)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         ui.bind_widget(session, "word", st.segmented_control)
-        ui.bind_widget(session, "who", st.segmented_control)
-        seeds = dict(enumerate(map(str, encoder.config.seeds)))
-        shown = min(state.replica, len(seeds) - 1)
-        ui.bind_widget(session, "replica", st.selectbox, shown=shown, options=seeds, width=110)
-    with st.popover("Write your own sentences", icon=":material/edit:"):
-        sentence_input(session)
+        with st.popover("Write your own sentences", icon=":material/edit:"):
+            sentence_input(session)
+        with st.popover("Encoder", icon=":material/tune:"):
+            ui.bind_widget(session, "who", st.segmented_control)
+            seeds = dict(enumerate(map(str, encoder.config.seeds)))
+            shown = min(state.replica, len(seeds) - 1)
+            ui.bind_widget(session, "replica", st.selectbox, shown=shown, options=seeds, width=110)
     ui.show_problems(typed.problems)
     view = alone if state.who == "alone" else encoder
     if view.loaded_run is None:

@@ -13,10 +13,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 from explorer.models.settings import setting
 
-Corpus: TypeAlias = Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"]
+Corpus: TypeAlias = Literal["tinyshakespeare", "english", "toy", "repeats", "brackets", "own"]
 VERSION = 1
 CORPUS_NAMES: Final[Mapping[str, str]] = {  # as visitors read them
     "tinyshakespeare": "Tiny Shakespeare",
+    "english": "English",
     "toy": "Toy",
     "repeats": "Repeats",
     "brackets": "Brackets",

@@ -31,7 +31,7 @@ TINYSHAKESPEARE_SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca5
 TINYSHAKESPEARE_URL = "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
 MIN_CHARACTERS = 20  # of a visitor's text: enough for training and evaluation
 _MAX_STORED_BYTES = 100_000_000  # bytes of all texts of visitors together
-_ALTERNATIVES = "Or choose a corpus that is made here: toy, repeats, brackets."
+_ALTERNATIVES = "Or choose a corpus that is made here: english, toy, repeats, brackets."
 
 
 def load_text(config: TextConfig) -> str:
@@ -46,7 +46,8 @@ def load_text(config: TextConfig) -> str:
 
 @lru_cache(maxsize=8)  # a page reads its text several times in each run
 def _generate_text(corpus: str, size: int, seed: int) -> str:
-    return {"toy": toy_text, "repeats": repeats_text, "brackets": brackets_text}[corpus](size, seed)
+    makers = {"english": english_text, "toy": toy_text, "repeats": repeats_text, "brackets": brackets_text}
+    return makers[corpus](size, seed)
 
 
 # Tiny Shakespeare
@@ -149,6 +150,17 @@ def reset() -> None:
 
 
 # Generated texts: each function returns the first `size` characters of an endless text
+
+
+def english_text(size: int, seed: int) -> str:
+    """Return English sentences about films, food and people, a sentence a line, from the grammar of the sentiment task.
+
+    the soup was not good
+    """
+    from explorer.tasks.sentiment.grammar import compose
+
+    sentences = compose(size // 20 + 1, seed)  # a line has 40 characters on average
+    return "".join(f"{each.text}\n" for each in sentences)[:size]
 
 
 def toy_text(size: int, seed: int) -> str:

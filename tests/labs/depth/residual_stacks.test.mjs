@@ -201,5 +201,5 @@ test("all that is said of one combination", () => {
   assert.doesNotMatch(one.rest, /Expected/);
   near(arrays.size.data[4], 0.5);
   arrays.similarity.data.fill(1);
-  assert.match(findingText(arrays, COMBINATIONS[1], 0, 2, null).head, /; all tokens have become equal\.$/);
+  assert.match(findingText(arrays, COMBINATIONS[1], 0, 2, null).head, /: all tokens have become equal\.$/);
 });

@@ -10,7 +10,7 @@ import { LiveElements } from "../../shared/runtime/view_state.js";
 
 // All sizes are in px.
 const [LARGEST, ALONE] = [84, 132]; // of a tile, also where there are only one or two heads a layer
-const SWITCHABLE = 48; // on smaller tiles the switch is seen only under the pointer; the open head has another one
+const SWITCHABLE = 48; // on smaller tiles the switch is smaller
 const [TITLE, LAYER] = [18, 51]; // a line of names; a layer's name with its switch
 const [WORDS, SMALL_WORDS] = [23, 32]; // what is below a sorted tile
 const [BELOW, MOST_BELOW, SORTED_BELOW, HANGS] = [18, 26, 16, 8]; // between rows, where a square tile has its switch; below the last
@@ -199,8 +199,6 @@ export function headGrid(does) {
 
   return {
     root,
-    /** Whether the tiles are too small for a switch that is always visible. */
-    hidesSwitches: isSmall,
     /** Return the tiles in their order, as text. */
     orderOf: () => `${order} ${places.join(" ")}`,
     /** Arrange the tiles in a room `width` px wide; their order stays while the training is moved (`isMoving`). */

@@ -387,9 +387,7 @@ export default defineComponent((place, /** @type {SendEvent<AttentionHeadsEvents
       const off = math.includesHead(state.touch.off, ...pointed) ? " It is switched off: its output is zero." : "";
       return math.describeHead(scoresOf(...pointed), keyUnit()) + off;
     }
-    const own = grid.hidesSwitches() ? "" : " Its switch turns it off.",
-      all = state.sort === "place" || isLarge() ? " The switch of a layer turns off all its heads." : "";
-    return `Click a head to open it.${own}${all}`;
+    return "Click a head to open it; the switch of a layer turns off all its heads.";
   }
   /** Return the scores by which the heads are sorted or highlighted, with their titles. */
   function sortOptions() {

@@ -196,6 +196,7 @@ export function findingText(arrays, combination, place, height, expected) {
       `The gradient of the weights: ${formatInterval(courseOf(weights, place, height)[1])} in the first block, ${formatInterval(courseOf(weights, place, height)[height])} in the last.`,
     );
   rest.push(`Median of ${NUMBERS[seeds] ?? seeds} random initializations; in brackets the lowest and the highest.`);
-  const alike = bothEnds(similarity)[1].mid > SAME ? "; all tokens have become equal" : "";
-  return { head: `${blocks}, ${name}: ${describeGrowth(...bothEnds(size))}${alike}.`, rest: rest.join(" ") };
+  const isAlike = bothEnds(similarity)[1].mid > SAME,
+    found = isAlike ? "all tokens have become equal" : describeGrowth(...bothEnds(size));
+  return { head: `${blocks}, ${name}: ${found}.`, rest: rest.join(" ") };
 }

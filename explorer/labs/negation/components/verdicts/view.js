@@ -69,7 +69,7 @@ function describeVerdict(row) {
   const seeds = row.values.map((value) => formatNumber(value)).join(", ");
   const judged = row.right == null ? "" : row.right ? ", which is right" : ", which is wrong";
   return (
-    `${row.name} says ${row.answer} with probability ${row.probability}${judged}; ${row.note}. ` +
+    `${row.name} says ${row.answer} with probability ${row.probability}${judged}${row.note && `; ${row.note}`}. ` +
     `Probability of ${row.of}, seed by seed: ${seeds}.` +
     (row.words.length
       ? ` What each word adds: ${row.words.map((w) => `${w.text} ${formatNumber(w.value, 2)}`).join(", ")}.`

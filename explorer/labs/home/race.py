@@ -1,0 +1,69 @@
+"""The short training of the home page: five networks learn to write sentences, and one line shows what is written."""
+
+from __future__ import annotations
+
+from explorer import charts, ui
+from explorer.experiments.text_setups import SETUPS
+from explorer.labs.text.training_chart import loss_line
+from explorer.training.config import RunConfig
+from explorer.ui.state.visitor import current_visitor
+from explorer.ui.training.learning_chart import (
+    Views,
+    describe_outcome,
+    describe_state,
+    earlier_views,
+    live_training_section,
+    seconds_to_next,
+)
+
+_MODELS = ("feedforward", "rnn", "lstm", "gru", "transformer")
+_NAME = "home-race"  # of the section and of the files that are saved from it
+_HEIGHT = 300  # pixels of the chart
+
+
+def race_configs() -> dict[str, RunConfig]:
+    """Return one training of each network on English sentences, by model."""
+    return {model: SETUPS["english"].config(model) for model in _MODELS}
+
+
+def race_section() -> None:
+    """Draw the loss of the networks, the latest text of the best one, and the Train button."""
+    request, configs, visitor = ui.TrainRequest.for_section("home"), race_configs(), current_visitor().id
+
+    def draw(document: ui.Document) -> float | None:
+        views = request.views(configs, visitor)
+        race_view(document, views, earlier_views(request, views, visitor))
+        return seconds_to_next(views.values())
+
+    live_training_section(_NAME, request, draw, _HEIGHT + 130)
+    ui.show_problems(request.problems)
+    ui.draw_train_controls(request, configs, keys=("home-train", "home-stop"), label="Train")
+
+
+def race_view(document: ui.Document, views: Views, earlier: Views) -> None:
+    """Write the chart, the text that the network with the lowest loss writes now, and the state of the training.
+
+    earlier: the finished runs that are drawn pale behind those that are being trained; empty if these are complete
+    """
+    panel = _loss_panel(views, _loss_panel(earlier) if earlier else None)
+    document.figures(_NAME, [panel], height=_HEIGHT, narrow_height=220, columns=1)
+    started = [(view, view.curves) for view in views.values() if view.curves and view.curves.samples]
+    if started:
+        best, curves = min(started, key=lambda each: float(each[1].metrics["val_loss_part"][-1, 0]))
+        step = curves.evaluated[len(curves.samples) - 1]
+        document.text(f"What the {best.row.title} writes at step {step} of {best.config.steps}:")
+        document.code(curves.samples[-1][0].replace("\n", ". "))
+    state = describe_outcome(views) or f"{ui.capitalize(describe_state(views))}."
+    document.caption(f"One training of each network, of equal size. {state}")
+
+
+def _loss_panel(views: Views, earlier: ui.Panel | None = None) -> ui.Panel:
+    """Return the loss of every network by training step."""
+    lines = [loss_line(view.curves, view.config, "step", "loss", None) for view in views.values()]
+    title = "Loss on new sentences: lower is better"
+    steps = float(next(iter(views.values())).config.steps)
+    span = charts.span_of([line.values for line in lines], 0.05)
+    chart = charts.LineChart(
+        title, lines, charts.Axis("training steps", (0.0, steps)), charts.Axis(span=span), digits=None
+    )
+    return ui.Panel("loss", chart, title=title, earlier=earlier)
