@@ -106,7 +106,6 @@ SETUPS: Final[Mapping[str, TextSetup]] = {
             hidden=(45, 75, 36, 43),
             iterations=240,
             width=24,
-            replicas=1,
             sample=60,
             size=200_000,
         ),

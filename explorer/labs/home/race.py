@@ -5,7 +5,7 @@ from __future__ import annotations
 from explorer import charts, ui
 from explorer.experiments.text_setups import SETUPS
 from explorer.labs.text.training_chart import loss_line
-from explorer.training.config import RunConfig
+from explorer.training.config import RunConfig, with_settings
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training.learning_chart import (
     Views,
@@ -21,18 +21,22 @@ _NAME = "home-race"  # of the section and of the files that are saved from it
 _HEIGHT = 300  # pixels of the chart
 
 
-def race_configs() -> dict[str, RunConfig]:
-    """Return one training of each network on English sentences, by model."""
-    return {model: SETUPS["english"].config(model) for model in _MODELS}
+def race_configs(seeds: int = 1) -> dict[str, RunConfig]:
+    """Return the training of each network on English sentences, by model; with three seeds the included one."""
+    return {model: with_settings(SETUPS["english"].config(model), {"replicas": seeds}) for model in _MODELS}
 
 
 def race_section() -> None:
-    """Draw the loss of the networks, the latest text of the best one, and the Train button."""
+    """Draw the loss of the networks, the latest text of the best one, and the Train button.
+
+    The included trainings are shown until the visitor trains, with one seed, which takes a third of the time.
+    """
     request, configs, visitor = ui.TrainRequest.for_section("home"), race_configs(), current_visitor().id
+    request.earlier = race_configs(3)
 
     def draw(document: ui.Document) -> float | None:
-        views = request.views(configs, visitor)
-        race_view(document, views, earlier_views(request, views, visitor))
+        views = request.views(configs if request.train_count else request.earlier, visitor)
+        race_view(document, views, earlier_views(request, views, visitor) if request.train_count else {})
         return seconds_to_next(views.values())
 
     live_training_section(_NAME, request, draw, _HEIGHT + 130)
@@ -54,7 +58,9 @@ def race_view(document: ui.Document, views: Views, earlier: Views) -> None:
         document.text(f"What the {best.row.title} writes at step {step} of {best.config.steps}:")
         document.code(curves.samples[-1][0].replace("\n", ". "))
     state = describe_outcome(views) or f"{ui.capitalize(describe_state(views))}."
-    document.caption(f"One training of each network, of equal size. {state}")
+    seeds = next(iter(views.values())).config.replicas
+    trainings = "One training" if seeds == 1 else f"Median and range of {ui.number_word(seeds)} trainings"
+    document.caption(f"{trainings} of each network, all of equal size. {state}")
 
 
 def _loss_panel(views: Views, earlier: ui.Panel | None = None) -> ui.Panel:
