@@ -17,7 +17,7 @@ from explorer.labs.compare.sweep_section import sweep_section
 from explorer.labs.compare.tuned import tuned_section
 from explorer.labs.runs.descriptions import find_run_options
 from explorer.tasks.text.config import TextConfig
-from explorer.ui.page_sections import empty_panel, lead, page_head, perplexity_link, show_problems
+from explorer.ui.page_sections import caption, empty_panel, lead, page_head, perplexity_link, show_problems
 from explorer.ui.sections import folded_section
 from explorer.ui.state.session import (
     PageSession,
@@ -56,7 +56,7 @@ def run_picker(session: PageSession[Comparison]) -> None:
             placeholder="Search for a task, a model, a setting",
         )
     if found.note:
-        st.caption(found.note)
+        caption(found.note)
 
 
 def page(session: PageSession[Comparison]) -> None:

@@ -11,7 +11,7 @@ from explorer.labs.cost.parameter_count import parameters_section, real_model_co
 from explorer.labs.cost.state import CostState
 from explorer.labs.cost.sweeps import controls, sweep_section
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.training.real_models import real_model_section
@@ -95,7 +95,7 @@ def page(session: PageSession[CostState]) -> None:
     state = session.state
     with page_section("length", "Longer sequences", heading=False):
         sweep_section(state, "length")
-        st.caption(
+        caption(
             "Both axes are logarithmic; a formula goes through the middle dot. One sequence, one layer, one thread; "
             "processor time, the fastest of up to seven runs. Missing dots would need too much memory."
         )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-import streamlit as st
-
 from explorer.catalogue import MODELS
 from explorer.labs.gates import cells
 from explorer.labs.gates.cells import formulas_section, trained_nets_section
 from explorer.labs.gates.state import GatesState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 
@@ -74,7 +72,7 @@ def page(session: PageSession[GatesState]) -> None:
     )
     show_problems(session.problems)
     cells.draw_component(session.state)
-    st.caption(
+    caption(
         "A slider changes all neighbouring steps with the same value; in a row of steps, drag or use the arrow keys. "
         "Both cells start at 0. The plain RNN receives the input that the cell writes. Nothing is trained or "
         "random here."

@@ -8,7 +8,7 @@ from explorer.catalogue import MODELS
 from explorer.labs.masks.mask_removed import KEY, draw_component, mask_removed_section, training_section
 from explorer.labs.masks.state import SENTENCES, MasksState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, take_component_message, write_url
 from explorer.ui.state.widgets import bind_widget, reset_button
@@ -65,7 +65,7 @@ def page(session: PageSession[MasksState]) -> None:
         batch_row(session)
         if any(session.state.batch):
             draw_component(session.state)
-            st.caption("The scores come from a small attention layer with random weights, 8 numbers per token.")
+            caption("The scores come from a small attention layer with random weights, 8 numbers per token.")
     folded_section("training", "How does the loss change during training?", lambda: training_section(session))
     folded_section("why", "What does a mask do inside the softmax?", formulas_section)
     code_and_papers("masks.code", FILES, [paper_of(MODELS["transformer"])])

@@ -9,7 +9,7 @@ from explorer.labs.positions.state import POSITION_COUNT, PositionsState
 from explorer.labs.positions.training import training_section
 from explorer.labs.positions.word_order import draw_component, word_order_section
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, explanation, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.state.widgets import reset_button
@@ -49,7 +49,7 @@ def component_section(session: PageSession[PositionsState]) -> None:
     """Draw the pictures and the button that resets them."""
     reset_button(session, "fresh", lambda state: state.with_defaults(*state.COMPONENT_FIELDS))
     draw_component(session)
-    st.caption(
+    caption(
         f"{POSITION_COUNT} positions. The learned vectors are from the first seed of the copying model below. Our "
         "rotary models use the base 1,000, because their texts are short; the paper uses 10,000."
     )

@@ -16,7 +16,7 @@ from explorer.labs.runs.state import RunsState, search_runs
 from explorer.labs.runs.table import overview, runs_section, search_row
 from explorer.number_format import format_bytes
 from explorer.run_store import index
-from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, empty_panel, lead, page_head, show_problems
 from explorer.ui.state.session import (
     PageSession,
     focus_run,
@@ -33,7 +33,7 @@ def disk_usage() -> None:
     """Show how much disk space the runs take, and what happens when it is used up."""
     used, most = index.used_bytes(), environment().most_disk
     sign_in = environment().operator_password and not current_visitor().operator
-    st.caption(
+    caption(
         f"The runs of this server take {format_bytes(used)} of {format_bytes(most)}. When that is "
         "full, the oldest runs of visitors that are not pinned are deleted to make room for new ones."
         + (" [Sign in as the operator](operator)" if sign_in else "")

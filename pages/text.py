@@ -18,7 +18,7 @@ from explorer.labs.text.training_chart import model_curves_section, samples_sect
 from explorer.training.comparability import TOKEN_NOUNS
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import escape_markdown, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, escape_markdown, lead, page_head, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import ExperimentSession, experiment_session
 from explorer.ui.training.save_offer import save_offer
@@ -53,7 +53,7 @@ def page(session: ExperimentSession[TextLab]) -> None:
     models_row(session)
     notes = findings.effort_note(found, parameters, token), findings.contexts_note(found)
     if any(notes):
-        st.caption(escape_markdown(" ".join(filter(None, notes))))
+        caption(escape_markdown(" ".join(filter(None, notes))))
     save_offer(session, views, "your text", "the texts that they generate, and with them parts of it")
     with page_section("text-results", "Results"):
         draw_earlier_note(request)

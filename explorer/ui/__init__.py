@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from explorer.ui.document import Document as Document
     from explorer.ui.frame import Panel as Panel
     from explorer.ui.frame import Playback as Playback
+    from explorer.ui.page_sections import caption as caption
     from explorer.ui.page_sections import empty_panel as empty_panel
     from explorer.ui.page_sections import escape_markdown as escape_markdown
     from explorer.ui.page_sections import explanation as explanation

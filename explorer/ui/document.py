@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from explorer.charts import Table
 from explorer.program_files import component_folders
 from explorer.ui.frame import Panel, Playback, frame_data
+from explorer.ui.glossary import mark_terms
 
 _markdown = MarkdownIt("commonmark", {"html": False})  # markup in a text of a visitor stays text
 
@@ -93,5 +94,5 @@ class Document:
 
 @lru_cache(maxsize=512)
 def _to_html(text: str) -> str:
-    html: str = _markdown.render(text)
+    html: str = _markdown.render(mark_terms(text))
     return html

@@ -1,12 +1,17 @@
-"""Elements that all pages share: title, texts, warnings, empty panels, code and papers."""
+"""Elements that all pages share: title, texts, warnings, empty panels, code and papers.
+
+Texts link each technical term to its definition in the glossary.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 import streamlit as st
 
 from explorer.database.engine import stores_nothing
+from explorer.ui.glossary import mark_terms
 
 LEAD, EXPLANATION = 860, 760  # widths of text in pixels
 
@@ -15,25 +20,30 @@ def page_head(question: str) -> None:
     """Draw the title of a page, a question, and say if the server can store nothing."""
     st.title(question, anchor=False)
     if stores_nothing():
-        st.caption("The disk of this server is full or cannot be written: the runs can be read, and nothing is stored.")
+        caption("The disk of this server is full or cannot be written: the runs can be read, and nothing is stored.")
 
 
 def lead(text: str) -> None:
     """Draw the introduction of a page."""
     with st.container(width=LEAD):
-        st.markdown(text)
+        st.markdown(mark_terms(text))
 
 
 def explanation(text: str) -> None:
     """Draw text at a readable line width."""
     with st.container(width=EXPLANATION):
-        st.markdown(text)
+        st.markdown(mark_terms(text))
+
+
+def caption(text: str, width: int | Literal["stretch", "content"] = "stretch") -> None:
+    """Draw a small text, for example under a figure; `width` is as in `st.caption`."""
+    st.caption(mark_terms(text), width=width)
 
 
 def headline(sentence: str) -> None:
     """Draw the finding of a section as a heading, if there is one; markup stays text."""
     if sentence:
-        st.subheader(escape_markdown(sentence), anchor=False)
+        st.subheader(mark_terms(escape_markdown(sentence)), anchor=False)
 
 
 def paragraph(sentence: str) -> None:

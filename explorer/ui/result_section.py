@@ -20,7 +20,7 @@ from explorer.errors import LineageError
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.components.charts import mount_frame, mount_table
 from explorer.ui.document import Document
-from explorer.ui.page_sections import escape_markdown, headline, paragraph, show_problems
+from explorer.ui.page_sections import caption, escape_markdown, headline, paragraph, show_problems
 from explorer.ui.state.fragments import PAGE_RUNS, draw_fragment
 from explorer.web.background import Pool, submit
 from explorer.web.call import Call
@@ -134,7 +134,7 @@ _MOUNTED = {"plot_frame": mount_frame, "table": mount_table}
 _DRAWN: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
     "finding": lambda block: headline(block["text"]),
     "text": lambda block: paragraph(block["text"]),
-    "caption": lambda block: st.caption(escape_markdown(block["text"])),
+    "caption": lambda block: caption(escape_markdown(block["text"])),
     "problem": lambda block: show_problems([block["text"]]),
     "component": lambda block: _MOUNTED[block["name"]](block["data"], block["key"]),
 }

@@ -13,7 +13,7 @@ from explorer.errors import CorpusMissing, NeedsText
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import CORPUS_NAMES, TextConfig
 from explorer.ui import visitor_text
-from explorer.ui.page_sections import show_problems
+from explorer.ui.page_sections import caption, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 
@@ -146,7 +146,7 @@ def draw_paste_or_upload(
                 max_upload_size=math.ceil(max_bytes / 1_000_000),  # whole MB; `validated_text` checks the exact size
             )
         show_problems([corpora.WINDOWS_NOTE] if st.session_state.get(f"{page}.windows") else [])
-        st.caption(
+        caption(
             f"{what[0].upper()}{what[1:]} stays in this server's memory while your visit lasts, and is never written "
             "to a disk. The visit ends when you close or reload the last browser tab with it. Only you can read it and "
             "train on it, unless you share it with a class that you lead. The address contains only a fingerprint of "
@@ -165,7 +165,7 @@ def selected_text(session: PageSession[Any]) -> TextConfig:
         if not corpora.is_corpus_available(state.corpus):
             draw_missing_corpus(session, f"Tiny Shakespeare is not on this machine yet; {fallback} is shown instead.")
         elif state.corpus == "own" and not state.text:
-            st.caption(f"Showing {fallback} until you paste or upload a text.")
+            caption(f"Showing {fallback} until you paste or upload a text.")
         else:
             config = TextConfig(corpus=state.corpus, text=state.text)  # each page checks its own
             corpora.load_text(config)

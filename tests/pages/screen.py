@@ -161,12 +161,17 @@ def captions(at: AppTest) -> list[str]:
 
 def texts(at: AppTest) -> list[str]:
     """Return the paragraphs of the page without Markdown escapes; Markdown in a section is HTML."""
-    inside = [block.get("text") or block["html"] for block in blocks(at, "text", "markdown", "empty")]
+    inside = [block.get("text") or without_links(block["html"]) for block in blocks(at, "text", "markdown", "empty")]
     return [*map(_unescape, (one.value for one in at.markdown)), *inside]
 
 
 def _unescape(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)
+    return re.sub(r"\\(.)", r"\1", without_links(text))
+
+
+def without_links(text: str) -> str:
+    """Return a text (Markdown or HTML) without its links to the glossary."""
+    return re.sub(r'\[([^]]*)\]\(#glossary-[^)]*\)|<a href="#glossary-[^"]*">(.*?)</a>', r"\1\2", text)
 
 
 def plot_frame_figures(at: AppTest, file: str) -> list[dict[str, Any]]:
@@ -181,7 +186,7 @@ def table(at: AppTest, file: str) -> list[dict[str, Any]]:
 
 def headings(at: AppTest) -> list[str]:
     """Return the headings of the page, the questions of its folds, and the findings."""
-    parts = [heading.value.replace("\\", "") for heading in (*at.header, *at.subheader)]
+    parts = [_unescape(heading.value) for heading in (*at.header, *at.subheader)]
     parts += [fold.label for fold in at.expander]
     return [*parts, *(block["text"] for block in blocks(at, "finding"))]
 
@@ -190,7 +195,7 @@ def page_text(at: AppTest) -> str:
     """Return all text of the page."""
     parts = (*at.title, *at.header, *at.subheader, *at.markdown, *at.caption, *at.latex, *at.warning)
     inside = [block.get("text") or block.get("html") or "" for block in blocks(at, *TEXT_KINDS)]
-    return "\n".join([*(part.value for part in parts), *inside])
+    return without_links("\n".join([*(part.value for part in parts), *inside]))
 
 
 def warnings_of(at: AppTest) -> list[str]:

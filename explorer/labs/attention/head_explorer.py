@@ -250,7 +250,7 @@ def heads_of_both(session: ui.PageSession[AttentionState], first: Model, second:
     section(session, first)
     if second is not None:
         second_section(session, first, second)
-        st.caption(f"The sections below are about the first model, {ui.escape_markdown(first.title)}.")
+        ui.caption(f"The sections below are about the first model, {ui.escape_markdown(first.title)}.")
 
 
 def second_section(session: ui.PageSession[AttentionState], first: Model, second: Model) -> None:

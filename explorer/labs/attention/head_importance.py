@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from explorer import charts, ui
 from explorer.charts.style import SOFT
@@ -51,10 +50,10 @@ def importance_section(state: AttentionState, stored_model: Model) -> None:
         "A head with an interesting pattern can be unimportant, and one with a dull pattern can be needed."
     )
     if call is None:
-        st.caption(stored_model.importance_problem)
+        ui.caption(stored_model.importance_problem)
         return
     if state.step is not None or state.is_ablated:
-        st.caption("Measured on the unchanged model at the end of training.")
+        ui.caption("Measured on the unchanged model at the end of training.")
     duration = "up to a minute" if stored_model.importance_text == "this text" else "a few seconds"
     waiting = f"The loss without each head is measured; this takes {duration} …"
     ui.show("gaze-worth", call, importance_view, stored_model.colour, waiting=waiting, height=300, pool="patient")

@@ -79,7 +79,7 @@ def section(session: ui.PageSession[AttentionState], stored_model: Model) -> Non
     )
     _draw_texts(session, stored_model)
     if not changed_text(session.state, stored_model):
-        st.caption(
+        ui.caption(
             f"Write a changed text with the same number of {stored_model.unit}s in which one of them is exchanged, so "
             "that the model predicts something else."
         )
@@ -302,7 +302,7 @@ def _draw_state(session: ui.PageSession[AttentionState], stored_model: Model, te
     _draw_selection(session, stored_model, texts, state)
     cell = find_cell(found, state)
     if cell is None:
-        st.caption("The model or the text has no such state, or it was not patched. Choose another one.")
+        ui.caption("The model or the text has no such state, or it was not patched. Choose another one.")
         return
     panel, row, column = cell
     patched = _cells(found)[panel][row, column]

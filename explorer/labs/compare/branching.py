@@ -16,7 +16,7 @@ from explorer.number_format import format_duration
 from explorer.run_store import store
 from explorer.training.config import Optimiser, RunConfig, branch_from
 from explorer.training.config import key as run_key
-from explorer.ui.page_sections import empty_panel, explanation, show_problems
+from explorer.ui.page_sections import caption, empty_panel, explanation, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import count_action, current_visitor
 from explorer.ui.state.widgets import draw_choice
@@ -102,4 +102,4 @@ def _branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: 
             session.state = session.state.with_runs((*session.state.displayed_runs, run_key(child)))
             st.rerun()
         duration = format_duration(max(expected_seconds(child), 0.1))
-        st.caption(f"{child.steps - step:,} steps, about {duration}.")
+        caption(f"{child.steps - step:,} steps, about {duration}.")

@@ -65,9 +65,9 @@ def differences_section(runs: Sequence[ComparedRun]) -> None:
     if same:
         st.markdown("**Same initial weights.** " + " ".join(same[:6]))
         if len(same) > 6:
-            st.caption(f"And {len(same) - 6} more pairs.")
+            ui.caption(f"And {len(same) - 6} more pairs.")
     else:
-        st.caption("No two of these runs are known to start from the same weights.")
+        ui.caption("No two of these runs are known to start from the same weights.")
 
 
 @dataclass(frozen=True)

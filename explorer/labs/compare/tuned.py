@@ -41,7 +41,7 @@ def tuned_section(session: ui.PageSession[Comparison]) -> None:
     ui.bind_widget(session, "tuned", st.segmented_control)
     configs, (measure, about) = tuned_configs(session.state.tuned), _COMPARISONS[session.state.tuned]
     runs = ",".join(key(config) for config in configs.values())
-    st.caption(about)
+    ui.caption(about)
     st.page_link(
         "compare.py",
         label="Compare these runs",

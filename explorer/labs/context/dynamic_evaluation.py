@@ -203,7 +203,7 @@ def _controls(
         )
         if missing:
             who = ui.capitalize(ui.join_words([_noun_phrase(MODELS[name].title) for name in missing]))
-            st.caption(f"{who} read{'s' * (len(missing) == 1)} the held-out text twice, which takes a few seconds.")
+            ui.caption(f"{who} read{'s' * (len(missing) == 1)} the held-out text twice, which takes a few seconds.")
 
 
 def _same_held_out_text(one: TextConfig, other: TextConfig) -> bool:

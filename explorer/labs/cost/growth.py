@@ -47,7 +47,7 @@ def growth_section(session: ui.PageSession[CostState]) -> None:
 
     live_training_section("growth", request, draw, HEIGHT + 240)
     if state.architecture == ALL_MODELS:
-        st.caption("Choose one architecture to see all of its sizes and shares, and to train it again.")
+        ui.caption("Choose one architecture to see all of its sizes and shares, and to train it again.")
     elif not corpora.is_corpus_available(state.corpus):
         draw_missing_corpus(session, "The text is not on this machine. Download it, or choose the text Repeats.")
     else:

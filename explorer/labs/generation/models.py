@@ -154,7 +154,7 @@ def selected_models(session: ui.PageSession[GenerationState]) -> dict[str, Model
     ui.show_problems(messages)
     for stored_model in found.values():
         if stored_model.summary:
-            st.caption(ui.escape_markdown(stored_model.summary))
+            ui.caption(ui.escape_markdown(stored_model.summary))
     return found
 
 

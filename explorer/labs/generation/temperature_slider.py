@@ -106,7 +106,7 @@ def section(session: ui.PageSession[GenerationState], models: Mapping[str, Model
     """Draw the slider, the texts and the distribution."""
     state = limit_length(session.state, models)
     if state.tokens < session.state.tokens:
-        st.caption(f"Each text has {state.tokens} tokens, because longer texts of a large model take too long.")
+        ui.caption(f"Each text has {state.tokens} tokens, because longer texts of a large model take too long.")
     calls = slider_calls(models, state)
 
     def handle_fragment() -> None:

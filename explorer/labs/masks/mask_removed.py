@@ -52,7 +52,7 @@ def mask_removed_section(session: ui.PageSession[MasksState]) -> None:
     ui.paragraph(findings.leak_verdict(baseline, causal, unmasked))
     if unmasked is not None:
         ui.paragraph(findings.generation_finding(baseline, causal, unmasked))
-    st.caption(ui.escape_markdown(_task_description(task_config(state))))
+    ui.caption(ui.escape_markdown(_task_description(task_config(state))))
 
 
 def training_section(session: ui.PageSession[MasksState]) -> None:

@@ -82,7 +82,7 @@ def _show_progress(configs: Mapping[str, RunConfig], views: Mapping[str, ui.RunV
         missing = [views[name].config for name in _missing_names(views)]
         if warmup.is_ready():
             seconds = sum(expected_seconds(config) for config in missing)
-            st.caption(f"{len(missing)} trainings, about {format_duration(seconds)}.")
+            ui.caption(f"{len(missing)} trainings, about {format_duration(seconds)}.")
         return
     visitor_id, before = current_visitor().id, _count_done(views)
 

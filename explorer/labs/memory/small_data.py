@@ -100,7 +100,7 @@ def _draw_inputs(session: ui.PageSession[MemoryState]) -> None:
     with st.container(horizontal=True, vertical_alignment="top"):
         ui.bind_widget(session, "text", st.text_input, update=with_text, width=330)
         ui.bind_widget(session, "text_model", st.segmented_control)
-    st.caption(string_findings.string_caption(state.text))
+    ui.caption(string_findings.string_caption(state.text))
     examples = {text: text.strip() for text in EXAMPLES}
     draw_examples(session, "text_pick", "Example strings", state.text, examples, with_text, width="content")
 

@@ -155,7 +155,7 @@ def _results_section(session: EnglishSession) -> None:
         majority = np.asarray(next(iter(results.values())).answers["majority"][-1][0])
         ui.draw_now(lambda document: document.table("english-results", results_table(shown, majority)))
         with st.container(horizontal=True, horizontal_alignment="distribute"):
-            st.caption(
+            ui.caption(
                 "Models “from reviews alone” have read none of the composed sentences. "
                 "A real model reads far more than these 10,000 reviews.",
                 width=860,

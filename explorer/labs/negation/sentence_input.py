@@ -16,7 +16,7 @@ from explorer.tasks.own_sentences import OwnSentences
 from explorer.tasks.own_tables import read_labelled
 from explorer.tokenization.words import Reading, Words
 from explorer.ui import visitor_text, wording
-from explorer.ui.page_sections import escape_markdown, lead, show_problems
+from explorer.ui.page_sections import caption, escape_markdown, lead, show_problems
 from explorer.ui.state.fields import missing_text_message
 from explorer.ui.state.session import PageSession, change
 from explorer.ui.state.widgets import bind_widget
@@ -71,7 +71,7 @@ def version_row(session: NegationSession) -> None:
             width="content",
         )
         with st.container(width="stretch"):
-            st.caption(_VERSION_TEXT.get(version or "", "A version with your own settings.") + example)
+            caption(_VERSION_TEXT.get(version or "", "A version with your own settings.") + example)
     if version == OWN:
         draw_file_form(session)
 
@@ -210,7 +210,7 @@ def _draw_unread(session: PageSession[Any], reading: Reading, unread: str, redra
     if not similar:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Similar spelling:", width="content")
+        caption("Similar spelling:", width="content")
         for word, known in similar:
 
             def replace_word(word: str = word, known: str = known) -> None:

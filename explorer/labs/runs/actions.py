@@ -124,11 +124,11 @@ def actions_row(session: ui.PageSession[RunsState], compare: Mapping[str, str], 
         if deleted:
             count = f"{wording.number_word(len(deleted))} run{'' if len(deleted) == 1 else 's'}"
             st.button(f"Undo: bring back {count}", icon=":material/undo:", on_click=restore_runs, args=(session,))
-            st.caption("Gone for good when you leave this page.")
+            ui.caption("Gone for good when you leave this page.")
         elif me.operator:
             end = operator_session_end(st.context.cookies)
             until = f" until {end:%H:%M} UTC" if end else ""
-            st.caption(f"You are the operator{until}. [Sign out](operator)")
+            ui.caption(f"You are the operator{until}. [Sign out](operator)")
 
 
 def most_upload_megabytes() -> int:
@@ -185,7 +185,7 @@ def _run_details(session: ui.PageSession[RunsState], key: str) -> None:
         ui.show_problems([str(error)])
         return
     card, mine = run.card, may_change(key)
-    st.caption(f"{key} · {STATE_WORDS[card.state]}")
+    ui.caption(f"{key} · {STATE_WORDS[card.state]}")
     with st.container(horizontal=True):
         for name, value in run_facts(run):
             st.metric(name, ui.escape_markdown(value), width="content")

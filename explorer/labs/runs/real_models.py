@@ -33,11 +33,11 @@ def real_models_section(session: ui.PageSession[RunsState]) -> None:
     cards = opened.opened_models()
     st.header("Real models, not trained here", anchor=False)
     if not packages.is_installed():
-        st.caption(ui.escape_markdown(packages.MISSING))
+        ui.caption(ui.escape_markdown(packages.MISSING))
     elif operator:
         _open_form(session)
     elif not cards:
-        st.caption(
+        ui.caption(
             "No real model is open on this server. Its operator opens one here or in a terminal, for example with "
             "`lineage open gpt2`."
         )
@@ -60,7 +60,7 @@ def _open_form(session: ui.PageSession[RunsState]) -> None:
         )
         st.form_submit_button("Open", icon=":material/folder_open:", on_click=_start, args=(session,))
     names = ", ".join(allowed_models()) or "no model"
-    st.caption(
+    ui.caption(
         f"Can be downloaded: {ui.escape_markdown(names)}. Loaded models together take at most "
         f"{format_bytes(environment().models_memory)} of memory."
     )
@@ -121,9 +121,9 @@ def _draw_card(session: ui.PageSession[RunsState], card: ModelCard, operator: bo
     st.markdown(f"**{ui.escape_markdown(card.name)}**")
     size = f"{format_units(card.layers, 'layer')} of {format_units(card.heads, 'head')}"
     about = f"{card.kind} ({card.model_type}), {size}, {facts['parameters']} parameters, {card.precision}."
-    st.caption(ui.escape_markdown(f"{NOT_TRAINED_HERE.capitalize()}: {about}"))
+    ui.caption(ui.escape_markdown(f"{NOT_TRAINED_HERE.capitalize()}: {about}"))
     origin = f"{facts['source']}, {facts['commit']}" if "commit" in facts else facts["source"]
-    st.caption(ui.escape_markdown(f"From {origin}. Licence: {facts['licence']}. Context: {facts['context']}."))
+    ui.caption(ui.escape_markdown(f"From {origin}. Licence: {facts['licence']}. Context: {facts['context']}."))
     with st.container(horizontal=True, vertical_alignment="center"):
         for address, parameter, kinds in _LINKS:
             if card.kind in kinds:

@@ -141,7 +141,7 @@ def runs_section(session: ui.PageSession[RunsState], entries: Sequence[Entry], v
                 on_click=lambda number=number: session.change(lambda s: replace(s, page=number)),
                 key=f"runs.page.{'previous' if number < page else 'next'}",
             )
-        st.caption(f"Runs {first + 1:,} to {first + len(rows):,} of {len(entries):,}")
+        ui.caption(f"Runs {first + 1:,} to {first + len(rows):,} of {len(entries):,}")
 
 
 def _draw_runs(

@@ -26,7 +26,7 @@ def controls(session: ui.PageSession[SentenceEncoderState]) -> None:
         ui.bind_widget(session, "task", st.segmented_control, update=lambda s, task: s.with_settings(task=task))
         with st.popover("Settings", icon=":material/tune:"):
             _training_settings(session)
-    st.caption(ui.escape_markdown(TASK_DESCRIPTIONS[state.task]))
+    ui.caption(ui.escape_markdown(TASK_DESCRIPTIONS[state.task]))
 
 
 def _training_settings(session: ui.PageSession[SentenceEncoderState]) -> None:

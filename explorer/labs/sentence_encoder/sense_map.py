@@ -183,6 +183,6 @@ def sentence_input(session: ui.PageSession[SentenceEncoderState]) -> None:
     for topic, nouns in NOUNS.items():
         word = next(word for word, topics in SENSES.items() if topic in topics)
         st.markdown(f"**{word}: {topic}**, synonym “{SYNONYMS[topic]}”. {', '.join(nouns)}")
-    st.caption("The last two of each eight nouns never stand next to the word with two senses in training.")
+    ui.caption("The last two of each eight nouns never stand next to the word with two senses in training.")
     small = sorted({word for frame in FRAMES for word in frame} - {"X", "A", "B"})
     st.markdown(f"Function words: {ui.join_words(small)}.")

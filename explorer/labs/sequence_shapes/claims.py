@@ -208,8 +208,8 @@ def _draw_position_results(
     ]
     ui.draw_now(position_view, results, panels)
     for rule in RULES:
-        st.caption(f"**{rule.title}.** {_RULE_HELP[rule.name]}")
-    st.caption(
+        ui.caption(f"**{rule.title}.** {_RULE_HELP[rule.name]}")
+    ui.caption(
         f"{findings.extrapolation_finding(results)} Line: median of the seeds; band: lowest to highest. Dashed: the "
         "last trained position."
     )

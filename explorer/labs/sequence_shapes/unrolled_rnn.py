@@ -62,7 +62,7 @@ def _draw_fragment(session: ui.PageSession[SequenceShapesState]) -> None:
     call = ui.Call(example.read, text, replica)
     name, waiting = f"shapes-net-{example.field}", "The network reads …"
     ui.show(name, call, unrolled_view, example, text, config, replica, waiting=waiting, height=400)
-    st.caption(example.description)
+    ui.caption(example.description)
 
 
 def _controls(session: ui.PageSession[SequenceShapesState], example: Example, config: RunConfig, replica: int) -> None:

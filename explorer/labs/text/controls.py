@@ -48,11 +48,11 @@ def text_section(session: ExperimentSession[TextLab]) -> None:
             label="Tokens",
             options={name: TOKENS[name] for name in lab.tokenizers},
         )
-    st.caption(ui.escape_markdown(visitor_text.CORPUS_DESCRIPTIONS[lab.corpus]))
+    ui.caption(ui.escape_markdown(visitor_text.CORPUS_DESCRIPTIONS[lab.corpus]))
     if not corpora.is_corpus_available(lab.corpus):
         draw_missing_corpus(session, "The text itself is not on this machine yet. What is shown was trained elsewhere.")
     elif lab.awaiting_text:
-        st.caption("The previous text is shown until you paste or upload a text; training on it takes some minutes.")
+        ui.caption("The previous text is shown until you paste or upload a text; training on it takes some minutes.")
     elif lab.corpus == "own":
         try:
             corpora.load_text(lab.task)
@@ -290,7 +290,7 @@ def _settings(session: ExperimentSession[TextLab]) -> None:
     )
     for name, about in TEXT_PRESETS.items():
         if _matches_preset(session.experiment, name):
-            st.caption(escape_markdown(about.about))
+            ui.caption(escape_markdown(about.about))
     with st.container(horizontal=True):
         for name in ("seed", "stop_at", "patience", "keep", "sample"):
             setting_widget(session, name, section="race", width=150)

@@ -95,7 +95,7 @@ def _controls(experiment: Experiment, views: Mapping[str, ui.RunView], request: 
     ui.show_problems(request.problems)
     with st.container(horizontal=True, vertical_alignment="center"):
         ui.draw_train_controls(request, experiment_configs(experiment), keys=("experiment.run", "experiment.stop"))
-        st.caption(_cost(experiment, views))
+        ui.caption(_cost(experiment, views))
         for part in experiment.panels:
             _compare_link(part, [trial for trial in experiment.trials if trial.panel == part], views)
 

@@ -107,7 +107,7 @@ def model_curves_section(lab: TextLab, standings: Mapping[str, Standing]) -> Non
         return seconds_to_next(views.values(), 1.5)
 
     live_training_section("text-each", request, draw, 480)
-    st.caption(
+    ui.caption(
         "Thick: loss on a fixed part of the held-out text, so the last value differs a little from the results above. "
         "Thin: loss on a part of the training text. Where the two separate, the network predicts the training text "
         "better than new text."

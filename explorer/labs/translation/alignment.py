@@ -170,6 +170,6 @@ def _draw_example(state: TranslationState, config: RunConfig, data: alignment.Al
             st.latex(findings.ADDITIVE_FORMULA, width="content")
             st.latex(findings.additive_example(row, scores[row], weights[row]), width="content")
     where = "the row that is kept" if state.at >= 0 else "the first row; a click keeps another"
-    st.caption(
+    ui.caption(
         ui.escape_markdown(f"With the numbers of row {row + 1}, “{queries[row]}”, and its strongest weight: {where}.")
     )

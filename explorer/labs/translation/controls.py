@@ -92,7 +92,7 @@ def settings_row(session: ui.PageSession[TranslationState], views: Mapping[str, 
             if loaded:
                 seed_picker(session, next(iter(loaded.values())), "translation.answers", "Seed whose answers are shown")
             settings_popover(session)
-    st.caption(TASK_CAPTIONS[session.state.task])
+    ui.caption(TASK_CAPTIONS[session.state.task])
     if session.state.task == "pairs":
         st.markdown(table_text(session.state.table, bool(session.state.text)))
         file_form(session)

@@ -51,7 +51,7 @@ def real_translation(session: ui.PageSession[TranslationState], model: RealModel
         )
     if prefixes := _task_prefixes(model):
         quoted = join_words([f"“{each}”" for each in prefixes])
-        st.caption(ui.escape_markdown(f"The model was trained with a task at the beginning of each text: {quoted}."))
+        ui.caption(ui.escape_markdown(f"The model was trained with a task at the beginning of each text: {quoted}."))
     call, context = ui.Call(RealModel.align_translation, model, text), (model.title, text, min(state.depth, layers))
     waiting = f"{model.title} translates the text …"
     ui.show("translation-real", call, translation_view, *context, waiting=waiting, height=_PLACEHOLDER)

@@ -32,11 +32,11 @@ def controls(session: ui.PageSession[WordVectorsState]) -> None:
             ui.bind_widget(session, "rate", st.number_input, format="%.4f")
             ui.bind_widget(session, "subsampling", st.number_input, format="%.5f")
             ui.reset_button(session)
-    st.caption(ui.escape_markdown(CORPUS_DESCRIPTIONS[session.state.corpus]))
+    ui.caption(ui.escape_markdown(CORPUS_DESCRIPTIONS[session.state.corpus]))
     if session.state.corpus == "own":
         draw_own_text_form(session)
         if not session.state.text:
-            st.caption("The results of the grammar are shown until you enter a text.")
+            ui.caption("The results of the grammar are shown until you enter a text.")
     _check_text(session)
 
 

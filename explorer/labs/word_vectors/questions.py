@@ -83,7 +83,7 @@ def analogy_section(session: ui.PageSession[WordVectorsState], views: Mapping[st
         for name, word in zip("abc", question, strict=True):
             ui.bind_widget(session, name, st.text_input, shown=word, width=150)
     if runs and not all(question):
-        st.caption("Enter three words of the text.")
+        ui.caption("Enter three words of the text.")
         question = examples
     if runs and all(question):
         calls = {name: ui.Call(answer_analogy, run, question, examples) for name, run in runs.items()}

@@ -15,7 +15,8 @@ from explorer.ui.classroom import classroom_card
 from explorer.ui.classroom.lesson_step import draw_step_setup, draw_step_text, leave_lesson, open_step, setup_component
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.document import Document
-from explorer.ui.page_sections import EXPLANATION, escape_markdown, explanation, show_problems
+from explorer.ui.glossary import mark_terms
+from explorer.ui.page_sections import EXPLANATION, caption, escape_markdown, explanation, show_problems
 from explorer.ui.result_section import show
 from explorer.ui.state.page_states import state_kind
 from explorer.ui.state.session import page_url_params, shared_url_params
@@ -34,11 +35,11 @@ def draw_closing_card(lesson: Lesson, page: str) -> None:
     name = f"step {lesson.name} {lesson.closing}" if not task or page == task.page else ""
     setup_component(data={"step": name, **_NO_SETUP}, key="lesson.setup")
     with st.container(width=EXPLANATION, key="lesson-closing"):
-        st.markdown(f"#### What this lesson has shown\n\n{lesson.recap}")
+        st.markdown(mark_terms(f"#### What this lesson has shown\n\n{lesson.recap}"))
         if lesson.reason:
             _draw_reason(lesson.name, lesson.reason)
         if task:
-            st.markdown(f"#### Now change this yourself\n\n{task.text}")
+            st.markdown(mark_terms(f"#### Now change this yourself\n\n{task.text}"))
         if task and page == task.page:
             _draw_task(lesson.name, task)
         elif task and st.button("Go to the page of this task", icon=":material/arrow_forward:", key="lesson.go"):
@@ -47,7 +48,7 @@ def draw_closing_card(lesson: Lesson, page: str) -> None:
         draw_next_lesson(lesson)
         if st.button("Previous step", icon=":material/arrow_back:", key="lesson.before"):
             open_step(lesson.name, len(lesson.steps))
-    st.caption(sheet_links(lesson))
+    caption(sheet_links(lesson))
 
 
 def draw_next_lesson(lesson: Lesson) -> None:
@@ -78,7 +79,7 @@ def _draw_reason(name: str, reason: Reason) -> None:
         key=f"lesson.reason.{name}",
     )
     if chosen:
-        because = choices[chosen].because
+        because = mark_terms(choices[chosen].because)
         if chosen == reason.right:
             st.success(because, icon=":material/check_circle:")
         else:
@@ -94,7 +95,7 @@ def _draw_task(name: str, task: Task) -> None:
     if checked_name != name:
         return
     if checked != used:
-        st.caption("The settings have changed since the last check.")
+        caption("The settings have changed since the last check.")
     key, pool = lesson_results.task_key(task, name, checked), lesson_results.task_pool(task)
     call, waiting = KeyedCall(key, lesson_results.measure_task, name, checked), "Measuring with your settings …"
     show(f"lesson-task-{name}", call, task_view, task.done, waiting=waiting, height=60, pool=pool)
@@ -237,7 +238,7 @@ def _start_measuring(lesson: Lesson, number: int) -> None:
 
 def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: object | None) -> None:
     step = lesson.steps[number - 1]
-    st.markdown(step.question.text, width=EXPLANATION)
+    explanation(step.question.text)
     show(
         f"lesson-answer-{lesson.name}-{number}",
         KeyedCall(lesson_results.result_key(lesson.name, number), lesson_results.measure_step, lesson.name, number),
@@ -308,8 +309,8 @@ def _draw_lesson(number: int, lesson: Lesson) -> None:
     key = f"lessons.progress.{lesson.name}"
     with st.container(border=True, height="stretch", gap="small"):
         goals = "; ".join(f"{goal[0].lower()}{goal[1:].removesuffix('.')}" for goal in lesson.goals)
-        st.markdown(f"#### {number}. {lesson.title}\n\n{lesson.about}")
-        st.caption(f"Goals: {goals}. {_describe_extent(lesson)} {sheet_links(lesson)}")
+        st.markdown(mark_terms(f"#### {number}. {lesson.title}\n\n{lesson.about}"))
+        caption(f"Goals: {goals}. {_describe_extent(lesson)} {sheet_links(lesson)}")
         with st.container(horizontal=True, vertical_alignment="center"):
             is_usable = not all(map(lesson_results.missing_model, lesson.steps))
             key_of_start = f"lessons.start.{lesson.name}"
@@ -321,7 +322,7 @@ def _draw_lesson(number: int, lesson: Lesson) -> None:
                 data = {"lesson": lesson.name, "steps": len(lesson.steps)}
                 _progress(data=data, key=key, **event_callbacks(key, "continue"))
         if real_models := lesson_results.describe_real_models(lesson):
-            st.caption(escape_markdown(real_models))
+            caption(escape_markdown(real_models))
     step = pop_event(key, "continue")
     if isinstance(step, int) and 1 <= step <= len(lesson.steps):
         open_step(lesson.name, step)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from explorer.lessons.lesson import Step
 from explorer.ui.components.base import register
+from explorer.ui.glossary import mark_terms
 from explorer.ui.state.session import open_page, shared_url_params
 from explorer.web import lesson_results
 
@@ -34,9 +35,9 @@ def draw_step_text(step: Step, alone: bool) -> None:
     """Draw the title and the text of a step; with `alone` the title is the page's title."""
     if alone:
         st.title(step.title, anchor=False)
-        st.markdown(step.text)
+        st.markdown(mark_terms(step.text))
     else:
-        st.markdown(f"#### {step.title}\n\n{step.text}")
+        st.markdown(mark_terms(f"#### {step.title}\n\n{step.text}"))
 
 
 def draw_step_setup(step: Step, name: str = "", with_axis: bool = False) -> None:

@@ -18,7 +18,7 @@ from explorer.errors import InvalidSetting, LineageError, StoreError, shorten
 from explorer.lessons.lesson import Choice, Question, Scale
 from explorer.ui.classroom import classroom_card
 from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.page_sections import escape_markdown, show_problems
+from explorer.ui.page_sections import caption, escape_markdown, show_problems
 from explorer.ui.sections import has_folded_sections
 from explorer.ui.state import page_states
 from explorer.ui.state.fields import PageState, setting
@@ -141,12 +141,12 @@ def _current_class() -> Classroom | None:
 def _draw_hidden_controls(controls: Controls) -> list[str]:
     """Draw the list of all controls by section; return the names of those to hide from the class."""
     if not controls:
-        st.caption("To hide controls, open the page and press “Give this page to a class” at its end.")
+        caption("To hide controls, open the page and press “Give this page to a class” at its end.")
         return []
     count = sum(len(st.session_state.get(f"give.hide.{i}") or ()) for i in range(len(controls)))
     hidden: list[str] = []
     with st.expander(f"Controls to hide from the class: {count or 'none'}", key="give.hide"):
-        st.caption("Controls in a folded section are listed if you unfold the section before you give the page.")
+        caption("Controls in a folded section are listed if you unfold the section before you give the page.")
         for i, (section, labels) in enumerate(controls.items()):
             shown = {name: escape_markdown(label) for name, label in labels.items()}
             selected = st.pills(

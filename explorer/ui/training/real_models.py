@@ -17,7 +17,7 @@ from explorer.inspection.transformer import structure
 from explorer.model.real_model import RealModel
 from explorer.model.run_model import RunModel
 from explorer.models.structure import ModelStructure
-from explorer.ui.page_sections import escape_markdown, explanation, show_problems
+from explorer.ui.page_sections import caption, escape_markdown, explanation, show_problems
 from explorer.ui.sections import page_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
@@ -44,7 +44,7 @@ def choose_real_model(session: PageSession[Any], need: Need) -> ModelCard | None
         titles = real_model_titles(model.card.kind)
         options = {each: titles[each] for each in names}
         bind_widget(session, "real", st.selectbox, shown=name, options=options, width=330)
-    st.caption(escape_markdown(model.summary))
+    caption(escape_markdown(model.summary))
     return model.card
 
 
@@ -78,7 +78,7 @@ def real_model_section(
                 key = f"{session.prefix}.{name}.model"  # another section may have the same choice
                 bind_widget(session, "real", st.selectbox, key=key, shown=selected, options=titles, width=330)
             if model is not None:
-                st.caption(escape_markdown(model.summary), width=600)
+                caption(escape_markdown(model.summary), width=600)
         if model is not None:
             draw(model)
 

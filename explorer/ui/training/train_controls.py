@@ -17,7 +17,7 @@ from explorer.jobs.cost import expected_seconds
 from explorer.jobs.service import service
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
-from explorer.ui.page_sections import escape_markdown
+from explorer.ui.page_sections import caption, escape_markdown
 from explorer.ui.state.experiment_state import LabellingComparison
 from explorer.ui.state.fragments import draw_fragment, rerun_fragments
 from explorer.ui.state.session import PageSession
@@ -200,7 +200,7 @@ def draw_earlier_note(request: TrainRequest) -> None:
     if request.earlier and request.session:
         sizes = describe_sizes(request.earlier, request.session.state.configs)
         note = f"Results of the earlier settings{f' ({sizes})' if sizes else ''}, until the new ones are trained."
-        st.caption(f":material/history: {escape_markdown(note)}")
+        caption(f":material/history: {escape_markdown(note)}")
 
 
 def describe_sizes(configs: Mapping[str, RunConfig], others: Mapping[str, RunConfig]) -> str:

@@ -14,6 +14,7 @@
  */
 
 import { defineComponent } from "../../shared/runtime/component.js";
+import { showDefinitions } from "../../shared/runtime/glossary.js";
 import { linkOfClick, whenRunBegins } from "../../shared/runtime/mount.js";
 import { watchReconnections } from "../../shared/runtime/reconnection.js";
 
@@ -60,6 +61,7 @@ export default defineComponent((place) => {
   window.addEventListener("popstate", onPopState, { signal });
   for (const kind of USE) document.addEventListener(kind, onUse, { capture: true, signal }); // before the click on a link is reported
   document.addEventListener("click", onClick, { signal });
+  showDefinitions(signal);
   const menu = new MutationObserver(() => data && nameInMenu(data)), // it is drawn anew if the window becomes narrow
     header = document.querySelector('[data-testid="stHeader"]');
   if (header) menu.observe(header, { childList: true, subtree: true });

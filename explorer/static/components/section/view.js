@@ -26,12 +26,14 @@
  */
 
 import { defineComponent } from "../../shared/runtime/component.js";
+import { prose } from "../../shared/runtime/glossary.js";
 import { LiveElements } from "../../shared/runtime/view_state.js";
 
 const AGAIN = [200, 500, 1000, 2000]; // ms before each repeated request, if the server does not answer
 const SOON = 200; // ms after which a section says that it waits: shorter waits would only flicker
 const LONG = 2500; // ms after which it can be cancelled
 const TAGS = { finding: "h3", text: "p", caption: "p", code: "pre", problem: "p", empty: "p" };
+const PROSE = ["finding", "text", "caption"]; // their technical terms are links to the glossary
 const REACTION = 3000; // ms in which a page reacts to an event
 const UNREACHED = "The server does not answer. It is asked again every few seconds.";
 
@@ -185,14 +187,16 @@ function makeBlock(/** @type {() => Block} */ block, /** @type {LiveElements} */
       inner.keyed(() => block().parts, makeColumn),
     );
   }
-  if (kind === "markdown") {
-    const root = inner.node(tag, about);
-    let written;
-    inner.follow(() => block().html !== written && (root.innerHTML = written = block().html));
-    return root;
-  }
-  const style = () => (block().height ? `min-height: ${block().height}px` : null);
-  return inner.node(tag, { ...about, role: kind === "problem" ? "alert" : null, style }, () => block().text);
+  const style = () => (block().height ? `min-height: ${block().height}px` : null),
+    root = inner.node(tag, { ...about, role: kind === "problem" ? "alert" : null, style });
+  let written;
+  inner.follow(() => {
+    const { html, text } = block();
+    if (written === (written = html ?? text)) return;
+    if (html !== undefined) root.innerHTML = html;
+    else root.replaceChildren(...(PROSE.includes(kind) ? prose(text) : [text]));
+  });
+  return root;
 }
 
 function makeComponent(/** @type {() => Block} */ block, /** @type {LiveElements} */ inner, send) {
