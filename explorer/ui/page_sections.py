@@ -18,7 +18,7 @@ LEAD, EXPLANATION = 860, 760  # widths of text in pixels
 
 def page_head(question: str) -> None:
     """Draw the title of a page, a question, and say if the server can store nothing."""
-    st.title(question, anchor=False)
+    st.title(mark_terms(question), anchor=False)
     if stores_nothing():
         caption("The disk of this server is full or cannot be written: the runs can be read, and nothing is stored.")
 

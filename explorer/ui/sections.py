@@ -14,6 +14,7 @@ from functools import partial
 import streamlit as st
 
 from explorer.ui.components.base import register
+from explorer.ui.glossary import mark_terms
 from explorer.ui.state.session import set_shared_param, shared_url_params
 
 MAX_FOLDS = 5  # of a page
@@ -26,7 +27,7 @@ def page_section(name: str, title: str, *, heading: bool = True) -> Iterator[Non
     """Draw an open section of the page with this title; without `heading` the section draws its heading itself."""
     with _section_container(name, title):
         if heading:
-            st.header(title, anchor=False)
+            st.header(mark_terms(title), anchor=False)
         yield
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from explorer.catalogue import PAGES
+from explorer.ui.glossary import mark_terms
+from explorer.ui.page_sections import escape_markdown
 from tests import needs
 from tests.browser.page_size import measure_page_size
 from tests.browser.slides import WALLS, slide_problems, walk_slides
@@ -58,6 +61,15 @@ UNNAMED = """() => [...document.querySelectorAll("svg, canvas, img, [role=img]")
 # Streamlit has drawn the page in the colours that the system asks for.
 HAS_SCHEME = """(scheme) =>
     getComputedStyle(document.querySelector("[data-testid=stApp]")).colorScheme === scheme"""
+# The headings and texts of the first screen, and the links to the glossary there. Buttons and fields have no links.
+FIRST_SCREEN = """() => {
+    const isSeen = (each) => each.checkVisibility() && each.getBoundingClientRect().top < innerHeight;
+    const texts = "[data-testid=stMain] :is(h1, h2, h3, p, li)";
+    const own = [...document.querySelectorAll(texts)].filter(isSeen)
+        .filter((each) => !each.closest("button, label, summary, [role=group], .frame-controls, [class*=waiting]"));
+    const links = [...document.querySelectorAll('a[href^="#glossary-"]')].filter(isSeen);
+    return [own.map((each) => each.innerText), links.map((each) => each.hash)];
+}"""
 RNN_CURVE = ".lineage-plot-frame:has(.frame-controls) path.js-line[style*='stroke: {}']"
 RNN_COLOUR = {"light": "rgb(180, 68, 11)", "dark": "rgb(206, 88, 5)"}
 
@@ -94,10 +106,20 @@ CROOKED = """() => {
 }"""
 
 
+def unexplained_terms(page: Page) -> set[str]:
+    """Return the terms of the glossary that the first screen uses and does not explain."""
+    texts, explained = page.evaluate(FIRST_SCREEN)
+    used = {
+        link for text in texts for link in re.findall(r"\]\((#glossary-[^)]*)\)", mark_terms(escape_markdown(text)))
+    }
+    return used - set(explained)
+
+
 @pytest.mark.parametrize("address", [row.address for row in PAGES])
 def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(visit: Any, address: str) -> None:
     page = visit(f"/{address}")
     found = find_violations(page, "light, 1440", EVERYTHING, "tag")
+    assert unexplained_terms(page) == set()
     assert_fits(page)
     assert page.evaluate(CROOKED) == []
     section = next(row.section for row in PAGES if row.address == address)
