@@ -55,8 +55,8 @@ def page(session: PageSession[MasksState]) -> None:
     """Draw the whole page."""
     page_head("Which tokens may a token attend to?")
     lead(
-        "A model that writes may attend to earlier letters only: a mask hides the later ones. **Type a beginning**, and "
-        "read what a model writes that was trained without the mask."
+        "A model that writes may attend to earlier letters only: a mask hides the later ones. **Type a beginning**, "
+        "and read what a model writes that was trained without the mask."
     )
     show_problems((*session.problems, *session.state.input_problems))
     with page_section("mask-removed", "What happens without the causal mask?", heading=False):

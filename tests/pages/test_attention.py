@@ -26,6 +26,7 @@ from tests.pages.screen import (
     url_params,
     wait_until_ready,
     warnings_of,
+    without_links,
     widget,
 )
 from tests.words import assert_mentions
@@ -44,10 +45,13 @@ def heads(at: AppTest) -> dict[str, Any]:
 def test_the_default_state_shows_results() -> None:
     at = attention()
     assert warnings_of(at) == [] and url_params(at) == {}
-    assert at.title[0].value == "Which words does a Transformer attend to?"
+    assert without_links(at.title[0].value) == "Which words does a Transformer attend to?"
     data = heads(at)
     assert (data["layers"], data["heads"], data["causal"]) == (2, 4, True)
-    assert " ".join(data["tokens"]) == "the king near the queens behind the aunts is proud of" and data["open"] == [1, 0]
+    assert " ".join(data["tokens"]) == "the king near the queens behind the aunts is proud of" and data["open"] == [
+        1,
+        0,
+    ]
     assert np.shape(data["worth"]) == (2, 4) and np.argmax(data["worth"]) == 0, "the head that matters most"
     assert "The model predicts “himself” after “…aunts is proud of”, with probability >0.99." in headings(at)
     assert component_data(at, "attention_walkthrough") == [], "what is folded is not computed"
