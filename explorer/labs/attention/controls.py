@@ -121,6 +121,8 @@ def text_row(session: ui.PageSession[AttentionState], stored_model: Model | None
                     key="gaze.training",
                     on_click=lambda: session.change(lambda s: s.with_model(TRAINING_MODEL, examples)),
                 )
+        if stored_model.summary:
+            st.caption(ui.escape_markdown(stored_model.summary))
 
 
 def selected_model(session: ui.PageSession[AttentionState]) -> tuple[Model | None, str]:
