@@ -78,7 +78,35 @@ class Moment:
     shown: str
 
 
-MOMENTS: tuple[Moment, ...] = ()
+MOMENTS = (
+    Moment(
+        "Without layer 1 “himself” becomes “herself”",
+        "attention",
+        ('role=switch[name="layer 1"]',),
+        ":text('predicts “herself”')",
+    ),
+    Moment("Juliet is a neighbour of Romeo", "word-vectors", (), ":text('juliet')"),
+    Moment("Without a mask a model repeats one letter", "masks", (), ":text-matches('king ?g{8}')"),
+    Moment(
+        "Heads form during a training",
+        "attention",
+        (".st-key-gaze-training button", "role=button[name='Play the training']"),
+        ".training output:text('step ')",
+    ),
+    Moment(
+        "Noise turns into words", "", (".st-key-home-train button",), ":text-matches('writes at step (1[0-9]|[2-9])')"
+    ),
+    Moment(
+        "The senses of “bank” part, layer by layer", "sentences", ("role=slider[name='Layer']",), ":text('layer 1')"
+    ),
+    Moment("Curves of five networks cross", "text", ("button:has-text('Toy')",), ".st-key-page-section-text-race svg"),
+    Moment(
+        "No sum understands “not destroy” unseen",
+        "negation",
+        ("button:has-text('Six words')", "button:has-text('“not destroy” held out')"),
+        ":text('wrong in 8 of 8 seeds')",
+    ),
+)
 
 
 def reach(browser: Browser, url: str, moment: Moment) -> str:
