@@ -2,11 +2,14 @@
 
 import { LiveElements } from "../runtime/view_state.js";
 
-const PACES = [4, 8, 16, 30];
+const PACE = 6; // s of a whole run at full speed; slower at both ends, where a curve changes most or stops, it takes 7 s
+const [SLOWEST, RISE] = [0.3, 7]; // the lowest speed as a share of the full one, and how fast it rises with the share of the run
 
-/* Return the cursor `seconds` later, when a whole run takes `pace` seconds: never past what is trained. */
-export function advanceCursor(cursor, seconds, pace, { end, available, live }) {
-  const next = Math.min(cursor + (seconds / pace) * end, Math.max(cursor, available));
+/* Return the cursor `seconds` later: never past what is trained. */
+export function advanceCursor(cursor, seconds, { end, available, live }) {
+  const share = cursor / end,
+    speed = Math.min(1, SLOWEST + RISE * share, SLOWEST + RISE * (1 - share));
+  const next = Math.min(cursor + ((speed * seconds) / PACE) * end, Math.max(cursor, available));
   return { cursor: next, done: !live && next >= available };
 }
 
@@ -20,12 +23,6 @@ export function startPlayback({ run, live, available, autoplay, first }, previou
   if (isNew) return stayAt(first ?? available);
   if (previous.following) return stayAt(available, live);
   return { ...stayAt(previous.cursor), playing: previous.playing };
-}
-
-/* The next or the last whole step, from wherever the cursor is in between. */
-export function stepCursor(cursor, direction, { available, step = 1 }) {
-  const multiple = direction > 0 ? Math.floor(cursor / step + 1e-6) + 1 : Math.ceil(cursor / step - 1e-6) - 1;
-  return Math.min(available, Math.max(0, multiple * step));
 }
 
 /* The trace up to x = cursor, its last piece of line or band cut exactly there. */
@@ -97,7 +94,6 @@ const SLOW = 12; // ms; a drawing that takes longer is requested 30 times a seco
 export class Playback {
   state = null;
   data = /** @type {any} */ ({});
-  #pace = 8;
   #timer = 0;
 
   /**
@@ -107,10 +103,8 @@ export class Playback {
   constructor(onMove, onRelease = () => {}) {
     this.onMove = onMove;
     this.onRelease = onRelease;
-    const { node, button, playButton, update } = new LiveElements();
+    const { node, playButton, update } = new LiveElements();
     this.render = update;
-    const makeStep = (symbol, words, by, isEnd) =>
-      button({ symbol, disabled: isEnd, onclick: () => this.moveBySteps(by) }, words);
     const scrubber = node("input.slider.frame-scrubber", {
       type: "range",
       min: 0,
@@ -126,16 +120,10 @@ export class Playback {
       // While it plays the slider moves in fractions; a key must move it by whole steps.
       onkeydown: () => this.state.playing && this.moveTo(Math.floor(this.state.cursor)),
     });
-    const seconds = PACES.map((value) => node("option", { value }, `in ${value} s`)),
-      onchange = (event) => (this.#pace = Number(event.target.value)),
-      pace = { "aria-label": "Duration of the playback", value: this.#pace, onchange };
     this.root = node(
       "div.frame-controls",
       { role: "group", "aria-label": "Playback", ".frame-live": () => this.data.live }, // the jobs panel is hidden meanwhile
       playButton(() => this.state.playing, { onclick: () => this.togglePlaying() }),
-      node("select.lineage-select.frame-pace", pace, seconds),
-      makeStep("skip_previous", "Step back", -1, () => this.state.cursor <= 0),
-      makeStep("skip_next", "Step", 1, () => this.state.cursor >= this.data.available),
       scrubber,
       node("span.frame-position", { style: () => `min-width: ${this.#widest}ch` }, () => this.#label),
       node("span.frame-say", () => this.data.say ?? ""),
@@ -172,11 +160,6 @@ export class Playback {
     this.moveTo(!playing && isAtEnd ? 0 : cursor, !playing);
   }
 
-  moveBySteps(direction) {
-    this.moveTo(stepCursor(this.state.cursor, direction, this.data));
-    this.onRelease(this.state.cursor);
-  }
-
   moveTo(cursor, playing = false) {
     this.state = { cursor, playing, following: false };
     this.render();
@@ -196,7 +179,6 @@ export class Playback {
       const { cursor, done } = advanceCursor(
         this.state.cursor,
         Math.min(Math.max(time - last, 0), 100) / 1000,
-        this.#pace,
         this.data,
       );
       last = time;
