@@ -52,7 +52,7 @@ WARM_BUDGET, COLD_BUDGET = 2.0, 4.0  # seconds until the first picture
 # Runs in the page from the start of the navigation, and writes seconds into window.firstView.
 WATCH = """(() => {
   const WAITING = "[aria-busy=true], .waiting, [class*=lineage-waiting], [class*=lineage-outdated]";
-  const COMMON = [".lineage-address", ".lineage-jobs-panel", ".lineage-share-button", "[class*=lineage-presentation]"];
+  const COMMON = [".lineage-address", ".lineage-jobs-panel", "[class*=lineage-presentation]"];
   const COMPONENT = `[data-testid=stMain] .lineage:not(${COMMON})`;
   const TRACES = ".main-svg :is(.plot, .overplot) :is(path, image, text)"; // of plotly; axes are elsewhere
   const SHAPES = "svg:not(.main-svg, .icon) :is(path, rect, circle, line, polyline, polygon, text, image)";

@@ -99,12 +99,13 @@ class TaskRow:
 
 @dataclass(frozen=True)
 class PageRow:
-    """A page of the app: file in pages/, URL path, title and section in the menu."""
+    """A page of the app: file in pages/, URL path, title and section in the menu, and its question."""
 
     file: str
     address: str
     title: str
-    section: str = ""
+    question: str
+    section: str
 
 
 # Defaults of all trained language models: about 200,000 parameters, 1,000 batches of 32 x 64 characters.
@@ -476,42 +477,66 @@ TASKS = {
     )
 }
 TYPED_TEXT_TASKS = ("negation", "sentiment", "text")  # tasks whose models read typed text
-PAGES = (
-    PageRow("home.py", "", "Lineage"),
-    PageRow("lessons.py", "lessons", "Lessons"),
-    PageRow("negation.py", "negation", "Negation"),
-    PageRow("tokens.py", "tokens", "Text and tokens", "Text"),
-    PageRow("word_vectors.py", "word-vectors", "Word vectors", "Text"),
-    PageRow("text.py", "text", "Language models", "Text"),
-    PageRow("context.py", "context", "Context", "Text"),
-    PageRow("perplexity.py", "perplexity", "Perplexity", "Text"),
-    PageRow("generation.py", "studio", "Generation", "Text"),
-    PageRow("memory.py", "memory", "Memory", "Recurrence"),
-    PageRow("gates.py", "gates", "Gates", "Recurrence"),
-    PageRow("sequence_shapes.py", "shapes", "Shapes of tasks", "Recurrence"),
-    PageRow("translation.py", "translation", "Translation", "Recurrence"),
-    PageRow("attention.py", "attention", "Attention", "Attention"),
-    PageRow("scaled_attention.py", "scaled-attention", "Scaled dot-product", "Attention"),
-    PageRow("masks.py", "masks", "Masks", "Attention"),
-    PageRow("positions.py", "positions", "Positions", "Attention"),
-    PageRow("sentence_encoder.py", "sentences", "Sentence encoder", "Attention"),
-    PageRow("block.py", "block", "The block", "Transformer"),
-    PageRow("depth.py", "depth", "Heads, residuals, norms", "Transformer"),
-    PageRow("induction.py", "induction", "Induction heads", "Transformer"),
-    PageRow("cost.py", "cost", "What it costs", "Transformer"),
-    PageRow("compare.py", "compare", "Compare", "Runs"),
-    PageRow("runs.py", "runs", "Runs", "Runs"),
-)
+_PAGES_BY_SECTION = {
+    "": (
+        ("home.py", "", "Lineage", "How did we get from counting words to ChatGPT?"),
+        ("lessons.py", "lessons", "Lessons", "Lessons: predict first, then see what was measured"),
+        ("negation.py", "negation", "Negation", "Can a sum of word weights understand “not”?"),
+    ),
+    "Text": (
+        ("tokens.py", "tokens", "Text and tokens", "What should a language model read: letters, words, or pieces?"),
+        ("word_vectors.py", "word-vectors", "Word vectors", "Can a model learn what words mean from their neighbours?"),
+        ("text.py", "text", "Language models", "Can a network predict a text better than an n-gram?"),
+        ("context.py", "context", "Context", "How far back does a language model use its text?"),
+        ("perplexity.py", "perplexity", "Perplexity", "When can two perplexities be compared?"),
+        ("generation.py", "studio", "Generation", "What does temperature change?"),
+    ),
+    "Recurrence": (
+        ("memory.py", "memory", "Memory", "How long does a network remember?"),
+        ("gates.py", "gates", "Gates", "What do the gates of an LSTM and a GRU do?"),
+        ("sequence_shapes.py", "shapes", "Shapes of tasks", "One network, four shapes of tasks: what changes?"),
+        ("translation.py", "translation", "Translation", "How much fits into one vector?"),
+    ),
+    "Attention": (
+        ("attention.py", "attention", "Attention", "What does a Transformer attend to?"),
+        ("scaled_attention.py", "scaled-attention", "Scaled dot-product", "How do two vectors become one weight?"),
+        ("masks.py", "masks", "Masks", "Which tokens may a token attend to?"),
+        ("positions.py", "positions", "Positions", "How does a model know where a word stands?"),
+        ("sentence_encoder.py", "sentences", "Sentence encoder", "How does a word get its meaning from its sentence?"),
+    ),
+    "Transformer": (
+        ("block.py", "block", "The block", "What does each part of a Transformer block compute?"),
+        ("depth.py", "depth", "Heads, residuals, norms", "What holds a deep Transformer together?"),
+        ("induction.py", "induction", "Induction heads", "How does a Transformer continue what it has seen once?"),
+        ("cost.py", "cost", "What it costs", "What does each part of a network cost, in time and memory?"),
+    ),
+    "Runs": (
+        ("compare.py", "compare", "Compare", "Which run learns fastest, and is the difference real?"),
+        ("runs.py", "runs", "Runs", "Which runs are stored here, and how well did they do?"),
+    ),
+}
+PAGES = tuple(PageRow(*row, section) for section, rows in _PAGES_BY_SECTION.items() for row in rows)
+
+
+def page_row(address: str) -> PageRow:
+    """Return the row of the page with this URL path."""
+    return next(page for page in PAGES if page.address == address)
 
 
 def page_title(address: str) -> str:
     """Return the title of the page with this URL path."""
-    return next(page.title for page in PAGES if page.address == address)
+    return page_row(address).title
 
 
 def page_file(address: str) -> str:
     """Return the file in pages/ of the page with this URL path."""
-    return next(page.file for page in PAGES if page.address == address)
+    return page_row(address).file
+
+
+def next_page(address: str) -> PageRow:
+    """Return the page after this one in the order of history; the last one leads to the lessons, these to the first."""
+    after = PAGES.index(page_row(address)) + 1
+    return PAGES[max(after, 2)] if after < len(PAGES) else PAGES[1]
 
 
 def model_row(config: ModelConfig) -> ModelRow:

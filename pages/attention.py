@@ -15,7 +15,7 @@ from explorer.labs.attention.state import DEFAULT_MODEL, AttentionState
 from explorer.model.model import Model
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.ui.page_sections import empty_panel, lead, show_problems
 from explorer.ui.sections import folded_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.training import stored_models
@@ -80,7 +80,6 @@ def page(session: PageSession[AttentionState]) -> None:
     stored_model, problem = controls.selected_model(session)
     second = head_explorer.find_second_model(session)
     unit = stored_model.unit if stored_model else "word"
-    page_head(f"Which {unit}s does a Transformer attend to?")
     lead(
         "Who is proud? **Switch layer 1 off** and read what the model predicts then."
         if session.state.model == DEFAULT_MODEL

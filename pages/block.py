@@ -7,7 +7,7 @@ from explorer.labs.block.inspector import HEIGHT, block_section, controls, selec
 from explorer.labs.block.stack_diagram import real_model_blocks
 from explorer.labs.block.state import KINDS, BlockState
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.ui.page_sections import empty_panel, lead, show_problems
 from explorer.ui.sections import folded_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.training.real_models import real_model_section
@@ -38,7 +38,6 @@ PAPERS = (
 
 def page(session: PageSession[BlockState]) -> None:
     """Draw the whole page."""
-    page_head("What does each part of a Transformer block compute?")
     lead("A trained model reads your text. **Press Next** to follow it through the block, or open any box.")
     stored = select_model(session)
     controls(session, stored)

@@ -17,7 +17,7 @@ from explorer.labs.compare.sweep_section import sweep_section
 from explorer.labs.compare.tuned import tuned_section
 from explorer.labs.runs.descriptions import find_run_options
 from explorer.tasks.text.config import TextConfig
-from explorer.ui.page_sections import caption, empty_panel, lead, page_head, perplexity_link, show_problems
+from explorer.ui.page_sections import caption, empty_panel, lead, perplexity_link, show_problems
 from explorer.ui.sections import folded_section
 from explorer.ui.state.session import (
     PageSession,
@@ -61,7 +61,6 @@ def run_picker(session: PageSession[Comparison]) -> None:
 
 def page(session: PageSession[Comparison]) -> None:
     """Draw the whole page."""
-    page_head("Which run learns fastest, and is the difference real?")
     lead("**Drag the target line**: the run that reaches it first by steps may not be the first by seconds.")
     show_problems(session.problems)
     run_picker(session)

@@ -14,7 +14,7 @@ from explorer.labs.context.state import ContextState
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.ui.page_sections import empty_panel, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.state.widgets import bind_widget
@@ -37,7 +37,6 @@ PAPERS = (
 
 def page(session: PageSession[ContextState]) -> None:
     """Draw the whole page, from the question to the papers."""
-    page_head("How far back does a language model use its text?")
     lead(
         "Each model predicts the same held-out tokens again and again: after the last token before them, after the "
         "last two, four and so on. The loss falls for as long as earlier tokens help."

@@ -11,7 +11,7 @@ from explorer.labs.cost.parameter_count import parameters_section, real_model_co
 from explorer.labs.cost.state import CostState
 from explorer.labs.cost.sweeps import controls, sweep_section
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import caption, explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.training.real_models import real_model_section
@@ -89,7 +89,6 @@ def width_and_layers_section(state: CostState) -> None:
 
 def page(session: PageSession[CostState]) -> None:
     """Draw the whole page."""
-    page_head("What does each part of a network cost, in time and memory?")
     lead("**Follow one line to the right**: what does a longer text cost in each part of a network?")
     show_problems(session.problems)
     state = session.state

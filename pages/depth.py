@@ -7,7 +7,7 @@ from explorer.labs.depth.multi_head import head_measures_section, heads_section
 from explorer.labs.depth.stacks import formulas_section, stacks_section, training_section
 from explorer.labs.depth.state import DepthState
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import lead, page_head, show_problems
+from explorer.ui.page_sections import lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 
@@ -55,7 +55,6 @@ PAPERS = (
 
 def page(session: PageSession[DepthState]) -> None:
     """Draw the whole page."""
-    page_head("What holds a deep Transformer together?")
     lead(
         "Each part of a block adds its output to its input: the residual connection. **Remove it**: do the tokens stay "
         "different through 24 untrained blocks?"

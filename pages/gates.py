@@ -9,7 +9,7 @@ from explorer.labs.gates import cells
 from explorer.labs.gates.cells import formulas_section, trained_nets_section
 from explorer.labs.gates.state import GatesState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import caption, explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 
@@ -64,7 +64,6 @@ def draw_observations() -> None:
 
 def page(session: PageSession[GatesState]) -> None:
     """Draw the whole page."""
-    page_head("What do the gates of an LSTM and a GRU do?")
     lead(
         "You set the gates of two cells with one unit each. Drag a slider, or draw the values of a gate step by "
         "step, and "

@@ -9,7 +9,7 @@ from explorer.labs.generation.models import prompt_row, sampling_row, selected_m
 from explorer.labs.generation.state import GenerationState
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.ui.page_sections import empty_panel, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.training import stored_models
@@ -52,7 +52,6 @@ PAPERS = (
 
 def page(session: PageSession[GenerationState]) -> None:
     """Draw the whole page, from the question to the papers."""
-    page_head("What does temperature change?")
     lead(
         "The models continue your prompt. Drag the temperature: the random numbers stay the same; temperature changes "
         "how much they matter."

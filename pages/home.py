@@ -15,7 +15,7 @@ from explorer.labs.negation.sentence_input import draw_sentence_input
 from explorer.labs.negation.state import MAX_TYPED
 from explorer.model.example_texts import ENGLISH_EXAMPLES
 from explorer.ui.classroom.lesson_step import open_step
-from explorer.ui.page_sections import lead, page_head
+from explorer.ui.page_sections import lead
 from explorer.ui.state.session import fragment, open_page, page_session
 from explorer.ui.training.run_view import run_views
 from explorer.web import lesson_results
@@ -59,7 +59,6 @@ def open_clicked_page() -> None:
 
 
 session = page_session("home", HomeState)
-page_head("How did we get from counting words to ChatGPT?")
 lead("Type a sentence: is it positive or negative? Train every model on the way, and take it apart.")
 ui.show_problems(session.problems)
 left, right = st.columns([7, 5], gap="large")

@@ -11,7 +11,7 @@ from explorer.labs.induction.row_input import controls, row_section
 from explorer.labs.induction.state import InductionState
 from explorer.labs.induction.training import final_values, moments_view, training_section
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import explanation, headline, lead, page_head, paragraph, show_problems
+from explorer.ui.page_sections import explanation, headline, lead, paragraph, show_problems
 from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
@@ -68,7 +68,6 @@ def draw_learning(session: PageSession[InductionState], request: TrainRequest) -
 
 def page(session: PageSession[InductionState]) -> None:
     """Draw the whole page."""
-    page_head("How does a Transformer continue a sequence it has seen once?")
     lead("**Type a few letters twice**: three small Transformers predict each next letter, from attention alone.")
     request = TrainRequest.for_section("induction")
     shown = request.session_with_results(session)

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.lessons.plans import PERIODS, format_plan
 from explorer.ui.classroom import share_form
 from explorer.ui.classroom.lesson_card import draw_lesson_list
-from explorer.ui.page_sections import explanation, lead, page_head
+from explorer.ui.page_sections import explanation, lead
 from explorer.ui.state.session import page_session, write_url
 from explorer.web import lesson_results
 
@@ -26,7 +26,6 @@ def class_section() -> None:
 
 
 session = page_session("lessons", share_form.ShareForm)
-page_head("Lessons: predict first, then see what was measured")
 lead(
     "Each lesson goes through these pages in a few steps. You predict, then the answer is measured on trained models, "
     "and the page shows why."

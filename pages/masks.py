@@ -8,7 +8,7 @@ from explorer.catalogue import MODELS
 from explorer.labs.masks.mask_removed import KEY, draw_component, mask_removed_section, training_section
 from explorer.labs.masks.state import SENTENCES, MasksState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import caption, explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, take_component_message, write_url
 from explorer.ui.state.widgets import bind_widget, reset_button
@@ -53,7 +53,6 @@ def formulas_section() -> None:
 
 def page(session: PageSession[MasksState]) -> None:
     """Draw the whole page."""
-    page_head("Which tokens may a token attend to?")
     lead(
         "A model that writes may attend to earlier letters only: a mask hides the later ones. **Type a beginning**, "
         "and read what a model writes that was trained without the mask."

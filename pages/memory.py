@@ -19,7 +19,7 @@ from explorer.labs.memory import (
 )
 from explorer.labs.memory.state import MemoryState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.ui.page_sections import empty_panel, lead, show_problems
 from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
@@ -73,7 +73,6 @@ def draw_learning(session: PageSession[MemoryState], request: TrainRequest) -> N
 
 def page(session: PageSession[MemoryState]) -> None:
     """Draw the whole page, from the question to the papers."""
-    page_head("How long does a network remember?")
     lead("A network reads random symbols one by one and then has to name the first. Each batch is drawn at random.")
     recall.input_row(session)
     show_problems(session.problems)

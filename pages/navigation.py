@@ -7,7 +7,8 @@ import streamlit as st
 from explorer.catalogue import PAGES
 from explorer.jobs.service import service
 from explorer.program_files import STATIC_FILES
-from explorer.ui.classroom.page_shell import draw_jobs_panel, draw_page_in_shell, draw_presentation_mode, watch_address
+from explorer.ui.classroom.page_shell import draw_jobs_panel, draw_page_in_shell, watch_address
+from explorer.ui.classroom.share_form import draw_share_menu
 from explorer.ui.page_turns import page_turn
 from explorer.ui.state.fragments import run_after_reconnecting
 from explorer.ui.state.session import focus_run, focused_run, has_just_arrived, page_url_params, record_page
@@ -33,5 +34,5 @@ with page_turn():
     run_after_reconnecting()
     watch_address(selected_page.url_path)
     draw_jobs_panel(key="jobs", current_run=focused_run(), version=service.version)
-    draw_presentation_mode(selected_page.url_path)
+    draw_share_menu(selected_page.url_path)
     draw_page_in_shell(selected_page.url_path, selected_page.run)

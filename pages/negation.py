@@ -17,7 +17,7 @@ from explorer.labs.negation.sentence_input import drop_missing_file, language_le
 from explorer.labs.negation.session import EnglishSession, NegationSession, choose_language, shows_english
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import page_head, show_problems
+from explorer.ui.page_sections import show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import ExperimentSession, experiment_session, fragment
 from explorer.ui.training.run_view import RunView
@@ -50,7 +50,6 @@ def draw_learning(session: NegationSession) -> None:
 
 def draw_language_choice(english: bool) -> None:
     """Draw the question of the page and the choice between its two languages."""
-    page_head("Can a sum of word weights understand “not”?")
     with st.container(horizontal=True, vertical_alignment="center"):
         options = {True: "English", False: "Six words"}
         key = "negation.language"

@@ -10,7 +10,7 @@ from explorer.labs.perplexity.losses import tokenizer_controls, tokenizer_sectio
 from explorer.labs.perplexity.state import PerplexityState
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.text_picker import draw_corpus_row, selected_text
@@ -63,7 +63,6 @@ def formulas_section() -> None:
 
 def page(session: PageSession[PerplexityState]) -> None:
     """Draw the whole page, from the question to the papers."""
-    page_head("When can two perplexities be compared?")
     lead(
         "Perplexity: the model is as uncertain as if it chose evenly among that many tokens. It depends on what a "
         "token is, on how unknown words count, and on the context."

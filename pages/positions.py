@@ -9,7 +9,7 @@ from explorer.labs.positions.state import POSITION_COUNT, PositionsState
 from explorer.labs.positions.training import training_section
 from explorer.labs.positions.word_order import draw_component, word_order_section
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import caption, explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.state.widgets import reset_button
@@ -80,7 +80,6 @@ def formulas_section(state: PositionsState) -> None:
 
 def page(session: PageSession[PositionsState]) -> None:
     """Draw the whole page."""
-    page_head("How does a model know where a word stands?")
     lead("Who bit whom? **Write the same words in two orders**, and see which models have one vector for both.")
     show_problems(session.problems)
     word_order_section(session)

@@ -16,7 +16,7 @@ from explorer.labs.runs.state import RunsState, search_runs
 from explorer.labs.runs.table import overview, runs_section, search_row
 from explorer.number_format import format_bytes
 from explorer.run_store import index
-from explorer.ui.page_sections import caption, empty_panel, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, empty_panel, lead, show_problems
 from explorer.ui.state.session import (
     PageSession,
     focus_run,
@@ -42,7 +42,6 @@ def disk_usage() -> None:
 
 def page(session: PageSession[RunsState]) -> None:
     """Draw the whole page."""
-    page_head("Which runs are stored here, and how well did they do?")
     lead("A run is one training: its settings, its curves and its weights. Open one, or tick several and compare them.")
     show_problems(session.problems)
     search_row(session)

@@ -13,7 +13,7 @@ from explorer.labs.scaled_attention.first_token import first_token_section
 from explorer.labs.scaled_attention.state import MAX_WORDS_CHARACTERS, ScaledAttentionState
 from explorer.labs.scaled_attention.tables import select_model, trained_head_section
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.state.widgets import bind_widget, reset_button
@@ -86,7 +86,6 @@ def formulas_section() -> None:
 
 def page(session: PageSession[ScaledAttentionState]) -> None:
     """Draw the whole page."""
-    page_head("How do two vectors become one weight?")
     lead(
         "Every token has a query, a key and a value. **Change a number** of Q, K or V: the weight of each pair follows "
         "from query times key."

@@ -15,7 +15,7 @@ from explorer.labs.sentence_encoder.real_encoder import real_senses_section
 from explorer.labs.sentence_encoder.sense_map import map_section
 from explorer.labs.sentence_encoder.state import SentenceEncoderState, parse_sentences
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import lead, page_head, show_problems
+from explorer.ui.page_sections import lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
@@ -24,7 +24,6 @@ from explorer.ui.wording import join_words
 
 def page(session: PageSession[SentenceEncoderState]) -> None:
     """Draw the whole page."""
-    page_head("How does a word get its meaning from its sentence?")
     lead(
         "“Bank” has two senses, money and river. **Drag the layer to 0 and back**: each point is the word in one "
         "sentence, as a Transformer represents it."

@@ -9,7 +9,7 @@ from explorer.labs.sequence_shapes.shared_weight_gradient import gradient_sectio
 from explorer.labs.sequence_shapes.state import SequenceShapesState
 from explorer.labs.sequence_shapes.unrolled_rnn import unrolled_section
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import lead, page_head, show_problems
+from explorer.ui.page_sections import lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 
@@ -50,7 +50,6 @@ PAPERS = (
 
 def page(session: PageSession[SequenceShapesState]) -> None:
     """Draw the whole page."""
-    page_head("One network, four shapes of tasks: what changes?")
     lead("A recurrent network does the same at every step. The task decides which inputs and outputs are used.")
     show_problems(session.problems)
     with page_section("net", "The unrolled network", heading=False):

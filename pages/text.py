@@ -18,7 +18,7 @@ from explorer.labs.text.training_chart import model_curves_section, samples_sect
 from explorer.training.comparability import TOKEN_NOUNS
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import caption, escape_markdown, lead, page_head, show_problems
+from explorer.ui.page_sections import caption, escape_markdown, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import ExperimentSession, experiment_session
 from explorer.ui.training.save_offer import save_offer
@@ -28,7 +28,6 @@ from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note
 def page(session: ExperimentSession[TextLab]) -> None:
     """Draw the whole page, from the question to the papers."""
     lab = session.experiment
-    page_head("Can a network predict a text better than an n-gram?")
     lead(
         "A language model gives a probability to every possible next token. Its **loss** is the mean surprisal of "
         "held-out text; lower is better. An **n-gram** counts which token follows the last n − 1."

@@ -16,7 +16,7 @@ from explorer.labs.tokens.tokenizers import (
 )
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import lead, page_head, show_problems
+from explorer.ui.page_sections import lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.text_picker import draw_corpus_row, selected_text
@@ -49,7 +49,6 @@ PAPERS = (
 
 def page(session: PageSession[TokensState]) -> None:
     """Draw the whole page, from the question to the papers."""
-    page_head("What should a language model read: letters, words, or pieces?")
     lead(
         "Byte-pair encoding (BPE) repeatedly merges the most frequent pair of neighbouring tokens. Drag the size of "
         "the vocabulary, or press Play."

@@ -20,7 +20,7 @@ from explorer.labs.translation.real_model import real_translation
 from explorer.labs.translation.state import TranslationState
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
-from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.ui.page_sections import empty_panel, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.real_models import real_model_section
@@ -40,7 +40,6 @@ def draw_learning(session: PageSession[TranslationState], request: TrainRequest)
 
 def page(session: PageSession[TranslationState]) -> None:
     """Draw the whole page, from the question to the papers."""
-    page_head("How much fits into one vector?")
     controls.drop_missing_file(session)
     lead(
         "An encoder reads a source, a decoder writes the answer. Between them stands one vector, or attention to every "

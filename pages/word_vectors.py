@@ -13,7 +13,7 @@ from explorer.labs.word_vectors.questions import analogy_section, map_section, n
 from explorer.labs.word_vectors.state import WordVectorsState
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.page_sections import explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
@@ -64,7 +64,6 @@ def training(state: WordVectorsState, request: TrainRequest) -> None:
 
 def page(session: PageSession[WordVectorsState]) -> None:
     """Draw the whole page."""
-    page_head("Can a model learn what words mean from their neighbours alone?")
     lead("Word2vec (2013) gives every word one vector, trained to distinguish its real neighbours from random words.")
     controls(session)
     show_problems(session.problems)

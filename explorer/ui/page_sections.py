@@ -1,4 +1,4 @@
-"""Elements that all pages share: title, texts, warnings, empty panels, code and papers.
+"""Elements that all pages share: texts, warnings, empty panels, code and papers.
 
 Texts link each technical term to its definition in the glossary.
 """
@@ -10,17 +10,9 @@ from typing import Literal
 
 import streamlit as st
 
-from explorer.database.engine import stores_nothing
 from explorer.ui.glossary import mark_terms
 
 LEAD, EXPLANATION = 860, 760  # widths of text in pixels
-
-
-def page_head(question: str) -> None:
-    """Draw the title of a page, a question, and say if the server can store nothing."""
-    st.title(mark_terms(question), anchor=False)
-    if stores_nothing():
-        caption("The disk of this server is full or cannot be written: the runs can be read, and nothing is stored.")
 
 
 def lead(text: str) -> None:

@@ -21,7 +21,6 @@ from playwright.sync_api import BrowserContext, Error, Page
 from explorer.catalogue import PAGES
 from tests.browser.conftest import PROBES
 from tests.browser.steps import RETRIES
-from tests.serving import ROOT
 
 WIDE, NARROW = 1440, 390  # px
 BLANK_AFTER = 60_000  # ms; a busy machine is slow
@@ -123,14 +122,7 @@ NOT_BLANK = """(titles) => {
 IDLE = """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
   && !document.querySelector(".lineage-section[aria-busy], [data-testid=stSkeleton]")
   && [...document.querySelectorAll(".lineage:not([hidden])")].every((place) => place.childElementCount)"""
-TITLES = {
-    row.address: re.sub(
-        r"\\{.*?\\}",
-        ".+",
-        re.escape(re.findall(r'page_head\(f?"(.+?)"', (ROOT / "pages" / row.file).read_text())[0]).replace("\\ ", " "),
-    )
-    for row in PAGES
-}
+TITLES = {row.address: re.escape(row.question).replace("\\ ", " ") for row in PAGES}
 CANCEL = """() => document.querySelectorAll(".section-waiting:not([hidden]) button:not([hidden])").forEach((each) =>
   each.textContent === "Cancel" && each.click())"""
 # Everything that the URL has to determine: title, widget values, and sentences.

@@ -24,7 +24,7 @@ SETTLED = """() => {
     const isIdle = document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
         && !document.querySelector("[data-testid=stSkeleton], .lineage.waiting, .lineage-section[aria-busy]")
         && !document.querySelector(".lineage-outdated, .lineage-fitting")
-        && document.querySelector(".lineage-presentation-button")
+        && document.querySelector(".lineage-share-button")
         && [...document.querySelectorAll(".lineage:not([hidden])")].every((place) => place.childElementCount)
         && [...document.querySelectorAll(".frame-plot")].every((plot) => !plot.clientWidth || plot.childElementCount)
         && [...document.querySelectorAll("link[rel=stylesheet]")].every((link) => link.sheet)
@@ -72,6 +72,12 @@ def go_to_page(page: Page, name: str) -> None:
         page.get_by_test_id("stTopNavSection").filter(has_text=section).click()
     links = page.locator("[data-testid=stTopNavLink], [data-testid=stTopNavDropdownLink]")
     links.filter(has_text=re.compile(f"^{name}$")).click()
+
+
+def choose_to_share(page: Page, entry: str) -> None:
+    """Choose an entry of the menu Share."""
+    page.get_by_role("button", name="Share").click()
+    page.get_by_role("group", name="Share").get_by_role("button", name=entry).click()
 
 
 def import_file(page: Page | FrameLocator, file: Path) -> None:

@@ -16,6 +16,7 @@ from tests.browser.steps import (
     RETRIES,
     STOPPED,
     button,
+    choose_to_share,
     go_to_page,
     jobs_of_seed,
     jobs_panel,
@@ -151,7 +152,7 @@ def test_a_training_and_a_class_go_on_after_the_server_was_killed(visit: Any, tm
         server.start()
         teacher = visit_server("/masks")
         expect(teacher.get_by_role("switch", name="causal mask")).to_be_visible()
-        teacher.get_by_role("button", name="Give this page to a class").click()
+        choose_to_share(teacher, "Give to a class")
         expect(teacher.get_by_role("heading", name="For your class")).to_be_visible()
         wait_until_settled(teacher)
         teacher.get_by_text("Controls to hide from the class").click()

@@ -9,7 +9,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.slides import walk_slides
-from tests.browser.steps import NEXT_FRAMES, go_to_page, wait_for_url_params, wait_until_idle, wait_until_settled
+from tests.browser.steps import (
+    NEXT_FRAMES,
+    choose_to_share,
+    go_to_page,
+    wait_for_url_params,
+    wait_until_idle,
+    wait_until_settled,
+)
 
 # Measure the visible elements: their right and bottom edges and the smallest font size of values.
 MEASURE_VISIBLE = """() => {
@@ -39,7 +46,7 @@ def test_the_projector_shows_a_page_screen_by_screen_and_escape_restores_it(visi
     default_height = page.locator(".lineage-plot-frame .frame-area").first.evaluate(
         "area => getComputedStyle(area).height"
     )
-    page.get_by_role("button", name="Projector").click()
+    choose_to_share(page, "Projector")
     wait_for_url_params(page, screen="projector")
     expect_screen(page, r"^1 / \d+Can a sum")
     expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -26,7 +26,6 @@ from tests.pages.screen import (
     url_params,
     wait_until_ready,
     warnings_of,
-    without_links,
     widget,
 )
 from tests.words import assert_mentions
@@ -45,7 +44,6 @@ def heads(at: AppTest) -> dict[str, Any]:
 def test_the_default_state_shows_results() -> None:
     at = attention()
     assert warnings_of(at) == [] and url_params(at) == {}
-    assert without_links(at.title[0].value) == "Which words does a Transformer attend to?"
     data = heads(at)
     assert (data["layers"], data["heads"], data["causal"]) == (2, 4, True)
     assert " ".join(data["tokens"]) == "the king near the queens behind the aunts is proud of" and data["open"] == [

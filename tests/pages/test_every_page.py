@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.catalogue import PAGES
+from explorer.catalogue import PAGES, next_page, page_row
 from explorer.export.notebook import as_notebook
 from explorer.inspection.transformer import depth
 from explorer.jobs.service import service
@@ -70,6 +70,15 @@ def test_a_page_opens_from_a_hostile_address_and_names_what_it_cannot_use(addres
         assert sum(words in warning for warning in warnings) == 1, (words, warnings)
 
 
+def test_the_footers_lead_from_home_through_all_pages_to_the_lessons() -> None:
+    path = [""]
+    while path[-1] != "lessons":
+        path.append(next_page(path[-1]).address)
+    assert sorted(path) == sorted(FILES) and next_page("lessons").address == path[1] == "negation"
+    tour = (Path(__file__).parents[2] / "docs" / "tour.md").read_text()
+    assert [row.address for row in PAGES[2:] if row.question not in tour] == []
+
+
 @pytest.mark.usefixtures("no_loaded_text")
 @pytest.mark.parametrize("address", FILES)
 def test_the_address_determines_what_is_shown(address: str) -> None:
@@ -78,7 +87,10 @@ def test_the_address_determines_what_is_shown(address: str) -> None:
     params = next((each for each in recorded if len(each) > 1 and not elsewhere & each.keys()), {})
     at = screen.page(FILES[address], {**params, "screen": "projector"})
     assert (screen.url_params(at), screen.warnings_of(at)) == ({**params, "screen": "projector"}, [])
-    assert screen.component_data(at, "presentation") == [{"page": address}]
+    assert screen.component_data(at, "presentation") == [{"page": address, "mark": []}]
+    assert [screen.without_links(title.value) for title in at.title] == [page_row(address).question]
+    footer, following = at.get("page_link")[-1].proto, next_page(address)
+    assert (footer.label, footer.page) == (f"Next: {following.question}", following.address)
     at = screen.visit_url(at, address, {})
     assert (screen.url_params(at), screen.warnings_of(at)) == ({}, [])
     if address != "text":  # which opens with the included setup, and comes back with the settings of the first one

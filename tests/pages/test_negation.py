@@ -60,7 +60,6 @@ def test_all_results_of_a_task_version_follow_from_its_runs(version: str) -> Non
     assert screen.url_params(at) == {**(settings or WORDS), "unfold": "why,task,padding,weights"}
     task = Negation(next(iter(runs.values())).config.task)
     best, led = linear_readout_ceiling(task.sentences), cross_entropy_accuracy(task.sentences)
-    assert [title.value for title in at.title] == ["Can a sum of word weights understand “not”?"]
 
     # The results: table and heading.
     rows = screen.table(at, "negation-results")

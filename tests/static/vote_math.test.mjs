@@ -10,7 +10,7 @@ import {
   shareOfClass,
   withUnit,
 } from "../../explorer/static/components/classroom/vote_math.js";
-import { innerName, keyOf, slugOf } from "../../explorer/static/components/share_button/controls.js";
+import { innerName, keyOf, slugOf } from "../../explorer/static/components/presentation/controls.js";
 
 test("a bar is a share of the class, whose size may be smaller than the number of answers for a moment", () => {
   assert.deepEqual([shareOfClass(12, 24), shareOfClass(0, 0), shareOfClass(3, 2), shareOfClass(1, 1)], [0.5, 0, 1, 1]);

@@ -287,11 +287,12 @@ def answer_view(document: Document, answer: Answer, lesson: Lesson, number: int,
 
 
 def draw_lesson_list() -> None:
-    """Draw the lessons in their order; those that only measure real models are folded below the others."""
+    """Draw the lessons in their order, those of real models folded, and a button that forgets what was done."""
     lessons = list(enumerate(lesson_results.all_lessons().values(), start=1))
     _draw_rows([(number, lesson) for number, lesson in lessons if not lesson.needs_real_model])
     with st.expander("Lessons with a real pretrained model"):
         _draw_rows([(number, lesson) for number, lesson in lessons if lesson.needs_real_model])
+    _progress(data={"lesson": "", "steps": 0}, key="lessons.forget")
 
 
 def _draw_rows(lessons: Sequence[tuple[int, Lesson]]) -> None:

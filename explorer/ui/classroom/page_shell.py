@@ -1,4 +1,4 @@
-"""What surrounds every page: the card of a class or lesson, hidden controls, and the share button."""
+"""What surrounds every page: its title, the card of a class or lesson, hidden controls, and the next page."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from explorer.catalogue import PAGES
-from explorer.errors import shorten
+from explorer.catalogue import next_page, page_row
+from explorer.database.engine import stores_nothing
 from explorer.ui.classroom import classroom_card, lesson_card, share_form
 from explorer.ui.components.base import event_callbacks, register
-from explorer.ui.page_sections import show_problems
+from explorer.ui.glossary import mark_terms
+from explorer.ui.page_sections import caption
 from explorer.ui.sections import draw_contents, forget_sections
 from explorer.ui.state.session import followed_search, shared_url_params
 
@@ -23,13 +24,19 @@ def draw_page_in_shell(page: str, run: Callable[[], None]) -> None:
     problems = st.container() if "lock" in shared_url_params() else None
     if is_open:
         forget_sections()
+        st.title(mark_terms(page_row(page).question), anchor=False)
+        if stores_nothing():
+            caption("The disk of this server is full or cannot be written: the runs can be read, nothing is stored.")
         run()
         draw_contents()
         if problems:  # the controls of the page are known only after it is drawn
             with problems:
                 share_form.show_unknown_controls(hidden)
-        if page not in ("", "lessons"):
-            share_form.draw_share_button(page, hidden)
+        if not shared_url_params().keys() & {"lesson", "class"}:  # these lead on by themselves
+            following = next_page(page)
+            with st.container(key="next-page"):
+                label = f"Next: {following.question}"
+                st.page_link(following.file, label=label, icon=":material/arrow_forward:")
 
 
 def _draw_card_above(page: str) -> bool:
@@ -47,7 +54,7 @@ _address = register("address")
 
 def watch_address(page: str) -> None:
     """Mount the component on the page of this path; see `static/components/address/view.js`."""
-    row = next(row for row in PAGES if row.address == page)
+    row = page_row(page)
     _address(
         data={"page": page, "section": row.section, "title": row.title, "followed": followed_search()},
         key="address",
@@ -64,14 +71,3 @@ def draw_jobs_panel(key: str, current_run: str = "", version: int = 0) -> None:
     `current_run` is the key of the run on this page. When `version` changes, the panel polls at once.
     """
     _jobs(data={"here": current_run, "news": version}, key=key)
-
-
-_projector = register("presentation")
-
-
-def draw_presentation_mode(page: str) -> None:
-    """Draw the button for presentation mode, which runs in the browser (`static/components/presentation/view.js`)."""
-    screen = shared_url_params().get("screen", "projector")
-    if screen != "projector":
-        show_problems([f"There is no screen “{shorten(screen)}”. There is projector; without it the page is as usual."])
-    _projector(data={"page": page}, key="projector")

@@ -28,7 +28,7 @@ from explorer.ui.state.widgets import original_key
 from explorer.web.classes import store
 from explorer.web.classes.classroom import Classroom, ClassroomQuestion
 
-_share = register("share_button")
+_share = register("presentation")
 _CONTROLS = "lineage.controls"  # controls of the last shared page, as `_read_controls` returns them
 _MAX_CONTROLS = 300
 MAX_NAMES = 60  # hidden controls
@@ -57,18 +57,18 @@ class ShareForm(PageState):
     join: str = setting("", longest=40)
 
 
-def draw_share_button(page: str, hidden: Iterable[str] = ()) -> None:
-    """Draw the button that gives the page to a class; see `static/components/share_button/view.js`.
-
-    hidden: names of the controls that are hidden on this page.
-    """
+def draw_share_menu(page: str) -> None:
+    """Draw the menu Share, which also gives the page to a class; see `static/components/presentation/view.js`."""
+    screen = shared_url_params().get("screen", "projector")
+    if screen != "projector":
+        show_problems([f"There is no screen “{shorten(screen)}”. There is projector; without it the page is as usual."])
     controls = pop_event("share", "controls")
-    if isinstance(controls, list):
+    if isinstance(controls, list) and page not in ("", "lessons"):
         st.session_state[_CONTROLS] = _read_controls(controls)
         open_page("lessons", {"give": f"{page}?{urlencode(page_url_params())}"})
-    # Controls inside components and popovers, which the browser has to mark first (`share_button/controls.js`).
-    inner = [name for name in hidden if "--in--" in name]
-    _share(data={"mark": inner}, key="share", **event_callbacks("share", "controls"))
+    # Controls inside components and popovers, which the browser has to mark first (`presentation/controls.js`).
+    inner = [name for name in hidden_control_names() if "--in--" in name]
+    _share(data={"page": page, "mark": inner}, key="share", **event_callbacks("share", "controls"))
 
 
 def _read_controls(entries: list[Any]) -> Controls:
@@ -141,7 +141,7 @@ def _current_class() -> Classroom | None:
 def _draw_hidden_controls(controls: Controls) -> list[str]:
     """Draw the list of all controls by section; return the names of those to hide from the class."""
     if not controls:
-        caption("To hide controls, open the page and press “Give this page to a class” at its end.")
+        caption("To hide controls, open the page and choose “Give to a class” in its menu “Share”.")
         return []
     count = sum(len(st.session_state.get(f"give.hide.{i}") or ()) for i in range(len(controls)))
     hidden: list[str] = []

@@ -25,7 +25,7 @@ import { drawAnswer } from "../../shared/charts/measured_answer.js";
 import { teacherBoard, codeNode as classCode } from "./teacher_board.js";
 import { predictionForm } from "./prediction_form.js";
 import { retryDelay } from "../../shared/charts/dot_strip_math.js";
-import { recordDone } from "../../shared/runtime/lesson_progress.js";
+import { recordDone } from "../../shared/runtime/progress.js";
 import { node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 

@@ -8,7 +8,7 @@
 import { drawAnswer } from "../../shared/charts/measured_answer.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { focusOn, takesFocus } from "../../shared/runtime/lesson_focus.js";
-import { recordDone } from "../../shared/runtime/lesson_progress.js";
+import { recordDone } from "../../shared/runtime/progress.js";
 import { iconButton, node, setTextIfChanged } from "../../shared/runtime/dom.js";
 import { findSection, showSection } from "../../shared/runtime/page_sections.js";
 

@@ -1,6 +1,6 @@
 /**
- * Show which steps of a lesson the visitor has done, as this browser remembers them. Events: "continue": the number of
- * the first step that is not done.
+ * Show which steps of a lesson the visitor has done, as this browser remembers them; without a lesson, the button that
+ * forgets all of this. Events: "continue": the number of the first step that is not done.
  *
  * @typedef {{lesson: string, steps: number}} LessonProgressData
  *
@@ -8,11 +8,14 @@
  * @property {number} continue
  */
 import { defineComponent } from "../../shared/runtime/component.js";
-import { doneSteps } from "../../shared/runtime/lesson_progress.js";
-import { icon, node } from "../../shared/runtime/dom.js";
+import { doneSteps, forgetAll } from "../../shared/runtime/progress.js";
+import { icon, iconButton, node } from "../../shared/runtime/dom.js";
 
-export default defineComponent((place, send) => ({
-  show(/** @type {LessonProgressData} */ { lesson, steps }) {
+export default defineComponent((place, send) => {
+  let shown;
+  function show(/** @type {LessonProgressData} */ data) {
+    const { lesson, steps } = (shown = data);
+    if (!lesson) return place.replaceChildren(iconButton("delete", "Forget visited pages and lessons", forgetAll));
     const done = doneSteps(lesson, steps),
       next = Array.from({ length: steps }, (_, i) => i + 1).find((number) => !done.includes(number)),
       text = next ? `${done.length} of ${steps} steps done` : "All steps done",
@@ -26,5 +29,8 @@ export default defineComponent((place, send) => ({
         next && node("button.lineage-button", { type: "button", onclick }, `Continue with step ${next}`),
       ),
     );
-  },
-}));
+  }
+  const showAgain = () => show(shown);
+  addEventListener("lineage:forgotten", showAgain);
+  return { show, close: () => removeEventListener("lineage:forgotten", showAgain) };
+});

@@ -15,8 +15,9 @@ const MARKS = [
 ];
 const FIGURES = [".lineage", testSelector("stDataFrame"), testSelector("stTable"), testSelector("stImage")].join();
 // These are on every page and belong to no slide.
-const CORNERS = ["address", "jobs-panel", "presentation", "contents", "share-button"]
+const CORNERS = ["address", "jobs-panel", "presentation", "contents"]
   .map((name) => `.lineage-${name}`)
+  .concat(".st-key-next-page")
   .join();
 
 /** Return the selectors of a figure's slides that have something to show; none if its component declares no slides. */

@@ -2,10 +2,15 @@
  * Show a page enlarged for a projector: one figure with its finding per slide, arrow keys for next and back. The page's own
  * elements are shown slide by slide and scaled as a whole, so every component works as usual and leaving restores them.
  * Controls, formulas and code are shown on request (key c), the menu of pages, too (key m). Whether it is on is stored in the
- * URL as screen=projector; the server does not know it, and it stays on from page to page. Sends no events.
+ * URL as screen=projector; the server does not know it, and it stays on from page to page. The button in the header, Share,
+ * has this and the other ways to show the page to others; see share_menu.js.
  *
  * @typedef {object} PresentationData
  * @property {string} page its URL path
+ * @property {string[]} mark names of hidden controls inside components, see controls.js
+ *
+ * @typedef {object} PresentationEvents
+ * @property {{name: string, label: string, section: string}[]} controls the controls of the page that can be hidden
  *
  * @typedef {object} View what is shown of a slide at once, see `waysOf`; from and to: the part of its height
  * @property {number[]} shown
@@ -15,7 +20,9 @@
  * @property {number} [to]
  */
 import * as math from "./math.js";
+import { listControls, markControls } from "./controls.js";
 import { partsOf, unitsOf } from "./page_reader.js";
+import { shareMenu } from "./share_menu.js";
 import { isInComponent, makeScrollersFocusable } from "./focusable_scrollers.js";
 import { nextFrames, node } from "../../shared/runtime/dom.js";
 import { correctHeadingLevels } from "../../shared/runtime/heading_levels.js";
@@ -54,7 +61,6 @@ class Projector {
   hiding = document.head.appendChild(node("style")); // hides the parts of a component that are not shown
   place = ""; // the page and the step of the lesson that are shown
   page = "";
-  button = null; // of the page that is shown
   /** @type {HTMLElement[]} */
   all = []; // the elements of the page
 
@@ -125,11 +131,8 @@ class Projector {
       makeButton("close", "Leave", "leave", "Escape", {}),
     );
     document.body.append(bar);
-    this.updateBar = () => {
-      update();
-      if (this.button) this.button.ariaPressed = String(this.on);
-    };
-    this.updateBar();
+    this.updateBar = update;
+    update();
   }
 
   turnPresentation(on) {
@@ -450,23 +453,31 @@ function stretchFrame(frame, px, stays = false) {
 
 let projector; // one per browser tab; it outlives the pages
 
-export default defineComponent((place) => {
+export default defineComponent((place, /** @type {SendEvent<PresentationEvents>} */ send) => {
   projector ??= new Projector();
-  const button = new LiveElements().button(
-    {
-      symbol: "slideshow",
-      class: "lineage-button lineage-presentation-button",
-      title: "Large, for a projector (key p)",
-      onclick: () => projector.turnPresentation(!projector.on),
-    },
-    "Projector",
-  );
-  place.replaceChildren(button);
-  projector.button = button;
-  projector.updateBar();
+  const page = /** @type {HTMLElement} */ (document.querySelector('[data-testid="stMain"]')),
+    present = () => projector.turnPresentation(true),
+    { root, giving } = shareMenu(page, present, () => send("controls", listControls(page)));
+  place.replaceChildren(...root);
+  let names = [],
+    frame = 0;
+  const mark = () => {
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
+      markControls(page, names);
+    });
+  };
+  const watch = new MutationObserver(mark);
   return {
-    show(/** @type {PresentationData} */ { page }) {
-      projector.page = page;
+    show(/** @type {PresentationData} */ data) {
+      projector.page = data.page;
+      giving.hidden = ["", "lessons"].includes(data.page);
+      names = data.mark;
+      watch.disconnect();
+      if (names.length) {
+        markControls(page, names);
+        watch.observe(page, { childList: true, subtree: true });
+      }
       // Only the address with which the tab was opened: an older one of its history says what was on then.
       const { isOpened } = projector;
       projector.isOpened = true;
@@ -474,6 +485,10 @@ export default defineComponent((place) => {
         projector.turnPresentation(true);
       projector.writeUrl();
       projector.readPage();
+    },
+    close() {
+      watch.disconnect();
+      cancelAnimationFrame(frame);
     },
   };
 });

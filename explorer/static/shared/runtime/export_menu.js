@@ -3,7 +3,8 @@
    saveMenu(container, {svg: () => text, csv: () => text, file: "negation-race"})
      puts the button into the top right corner of `container` (shared/base.css sets position: relative). The functions (`txt` is
      another) are called only when the user saves, and may return a promise; the menu lists the formats that are given.
-     A second call with the same container replaces what is saved. Pictures are saved in light colours, also from the dark
+     figuresOf(page)  returns {container, source} of the pictures that can be saved, in the order of the page.
+   A second call with the same container replaces what is saved. Pictures are saved in light colours, also from the dark
      theme, which additionally offers a dark PNG.
    svgOf(element)  returns the text of an inline <svg> with the page's colours and fonts written into it. */
 import { icon, nextFrames, node, svgNode } from "./dom.js";
@@ -75,11 +76,8 @@ export function saveMenu(container, source) {
     if (yes) visibleItems()[0]?.focus();
   }
   async function saveFile(format) {
-    const { of, make, dark, extension = format.toLowerCase() } = FORMATS[format],
-      read = () => menu.source[of]();
     try {
-      const content = await (of !== "svg" || dark ? read() : withLightColours(container, read));
-      download(`${menu.source.file || "figure"}.${extension}`, await make(content));
+      await saveFigure({ container, source: menu.source }, format);
       setOpen(false);
       button.focus();
     } catch {
@@ -106,7 +104,20 @@ export function saveMenu(container, source) {
   container.append(root);
 }
 
-function download(name, blob) {
+export const figuresOf = (page) =>
+  [...page.querySelectorAll(".lineage-save")]
+    .map(({ parentElement: container }) => ({ container, ...menus.get(container) }))
+    .filter(({ container, source }) => source?.svg && container.checkVisibility());
+
+/** Save a figure in one of the formats. */
+export async function saveFigure({ container, source }, format) {
+  const { of, make, dark, extension = format.toLowerCase() } = FORMATS[format],
+    read = () => source[of](),
+    content = await (of !== "svg" || dark ? read() : withLightColours(container, read));
+  download(`${source.file || "figure"}.${extension}`, await make(content));
+}
+
+export function download(name, blob) {
   const href = URL.createObjectURL(blob);
   node("a", { href, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(href), 10_000);
@@ -156,21 +167,28 @@ export function colourAround(element, name) {
   return color;
 }
 
-async function svgToPng(svgText) {
+/** Return the text of an SVG file as an image. */
+export async function figureImage(svgText) {
   const { documentElement: svg } = new DOMParser().parseFromString(svgText, "image/svg+xml"),
     [width, height] = ["width", "height"].map((side) => parseFloat(svg.getAttribute(side))),
     url = URL.createObjectURL(new Blob([await withFonts(svgText)], { type: "image/svg+xml" }));
   try {
     const image = Object.assign(new Image(width, height), { src: url });
     await image.decode();
-    const canvas = node("canvas", { width: Math.round(SHARPNESS * width), height: Math.round(SHARPNESS * height) });
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    return await new Promise((done, fail) =>
-      canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("no picture"))), "image/png"),
-    );
+    return image;
   } finally {
     URL.revokeObjectURL(url);
   }
+}
+
+async function svgToPng(svgText) {
+  const image = await figureImage(svgText),
+    [width, height] = [image.width, image.height].map((side) => Math.round(SHARPNESS * side)),
+    canvas = node("canvas", { width, height });
+  canvas.getContext("2d").drawImage(image, 0, 0, width, height);
+  return new Promise((done, fail) =>
+    canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("no picture"))), "image/png"),
+  );
 }
 
 // An <svg> that is loaded as an image has no access to the page's fonts; the fonts it uses are embedded in it.

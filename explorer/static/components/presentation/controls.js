@@ -1,7 +1,7 @@
 /* List the controls of a page by section, and mark those inside components so that a style can hide them.
 
    Streamlit gives each element with a key the class st-key-KEY. A control inside a component, or a popover without a key,
-   gets the class st-key-OWNER--in--LABEL here; `hidden_controls.py` hides both by their classes. */
+   gets the class st-key-OWNER--in--LABEL here; `share_form.py` hides both by their classes. */
 
 const FIELDS = "input, textarea, select, button, [role=slider], [role=combobox]";
 const INNER = "input:not([type=file]), textarea, select, [role=slider], button.lineage-button, [role=tablist]";
