@@ -52,7 +52,7 @@ def test_the_menu_copies_links_and_code_by_the_keyboard_and_closes_on_escape(vis
     expect(button).to_be_focused()
 
 
-@pytest.mark.parametrize("path", ["/memory", "/scaled-attention"])  # with a playback, and without
+@pytest.mark.parametrize("path", ["/memory", "/tokens"])  # with a playback, and without
 def test_the_figure_is_saved_as_a_picture_and_as_an_animation(visit: Any, tmp_path: Path, path: str) -> None:
     page = visit(path)
     for entry, start in (("Picture (PNG)", b"\x89PNG"), ("Picture (SVG)", b"<svg"), ("Animation", b"\x1aE\xdf\xa3")):

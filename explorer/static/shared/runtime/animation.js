@@ -4,7 +4,7 @@ import { nextFrames, node } from "./dom.js";
 
 const SECONDS = 6;
 const HOLD = 0.2; // the share of these seconds for which the last picture stays
-const FRAMES = 40; // of a playback
+const FRAMES = 24; // of a playback
 const MAX_WIDTH = 960; // px
 const BITS = 1_500_000; // a second, which makes about 1.2 MB
 const KIND = "video/webm";
