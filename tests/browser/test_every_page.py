@@ -115,6 +115,26 @@ def unexplained_terms(page: Page) -> set[str]:
     return used - set(explained)
 
 
+# Labels of a chart that meet another label, or stand on a line.
+MEETING_LABELS = """() => [...document.querySelectorAll(".frame-plot")].flatMap((plot) => {
+    const labels = [...plot.querySelectorAll(".annotation-text")].filter((each) => each.textContent.trim());
+    const boxes = labels.map((label) => label.getBoundingClientRect());
+    const isIn = (box, x, y) => x > box.left + 3 && x < box.right - 3 && y > box.top + 3 && y < box.bottom - 3;
+    const meet = (a, b) =>
+        a.left + 3 < b.right && b.left + 3 < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom;
+    const pairs = boxes.flatMap((box, i) => boxes.slice(i + 1).map((other, j) => [box, other, i, i + 1 + j]));
+    const found = pairs.filter(([box, other]) => meet(box, other)).map(([, , i, j]) => [i, j]);
+    for (const path of plot.querySelectorAll("path.js-line")) {
+        const matrix = path.getScreenCTM();
+        for (let at = 0; at <= path.getTotalLength(); at += 3) {
+            const { x, y } = path.getPointAtLength(at).matrixTransform(matrix);
+            found.push(...boxes.flatMap((box, i) => (isIn(box, x, y) ? [[i]] : [])));
+        }
+    }
+    return [...new Set(found.map((each) => each.map((i) => labels[i].textContent).join(" meets ")))];
+})"""
+
+
 @pytest.mark.parametrize("address", [row.address for row in PAGES])
 def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(visit: Any, address: str) -> None:
     page = visit(f"/{address}")
@@ -124,6 +144,7 @@ def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(visit: Any, add
     assert page.evaluate(CROOKED) == []
     row = page_row(address)
     expect(page.locator("[data-testid=stTopNav] [aria-current=page]")).to_have_text(row.section or row.title)
+    assert page.evaluate(MEETING_LABELS) == []
     sizes = [measure_page_size(page)]
     wire = WebSocketRecorder(page)
     for scheme in ("dark", "light", "dark") if address == "negation" else ("dark",):
@@ -135,6 +156,7 @@ def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(visit: Any, add
     found += find_violations(page, "dark, 390", OF_THE_SCREEN, "rule")
     assert_fits(page)
     assert page.evaluate(CROOKED) == []
+    assert page.evaluate(MEETING_LABELS) == []
     sizes.append(measure_page_size(page))
     assert found + [problem for size in sizes for problem in size.problems()] == []
     assert page.evaluate(TRAPS) == []
