@@ -16,6 +16,7 @@ from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
 
@@ -64,28 +65,30 @@ def training(state: WordVectorsState, request: TrainRequest) -> None:
 
 def page(session: PageSession[WordVectorsState]) -> None:
     """Draw the whole page."""
-    lead("Word2vec (2013) gives every word one vector, trained to distinguish its real neighbours from random words.")
+    lead("Type a word. Word2vec (2013) has learned one vector for every word from the words beside it.")
+    figure = st.container()  # above the settings, which decide what it shows
     controls(session)
-    show_problems(session.problems)
     request = TrainRequest.for_section("word_vectors")
     shown = request.session_with_results(session)
     state, views = shown.state, request.views(shown.state.configs)
-    show_problems(request.problems)
     words = {name: each.words for name, each in session.state.variants.items()}
-    draw_missing_runs(
-        request,
-        session.state.configs,
-        lambda names: join_words([words[name] for name in names]),
-        draw_learning=lambda: training_section(session.state, request),
-    )
-    draw_earlier_note(request)
-    left, right = st.columns(2, gap="large")
-    with left, page_section("neighbours", "Neighbours of a word"):
-        neighbours_section(shown, views)
-    with right, page_section("analogies", "Analogies: a is to b as c is to …"):
+    with figure:
+        bind_widget(session, "word", st.text_input, shown=session.state.examples[0], width=260)
+        show_problems((*session.problems, *request.problems))
+        draw_missing_runs(
+            request,
+            session.state.configs,
+            lambda names: join_words([words[name] for name in names]),
+            draw_learning=lambda: training_section(session.state, request),
+        )
+        draw_earlier_note(request)
+        left, right = st.columns([2, 3], gap="large")
+        with left, page_section("neighbours", "Neighbours of a word", heading=False):
+            neighbours_section(shown, views)
+        with right, page_section("map", "Words on a map", heading=False):
+            map_section(shown, views)
+    with page_section("analogies", "Analogies: a is to b as c is to …"):
         analogy_section(shown, views)
-    with page_section("map", "Words on a map"):
-        map_section(shown, views)
     if not request.offers_missing:
         folded_section("training", "How are the vectors trained?", partial(training, session.state, request))
     folded_section("frequency", "Are the neighbours of rare words reliable?", partial(frequency_section, state, views))

@@ -75,8 +75,11 @@ class WordMap:
     problems: tuple[str, ...]
 
 
-def map_words(run: StoredRun | Record, words: tuple[str, ...], replica: int) -> WordMap:
-    """Return the known ones of the words on a map; the most frequent words if they are too few. Raises DamagedRun."""
+def map_words(run: StoredRun | Record, words: tuple[str, ...], replica: int, word: str = "") -> WordMap:
+    """Return the known ones of the words on a map; the most frequent words if they are too few. Raises DamagedRun.
+
+    The neighbours of `word`, if it is known, are added while there is room.
+    """
     table = load_table(run)
     words = words or table.words[20:40]  # of a text without an example
     unknown = [word for word in words if word not in table.index]
@@ -88,7 +91,9 @@ def map_words(run: StoredRun | Record, words: tuple[str, ...], replica: int) -> 
         problems.append("A map needs at least three words; the most frequent ones are shown.")
         known = list(table.words[1 : MAX_SHOWN + 1])
     replica = min(replica, run.config.replicas - 1)
-    projection = word_vectors.project(table, known[:MAX_SHOWN], replica)
+    near = [word, *(each.word for each in word_vectors.neighbours(table, word))] if word in table.index else []
+    shown = list(dict.fromkeys([*known[:MAX_SHOWN], *near]))[:MAX_SHOWN]
+    projection = word_vectors.project(table, shown, replica)
     return WordMap(projection, run.config.seed + replica, table.unit.shape[-1], tuple(problems))
 
 

@@ -16,7 +16,7 @@ from explorer.ui.wording import format_median, join_words, number_word
 
 def neighbours_finding(word: str, candidates: Sequence[word_vectors.Candidate]) -> str:
     """Name the nearest neighbours of a word."""
-    names = join_words([each.word for each in candidates[:3]])
+    names = join_words([each.word for each in candidates[:4]])
     return f"Nearest to “{word}”: {names}."
 
 

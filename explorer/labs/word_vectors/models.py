@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer import charts, ui
 from explorer.errors import CorpusMissing, NeedsText
-from explorer.labs.word_vectors.state import CORPUS_DESCRIPTIONS, CORPUS_NAMES, WordVectorsState
+from explorer.labs.word_vectors.state import CORPUS_DESCRIPTIONS, WordVectorsState
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.ui import visitor_text
@@ -24,7 +24,8 @@ def controls(session: ui.PageSession[WordVectorsState]) -> None:
         return state.with_corpus(corpus, visitor_text.own_text() if corpus == "own" else "")  # type: ignore[arg-type]
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        ui.bind_widget(session, "corpus", st.segmented_control, update=with_other_corpus, options=CORPUS_NAMES)
+        about = ui.escape_markdown(CORPUS_DESCRIPTIONS[session.state.corpus])
+        ui.bind_widget(session, "corpus", st.segmented_control, update=with_other_corpus, help=about)
         ui.bind_widget(session, "who", st.pills, selection_mode="multi")
         with st.popover("Settings", icon=":material/tune:"):
             for name in ("seeds", "steps", "seed", "width", "window", "negatives", "min_count"):
@@ -32,25 +33,16 @@ def controls(session: ui.PageSession[WordVectorsState]) -> None:
             ui.bind_widget(session, "rate", st.number_input, format="%.4f")
             ui.bind_widget(session, "subsampling", st.number_input, format="%.5f")
             ui.reset_button(session)
-    ui.caption(ui.escape_markdown(CORPUS_DESCRIPTIONS[session.state.corpus]))
     if session.state.corpus == "own":
         draw_own_text_form(session)
         if not session.state.text:
             ui.caption("The results of the grammar are shown until you enter a text.")
-    _check_text(session)
-
-
-def _check_text(session: ui.PageSession[WordVectorsState]) -> None:
-    """Say so if the text cannot be read; stored vectors can be looked at all the same."""
-    state = session.state
-    if not corpora.is_corpus_available(state.corpus):
-        draw_missing_corpus(session, "Tiny Shakespeare is not on this server yet, so nothing can be trained on it.")
-    elif state.read_corpus == "own":
+    if session.state.read_corpus == "own":
         try:
-            corpora.load_text(TextConfig(corpus="own", text=state.text))
+            corpora.load_text(TextConfig(corpus="own", text=session.state.text))
         except (NeedsText, CorpusMissing) as error:
             ui.show_problems([f"{error} The results of the grammar are shown."])
-            session.state = replace(state, text="")
+            session.state = replace(session.state, text="")
 
 
 _METRICS = [
@@ -62,6 +54,8 @@ _METRICS = [
 
 def training_section(state: WordVectorsState, request: ui.TrainRequest) -> None:
     """Draw loss, analogy accuracy and, for the grammar, the kinds of neighbours by step."""
+    if request.session and not corpora.is_corpus_available(state.corpus):  # its stored vectors need no text
+        draw_missing_corpus(request.session, "Tiny Shakespeare is not on this server yet: download it to train on it.")
     planted = state.read_corpus == "grammar"
     metrics = _METRICS if planted else _METRICS[:2]
     analogies = (

@@ -34,10 +34,9 @@ def finished_runs(views: Mapping[str, ui.RunView]) -> dict[str, StoredRun | Reco
 
 
 def neighbours_section(session: ui.PageSession[WordVectorsState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw the box for a word, and its nearest neighbours in every model."""
+    """Draw the nearest neighbours of the word in every model."""
     state = session.state
     word, example = state.examples[0], state.untyped.examples[0]
-    ui.bind_widget(session, "word", st.text_input, shown=word, width=260)
     calls = {name: ui.Call(find_neighbours, run, word, example) for name, run in finished_runs(views).items()}
     if calls:
         waiting = "The vectors are loaded …"
@@ -110,22 +109,22 @@ def analogy_view(document: ui.Document, results: Mapping[str, Answers], variants
 
 
 def map_section(session: ui.PageSession[WordVectorsState], views: Mapping[str, ui.RunView]) -> None:
-    """Draw the box for the words, and their map in every model."""
+    """Draw the map of the words, with the neighbours of the typed one, in every model, and the box for the words."""
     state, runs = session.state, finished_runs(views)
-    *marked, show = state.examples
+    word, show = state.examples[0], state.examples[-1]
+    words = tuple(dict.fromkeys(show.split()))
+    calls = {name: ui.Call(map_words, run, words, state.replica, word) for name, run in runs.items()}
+    if calls:
+        waiting = "The map is computed …"
+        ui.show_each("words-map", calls, map_view, state.variants, word, waiting=waiting, height=480)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         ui.bind_widget(session, "show", st.text_input, shown=show, width=620)
         seeds = max((run.config.replicas for run in runs.values()), default=1)
         ui.bind_widget(session, "replica", st.selectbox, options=range(max(seeds, state.replica + 1)), width=90)
-    words = tuple(dict.fromkeys(show.split()))
-    calls = {name: ui.Call(map_words, run, words, state.replica) for name, run in runs.items()}
-    if calls:
-        waiting = "The map is computed …"
-        ui.show_each("words-map", calls, map_view, state.variants, marked, waiting=waiting, height=480)
 
 
-def map_view(document: ui.Document, results: Mapping[str, WordMap], variants: Variants, marked: Sequence[str]) -> None:
-    """Write the map of every model; the words in `marked` have larger points."""
+def map_view(document: ui.Document, results: Mapping[str, WordMap], variants: Variants, word: str) -> None:
+    """Write the map of every model; the point of `word` is larger."""
     document.problems(dict.fromkeys(problem for each in results.values() for problem in each.problems))
     panels = [
         ui.Panel(
@@ -137,7 +136,7 @@ def map_view(document: ui.Document, results: Mapping[str, WordMap], variants: Va
                 variants[name].colour,
                 charts.Axis("first component"),
                 charts.Axis("second component"),
-                marked,
+                (word,),
             ),
             title=variants[name].title,
         )

@@ -60,7 +60,7 @@ class WordVectorsState(VariantComparison):
     who: tuple[str, ...] = setting(
         ("skip_gram",), "Models", options={name: each.title for name, each in word_vectors.VARIANTS.items()}
     )
-    corpus: Literal["grammar", "tinyshakespeare", "own"] = setting("grammar", "Text", options=CORPUS_NAMES)
+    corpus: Literal["grammar", "tinyshakespeare", "own"] = setting("tinyshakespeare", "Text", options=CORPUS_NAMES)
     text: str = setting("", check=check_fingerprint)  # the SHA-256 of an own text
     seeds: int = setting(0, "Seeds (0 = default)", low=0, high=16, step=1)
     steps: int = setting(0, "Training steps (0 = default)", low=0, high=100_000, step=500)
@@ -76,6 +76,10 @@ class WordVectorsState(VariantComparison):
     c: str | None = setting(None, "as c is to ?", longest=40)
     show: str | None = setting(None, "Words on the map", longest=400)
     replica: int = setting(0, "Seed", low=0, high=15)  # whose vectors the map shows
+
+    @classmethod
+    def url_base(cls) -> WordVectorsState:
+        return cls(corpus="grammar")
 
     @property
     def choices(self) -> Mapping[str, ModelVariant]:
@@ -116,6 +120,9 @@ class WordVectorsState(VariantComparison):
     def with_corpus(self, corpus: Literal["grammar", "tinyshakespeare", "own"], text: str = "") -> WordVectorsState:
         """Return the state with another text and the usual settings for it. Raises InvalidSetting."""
         return replace(type(self)(), who=self.who, corpus=corpus, text=text).check_limits()
+
+    def reset(self) -> WordVectorsState:
+        return replace(super().reset(), corpus=self.corpus, text=self.text)
 
     @cached_property
     def examples(self) -> tuple[str, str, str, str, str]:

@@ -22,7 +22,7 @@ def test_the_default_settings_are_those_of_included_runs() -> None:
     for corpus in ("grammar", "tinyshakespeare"):
         state = WordVectorsState().with_corpus(corpus)  # type: ignore[arg-type]
         assert store.find_by_config(state.configs["skip_gram"]) is not None
-    assert store.find_by_config(WordVectorsState(who=("cbow",)).configs["cbow"]) is not None
+    assert store.find_by_config(WordVectorsState.url_base().with_models(["cbow"]).configs["cbow"]) is not None
 
 
 def test_a_requested_run_is_shown_with_its_settings() -> None:
@@ -81,9 +81,11 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
 
 def test_words_without_vectors_are_left_out_of_the_map_and_one_seed_has_no_agreement() -> None:
     run = store.find("words-grammar-skip_gram")
+    near = map_words(run, ("king", "nun", "monk"), 0, "queen").projection.words
+    assert near[:4] == ("king", "nun", "monk", "queen") and len(near) > 4
     found = map_words(run, ("king", "qeen", "nun", "monk"), 99)
     document = Document()
-    map_view(document, {"skip_gram": found}, word_vectors.VARIANTS, ("king",))
+    map_view(document, {"skip_gram": found}, word_vectors.VARIANTS, "king")
     problem, component, caption = document.blocks
     assert "“qeen” has no vector" in str(problem["text"]) and "in seed 7" in str(caption["text"])
     assert [figure["alt"] for figure in component["data"]["figures"]] == [  # type: ignore[index]
