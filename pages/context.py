@@ -37,10 +37,7 @@ PAPERS = (
 
 def page(session: PageSession[ContextState]) -> None:
     """Draw the whole page, from the question to the papers."""
-    lead(
-        "Each model predicts the same held-out tokens again and again: after the last token before them, after the "
-        "last two, four and so on. The loss falls for as long as earlier tokens help."
-    )
+    lead("Choose models: the loss falls for as long as earlier tokens help to predict the next one.")
     with st.container(horizontal=True, vertical_alignment="top"):
         bind_widget(session, "setup", st.selectbox, width=240)
         bind_widget(session, "models", st.pills, selection_mode="multi", update=ContextState.with_models)

@@ -9,7 +9,7 @@ from explorer.labs.gates import cells
 from explorer.labs.gates.cells import formulas_section, trained_nets_section
 from explorer.labs.gates.state import GatesState
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import caption, explanation, lead, show_problems
+from explorer.ui.page_sections import explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
 
@@ -52,9 +52,8 @@ PAPERS = (
 def draw_observations() -> None:
     """Draw the list of things to try."""
     explanation(
-        "- Drag f from 0.90 to 0.99: the cell state lasts longer, and the gradient grows by the same factor. A "
-        "cell can "
-        "learn from the steps that it still remembers.\n"
+        "- The gradient grows by the same factor as what is left: a cell can learn from the steps that it still "
+        "remembers.\n"
         "- The GRU keeps and writes with one gate: with z = 0.90, a tenth of the candidate enters at every step. The "
         "LSTM keeps and writes with two separate gates, so its cell can count: try “A counter”.\n"
         "- Set w of the plain RNN above 1: it keeps one bit by saturating its tanh, so its gradient vanishes.\n"
@@ -64,18 +63,9 @@ def draw_observations() -> None:
 
 def page(session: PageSession[GatesState]) -> None:
     """Draw the whole page."""
-    lead(
-        "You set the gates of two cells with one unit each. Drag a slider, or draw the values of a gate step by "
-        "step, and "
-        "see what the cell keeps for 50 steps and how much gradient flows back."
-    )
+    lead("Drag the forget gate f from 0.90 to 0.99: how much of step 1 is left after 50 steps?")
     show_problems(session.problems)
     cells.draw_component(session.state)
-    caption(
-        "A slider changes all neighbouring steps with the same value; in a row of steps, drag or use the arrow keys. "
-        "Both cells start at 0. The plain RNN receives the input that the cell writes. Nothing is trained or "
-        "random here."
-    )
     with page_section("observations", "What to notice"):
         draw_observations()
     folded_section(

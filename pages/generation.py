@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from explorer.labs.generation import streaming, temperature_slider, text_statistics, token_tree
-from explorer.labs.generation.models import prompt_row, sampling_row, selected_models
+from explorer.labs.generation.models import prompt_row, selected_models
 from explorer.labs.generation.state import GenerationState
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
@@ -52,17 +52,13 @@ PAPERS = (
 
 def page(session: PageSession[GenerationState]) -> None:
     """Draw the whole page, from the question to the papers."""
-    lead(
-        "The models continue your prompt. Drag the temperature: the random numbers stay the same; temperature changes "
-        "how much they matter."
-    )
-    prompt_row(session)
+    lead("Drag the temperature: the random numbers stay the same, but how much they matter changes.")
     show_problems(session.problems)
     models = selected_models(session)
     if models:
-        sampling_row(session)
         with page_section("studio-texts", "Texts by temperature", heading=False):
             temperature_slider.section(session, models)
+        prompt_row(session)
         folded_section(
             "studio-tree", "How is each token chosen, step by step?", partial(token_tree.section, session, models)
         )
@@ -78,7 +74,8 @@ def page(session: PageSession[GenerationState]) -> None:
             partial(temperature_slider.formulas_section, session.state, models),
         )
     else:
-        empty_panel("Choose a model above.", 560)
+        empty_panel("Choose a model below.", 560)
+        prompt_row(session)
     code_and_papers("studio.code", FILES, PAPERS)
 
 

@@ -73,7 +73,7 @@ def draw_learning(session: PageSession[MemoryState], request: TrainRequest) -> N
 
 def page(session: PageSession[MemoryState]) -> None:
     """Draw the whole page, from the question to the papers."""
-    lead("A network reads random symbols one by one and then has to name the first. Each batch is drawn at random.")
+    lead("Type a row of a and b: which networks still know its first letter when they have read the last?")
     recall.input_row(session)
     show_problems(session.problems)
     request, wanted = TrainRequest.for_section("recall"), session.state.variants
@@ -90,6 +90,7 @@ def page(session: PageSession[MemoryState]) -> None:
     recalled = recall.recall_results(variants, views)
     with page_section("lengths", "Accuracy by sequence length", heading=False):
         draw_earlier_note(request)
+        recall.typed_section(shown, views)
         if recalled:
             draw_now(recall.lengths_view, state, variants, recalled)
         else:

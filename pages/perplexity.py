@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.labs.perplexity.losses import tokenizer_controls, tokenizer_section, window_section
+from explorer.labs.perplexity.losses import tokenizer_controls, tokenizer_section, units_section, window_section
 from explorer.labs.perplexity.state import PerplexityState
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers
@@ -63,16 +63,18 @@ def formulas_section() -> None:
 
 def page(session: PageSession[PerplexityState]) -> None:
     """Draw the whole page, from the question to the papers."""
-    lead(
-        "Perplexity: the model is as uncertain as if it chose evenly among that many tokens. It depends on what a "
-        "token is, on how unknown words count, and on the context."
-    )
-    draw_corpus_row(session)
+    lead("Change the vocabulary: a perplexity counts per token, so it depends on what a token is.")
+    tokenizer_controls(session)
     show_problems(session.problems)
     text = selected_text(session)
     with page_section("perplexity-tokenizers", "One n-gram, four tokenizers", heading=False):
         tokenizer_section(session.state, text)
-    tokenizer_controls(session)
+    draw_corpus_row(session)
+    folded_section(
+        "perplexity-units",
+        "Which perplexities do not compare?",
+        partial(units_section, session.state, text),
+    )
     folded_section(
         "perplexity-windows", "How do context and stride change the perplexity?", partial(window_section, session)
     )

@@ -50,7 +50,7 @@ PAPERS = (
 
 def page(session: PageSession[SequenceShapesState]) -> None:
     """Draw the whole page."""
-    lead("A recurrent network does the same at every step. The task decides which inputs and outputs are used.")
+    lead("Change the shape: the network does the same at every step, and the task decides which outputs count.")
     show_problems(session.problems)
     with page_section("net", "The unrolled network", heading=False):
         unrolled_section(session)

@@ -18,7 +18,7 @@ from explorer.labs.text.training_chart import model_curves_section, samples_sect
 from explorer.training.comparability import TOKEN_NOUNS
 from explorer.ui import visitor_text
 from explorer.ui.code_and_papers import code_and_papers, paper_of
-from explorer.ui.page_sections import caption, escape_markdown, lead, show_problems
+from explorer.ui.page_sections import caption, escape_markdown, headline, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import ExperimentSession, experiment_session
 from explorer.ui.training.save_offer import save_offer
@@ -28,10 +28,7 @@ from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note
 def page(session: ExperimentSession[TextLab]) -> None:
     """Draw the whole page, from the question to the papers."""
     lab = session.experiment
-    lead(
-        "A language model gives a probability to every possible next token. Its **loss** is the mean surprisal of "
-        "held-out text; lower is better. An **n-gram** counts which token follows the last n − 1."
-    )
+    lead("Choose **Toy** and press **Train**: the loss falls as a network learns to expect the next token.")
     text_section(session)
     request = TrainRequest.for_section(lab.TASK)
     show_problems((*session.problems, *request.problems))
@@ -42,15 +39,16 @@ def page(session: ExperimentSession[TextLab]) -> None:
     found, token = current_standings(views), TOKEN_NOUNS[shown.task.tokenizer]
     parameters = {model: view.parameters for model, view in views.items() if view.parameters}
     larger = larger_standing(shown, request)
-    finding = findings.best_model_finding(found, token)
-    if larger:
-        finding = f"{finding} {findings.larger_model_finding(*larger, found, parameters)}".strip()
-    st.subheader(escape_markdown(finding), anchor=False)
+    headline(findings.best_model_finding(found, token))
     draw_earlier_note(request)
-    with page_section("text-race", "Loss during training", heading=False):
+    left, right = st.columns([3, 2], gap="large")
+    with left, page_section("text-race", "Loss during training", heading=False):
         training_section(session)
+    with right, page_section("text-samples", "What do the models generate during training?", heading=False):
+        samples_section(lab)
     models_row(session)
-    notes = findings.effort_note(found, parameters, token), findings.contexts_note(found)
+    size = findings.larger_model_finding(*larger, found, parameters) if larger else ""
+    notes = size, findings.effort_note(found, parameters, token), findings.contexts_note(found)
     if any(notes):
         caption(escape_markdown(" ".join(filter(None, notes))))
     save_offer(session, views, "your text", "the texts that they generate, and with them parts of it")
@@ -64,7 +62,6 @@ def page(session: ExperimentSession[TextLab]) -> None:
     st.page_link(
         "context.py", label="How far back does a language model use its text?", icon=":material/arrow_forward:"
     )
-    folded_section("text-samples", "What do the models generate during training?", partial(samples_section, lab))
     folded_section("text-each", "Does a model overfit?", partial(model_curves_section, shown, found))
     folded_section(
         "experiment-ends",

@@ -49,15 +49,12 @@ PAPERS = (
 
 def page(session: PageSession[TokensState]) -> None:
     """Draw the whole page, from the question to the papers."""
-    lead(
-        "Byte-pair encoding (BPE) repeatedly merges the most frequent pair of neighbouring tokens. Drag the size of "
-        "the vocabulary, or press Play."
-    )
-    draw_corpus_row(session)
+    lead("Drag the size of the vocabulary: each further token joins the most frequent pair of neighbours.")
     show_problems(session.problems)
     config = selected_text(session)
     with page_section("tokens-shown", "A text in tokens", heading=False):
         tokenizer_section(session, config)
+    draw_corpus_row(session)
     with page_section("tokens-four", "Four tokenizers on the same text"):
         comparison_section(session, config)
     real_model_section(

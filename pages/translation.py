@@ -41,10 +41,7 @@ def draw_learning(session: PageSession[TranslationState], request: TrainRequest)
 def page(session: PageSession[TranslationState]) -> None:
     """Draw the whole page, from the question to the papers."""
     controls.drop_missing_file(session)
-    lead(
-        "An encoder reads a source, a decoder writes the answer. Between them stands one vector, or attention to every "
-        "token of the source."
-    )
+    lead("Type a source: a model reads it into one vector, or looks back at each part of it with attention.")
     answers.input_row(session)
     show_problems(session.problems)
     request = TrainRequest.for_section(f"translation-{session.state.task}")
@@ -58,9 +55,12 @@ def page(session: PageSession[TranslationState]) -> None:
         lambda names: join_words([words[name] for name in names]),
         draw_learning=lambda: draw_learning(session, request),
     )
-    with page_section("answers", "Answers of every model", heading=False):
+    left, right = st.columns(2, gap="large")
+    with left, page_section("answers", "Answers of every model", heading=False):
         draw_earlier_note(request)
         answers.section(shown, views)
+    with right, page_section("alignment", "Which source tokens does the decoder attend to?", heading=False):
+        alignment.section(shown, views)
     controls.settings_row(session, views)
     finished = results.translation_results(state, views)
     kind = {"dates": "by date format", "pairs": "on held-out pairs"}.get(state.task, "by source length")
@@ -81,11 +81,7 @@ def page(session: PageSession[TranslationState]) -> None:
     real_model_section(
         session, "real", "A real translation model", ("encoder-decoder",), partial(real_translation, session)
     )
-    folded_section(
-        "alignment",
-        "Which source tokens does the decoder attend to?",
-        partial(alignment.section, shown, views),
-    )
+    folded_section("weights", "How is the attention computed?", partial(alignment.formula_section, state, views))
     if not state.text:  # it is computed for stored runs only
         folded_section("ablation", "Does the decoder need its attention?", partial(ablation.section, state, views))
     folded_section(

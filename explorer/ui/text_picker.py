@@ -13,7 +13,7 @@ from explorer.errors import CorpusMissing, NeedsText
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import CORPUS_NAMES, TextConfig
 from explorer.ui import visitor_text
-from explorer.ui.page_sections import caption, show_problems
+from explorer.ui.page_sections import caption, escape_markdown, show_problems
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.widgets import bind_widget
 
@@ -38,6 +38,7 @@ def draw_corpus_row(session: PageSession[Any]) -> None:
         update=with_other_corpus,
         label="Text",
         options=CORPUS_NAMES,
+        help=escape_markdown(visitor_text.CORPUS_DESCRIPTIONS[corpus]),
     )
     if corpus == "own":
         draw_own_text_form(session)

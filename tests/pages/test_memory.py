@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.experiments.recall import DEFAULT_VARIANTS, SWEEP_LENGTHS, VARIANTS
 from explorer.jobs.scheduler import LocalScheduler
 from explorer.jobs.service import service
+from explorer.labs.memory import recall
 from explorer.labs.memory.small_data import SEEDS, train_string
 from explorer.labs.memory.state import MemoryState
 from explorer.run_store import store
@@ -43,12 +44,19 @@ def test_the_default_state_shows_results() -> None:
     assert not any("No finished run" in part.value for part in at.markdown)
 
 
-def test_a_short_training_is_offered_before_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_models_name_the_first_letter_of_a_typed_row() -> None:
+    at = screen.wait_until_ready(memory({"say": "abbbb", "who": "rnn-usual,gru-usual"}))
+    run = store.find_by_config(MemoryState().configs["gru-usual"])
+    assert run and recall.share_of_seeds(run, "abbbb") == 1
+    assert_mentions(screen.page_text(at), "The row begins with a. Every seed of GRU (standard initialization) says so.")
+
+
+def test_a_short_training_is_offered_where_the_results_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warmup, "is_ready", lambda: True)
     monkeypatch.setattr(LocalScheduler, "_schedule", lambda _: None)  # no training begins
     at = memory()
-    short, whole = [button for button in at.button if button.label.startswith("Train")]
-    assert short.label.startswith("Train 1 seed, ") and whole.label.startswith("Train all again, about ")
+    (short,) = [button for button in at.button if button.label.startswith("Train")]
+    assert short.label.startswith("Train 1 seed, ")
     at = screen.assert_no_errors(short.click().run())
     assert screen.url_params(at)["seeds"] == "1"
     submitted = {view.key for view in service.views(at.session_state["lineage.visitor"])}

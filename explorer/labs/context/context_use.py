@@ -17,6 +17,7 @@ import streamlit as st
 from explorer import charts, ui
 from explorer.byte_cache import cached
 from explorer.catalogue import MODELS
+from explorer.charts.style import css_colour
 from explorer.inspection import load_model
 from explorer.inspection.language import context_use
 from explorer.number_format import format_units
@@ -60,7 +61,9 @@ def context_section(views: Mapping[str, ui.RunView]) -> None:
 def formula_section() -> None:
     """Draw what the loss by context measures, and what limits the context of each kind of model."""
     ui.explanation(
-        "A perfect model would gain from each further token exactly what that token says about the next one, "
+        "Each model predicts the same targets after the last 1, 2, 4, … tokens, from a zero state. It uses a context "
+        "if a shorter one has a measurably higher loss than the longest: by at least 0.005 nats and 2.5 standard "
+        "errors. A perfect model would gain from each further token exactly what that token says about the next one, "
         "given the i tokens h between them (their conditional mutual information):"
     )
     st.latex(r"L(i) - L(i+1) = I\,(w_t \,;\, w_{t-i-1} \mid h)")
@@ -120,9 +123,7 @@ def losses_view(
         panel = ui.Panel("loss-by-context", context_chart(finite))
         document.figures("text-reach", [panel], columns=1, height=HEIGHT, narrow_height=NARROW)
     sentences = [
-        f"Loss on the same {next(iter(losses.values())).targets:,} held-out targets, each predicted after the last 1, "
-        "2, 4, … tokens, from a zero state. A model uses a context if a shorter one has a measurably higher loss than "
-        "the longest: by at least 0.005 nats and 2.5 standard errors.",
+        f"Loss on the same {next(iter(losses.values())).targets:,} held-out targets. Vertical: what a model uses.",
         band_caption([len(each.losses) for each in losses.values()], "one standard error over targets"),
         *missing_models(without, {name: each.diverged for name, each in losses.items()}),
         _carried_note(carried),
@@ -138,9 +139,15 @@ def context_chart(losses: Mapping[str, context_use.ContextUse]) -> charts.LineCh
         [model_line(name, each.contexts, seed_values(each.losses, each.error)) for name, each in losses.items()],
         charts.Axis("tokens before the target", log=True, ticks=charts.doubling_ticks(1, longest)),
         charts.Axis("nats per token"),
+        [_mark(MODELS[name].colour, each.sufficient_context) for name, each in losses.items()],
         margin=118,
         digits=3,
     )
+
+
+def _mark(colour: str, tokens: int) -> charts.Rule:
+    """Return the vertical line at the context that a model uses."""
+    return replace(charts.limit(tokens, f"{tokens:,}"), colour=css_colour(colour))
 
 
 def context_finding(losses: Mapping[str, context_use.ContextUse]) -> str:
@@ -159,11 +166,9 @@ def context_finding(losses: Mapping[str, context_use.ContextUse]) -> str:
             )
         else:
             titles.setdefault(each.sufficient_context, []).append(title)
-    verbs = {1: "uses"}
-    used = [
-        f"the {ui.join_words(titles[tokens])} {verbs.get(len(titles[tokens]), 'use')} {tokens:,}"
-        for tokens in sorted(titles, reverse=True)
-    ]
+    order = sorted(titles, reverse=True)
+    verb = f" use{'s' * (len(titles[order[0]]) == 1)}" if order else ""
+    used = [f"the {ui.join_words(titles[n])}{verb * (n == order[0])} {n:,}" for n in order]
     of_all = [f"of {end:,} tokens before the target, {ui.join_words(used)}"] * bool(used)
     return f"{ui.capitalize('; '.join([*of_all, *parts]))}."
 

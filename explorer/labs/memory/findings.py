@@ -76,6 +76,12 @@ def describe_variants(names: Sequence[ModelVariant]) -> str:
     return join_words([f"{join_words(titles)} {words}" for words, titles in by_words.items()])
 
 
+def typed_sentence(text: str, every: Sequence[ModelVariant]) -> str:
+    """Return which models name the first symbol of a row with every seed."""
+    said = f"Every seed of {short_names(every)} says so." if every else "No model says so with every seed."
+    return f"The row begins with {text[0]}. {said}"
+
+
 def solved_finding(results: Mapping[str, RecallResult], length: int) -> str:
     """Return which models recall the first symbol at the trained length with every seed; at most 20 words."""
     if not results:

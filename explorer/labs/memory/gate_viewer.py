@@ -66,7 +66,7 @@ def _draw_gates(
     step, replica = selected_step(state, steps), min(state.replica, run.config.replicas - 1)
     others = {each: other for each, other in runs.items() if other.config.model_name == run.config.model_name != "rnn"}
     compared = tuple((variants[each].title, other) for each, other in {name: run, **others}.items())
-    letters = _read_symbols(state.say, state.symbols).text
+    letters = read_symbols(state.say, state.symbols).text
     when = "before training" if step == 0 else "after training" if step == steps[-1] else f"after {step:,} steps"
     ui.show(
         "memory-gates",
@@ -119,10 +119,10 @@ def _draw_controls(
             width=330,
         )
     if state.say:
-        ui.show_problems(filter(None, [_read_symbols(state.say, state.symbols).describe_unread("a random sequence")]))
+        ui.show_problems(filter(None, [read_symbols(state.say, state.symbols).describe_unread("a random sequence")]))
 
 
-def _read_symbols(say: str, symbols: int) -> Reading:
+def read_symbols(say: str, symbols: int) -> Reading:
     """Return the symbols of a typed sequence, and what is not read of it."""
     return read_characters("".join(fold_word(say).split()), ascii_lowercase[:symbols], MAX_SEQUENCE_LENGTH)
 

@@ -20,7 +20,10 @@ from explorer.experiments.recall import LEARNING_RATES, SOLVED, SWEEP_LENGTHS, V
 from explorer.inspection.compare import median_and_range
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
-from explorer.labs.memory.state import MemoryState
+from explorer.labs.memory.gate_viewer import read_symbols
+from explorer.labs.memory.state import MAX_SEQUENCE_LENGTH, MemoryState
+from explorer.model.predictions import Distribution, predict
+from explorer.model.run_model import RunModel
 from explorer.number_format import format_count, format_duration, join_range
 from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths, orderless_accuracy
 from explorer.ui.wording import describe_line
@@ -59,6 +62,36 @@ def group_by_architecture(variants: Mapping[str, ModelVariant]) -> dict[str, lis
     for name, each in variants.items():
         groups.setdefault(each.model, []).append(name)
     return groups
+
+
+# ---- a row that the visitor types
+
+
+EXAMPLE = "babbaabaab"
+
+
+def typed_section(session: ui.PageSession[MemoryState], views: Mapping[str, ui.RunView]) -> None:
+    """Draw which models name the first symbol of the typed row."""
+    state = session.state
+    text = read_symbols(state.say, state.symbols).text or EXAMPLE
+    calls = {name: ui.Call(share_of_seeds, run, text) for name, run in ui.loaded_runs(views).items()}
+    if calls:
+        waiting = "The models read the row …"
+        ui.show_each("memory-typed", calls, typed_view, state.variants, text, waiting=waiting, height=60, partly=True)
+
+
+def share_of_seeds(run: ui.Run, text: str) -> float:
+    """Return the share of the seeds that name the first symbol of a row after they have read it."""
+    found = predict(RunModel(run), text)
+    assert isinstance(found, Distribution)
+    return float((found.probabilities.argmax(axis=-1) == found.outcomes.index(text[0])).mean())
+
+
+def typed_view(
+    document: ui.Document, shares: Mapping[str, float], variants: Mapping[str, ModelVariant], text: str
+) -> None:
+    """Write which models name the first symbol with every seed."""
+    document.text(findings.typed_sentence(text, [variants[name] for name, share in shares.items() if share == 1]))
 
 
 # ---- at other lengths
@@ -220,15 +253,27 @@ def _learning_panel(model: str, runs: ui.VariantCurves, last: int, task: RecallC
 
 
 def input_row(session: ui.PageSession[MemoryState]) -> None:
-    """Draw the choice of a length whose runs are included, and the popover with everything else."""
+    """Draw the box for a row, the choice of a length whose runs are included, and the popover with everything else."""
+    letters = f"a to {chr(ord('a') + session.state.symbols - 1)}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        ui.bind_widget(
+            session,
+            "say",
+            st.text_input,
+            key="memory.typed",
+            update=lambda state, new: replace(state, say=new.strip()),
+            label=f"A row of the letters {letters}",
+            longest=MAX_SEQUENCE_LENGTH,
+            placeholder=EXAMPLE,
+            width=330,
+        )
         ui.bind_widget(
             session,
             "length_pick",
             st.segmented_control,
             shown=session.state.length if session.state.length in SWEEP_LENGTHS else None,
             update=lambda state, length: replace(state, length=length),
-            label="Sequence length (symbols)",
+            label="Length in training",
             options={length: f"{length:,}" for length in SWEEP_LENGTHS},
         )
         with st.popover("Models and settings", icon=":material/tune:"):

@@ -21,22 +21,18 @@ _PRACTICALLY_EQUAL = 0.01  # bits per byte
 
 
 def tokenizers_finding(losses: Mapping[Kind, tokenizer_losses.TokenizerLoss], counted: bool) -> str:
-    """Say which tokenizer has the lowest figure of each kind, or what a figure without omitted text leaves out.
+    """Say which tokenizer has the fewest bits per byte, or what a figure without omitted text leaves out.
 
     counted: whether unknown words and dropped spaces are counted
     """
     if not counted:
         return _omitted_finding(losses)
     best, *others = sorted(losses, key=lambda kind: losses[kind].bits_per_byte)
-    per_token = min(losses, key=lambda kind: losses[kind].ngram.loss)
     bits = {kind: losses[kind].bits_per_byte for kind in losses}
-    second = f", against {bits[others[0]]:.3f} for {NAMES[others[0]]}" if others else ""
+    second = f", {bits[others[0]]:.3f} for {NAMES[others[0]]}" if others else ""
     if others and bits[others[0]] - bits[best] < _PRACTICALLY_EQUAL:
         second += " (practically the same)"
-    return (
-        f"Perplexity is lowest for {NAMES[per_token]}; bits per byte, the only comparable figure, for {NAMES[best]}: "
-        f"{bits[best]:.3f}{second}."
-    )
+    return f"Only bits per byte can be compared: {bits[best]:.3f} for {NAMES[best]}{second}."
 
 
 def _omitted_finding(losses: Mapping[Kind, tokenizer_losses.TokenizerLoss]) -> str:

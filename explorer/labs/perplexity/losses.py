@@ -36,56 +36,59 @@ def tokenizer_controls(session: ui.PageSession[PerplexityState]) -> None:
 
 
 def tokenizer_section(state: PerplexityState, text: TextConfig) -> None:
-    """Draw the loss of the n-gram for each tokenizer: bars in the comparable unit, a table of the others."""
+    """Draw the loss of the n-gram for each tokenizer in the comparable unit."""
+    _show_losses("perplexity-tokenizers", state, text, tokenizers_view, state.omitted == "counted")
+
+
+def units_section(state: PerplexityState, text: TextConfig) -> None:
+    """Draw the same losses in the other units, and how they are measured."""
+    _show_losses("perplexity-units", state, text, units_view, int(state.vocabulary))
+
+
+def _show_losses(name: str, state: PerplexityState, text: TextConfig, view: Callable[..., None], setting: int) -> None:
+    """Show a view of the losses of the n-gram by tokenizer, to which its order and a setting are given too."""
     settings = text_run("ngram").model
     assert isinstance(settings, NgramTextConfig)
     calls = {kind: ui.Call(measure_tokenizer_loss, task, settings) for kind, task in state.tasks(text).items()}
     ui.show_each(
-        "perplexity-tokenizers",
+        name,
         calls,
-        tokenizers_view,
-        state.omitted == "counted",
+        view,
         settings.n,
-        int(state.vocabulary),
+        setting,
         waiting="The n-gram is fitted to the text once for each tokenizer …",
-        height=430,
+        height=360,
         pool="patient",  # each takes 200 MB while it counts
         partly=True,
     )
 
 
-def tokenizers_view(
-    document: ui.Document, results: Mapping[Kind, TokenizerLoss], counted: bool, order: int, vocabulary: int
-) -> None:
-    """Write the finding, the bars of what can be compared, a table of what cannot, and the caption.
-
-    counted: whether bits per byte contain what no token represents
-    order: of the n-gram
-    vocabulary: the largest number of tokens
-    """
+def tokenizers_view(document: ui.Document, results: Mapping[Kind, TokenizerLoss], order: int, counted: bool) -> None:
+    """Write the finding, and the bars of what can be compared, if bits per byte count what no token represents."""
     losses = {kind: results[kind] for kind in TOKENIZERS if kind in results}
     document.finding(findings.tokenizers_finding(losses, counted))
+    if counted:
+        panel = ui.Panel("perplexity-bytes", bytes_chart(losses), title=f"Bits per byte of a {order}-gram")
+        document.figures("perplexity-bars", [panel], height=60 + 56 * len(losses), columns=1)
+
+
+def units_view(document: ui.Document, results: Mapping[Kind, TokenizerLoss], order: int, vocabulary: int) -> None:
+    """Write the table of what cannot be compared, and how the n-gram of an order is fitted to a vocabulary at most."""
+    losses = {kind: results[kind] for kind in TOKENIZERS if kind in results}
     measures: list[tuple[str, str, int, Callable[[TokenizerLoss], float]]] = [
         ("loss", "nats per token", 3, lambda each: each.ngram.loss),
         ("perplexity", "perplexity", 1, lambda each: each.ngram.perplexity),
         ("characters", "bits per character", 3, lambda each: each.ngram.bits_per_character),
+        ("predicted", "bits per byte of the tokens alone", 3, lambda each: each.predicted_bits_per_byte),
     ]
-    place: ui.Document = document
-    if counted:
-        left, place = document.columns(2)
-        panel = ui.Panel("perplexity-bytes", bytes_chart(losses), title="Bits per byte")
-        left.figures("perplexity-bars", [panel], height=60 + 46 * len(losses))
-    else:
-        measures.append(("predicted", "bits per byte", 3, lambda each: each.predicted_bits_per_byte))
     rows = [
         {"tokenizer": _SHORT[kind]} | {name: f"{measure(each):,.{digits}f}" for name, _, digits, measure in measures}
         for kind, each in losses.items()
     ]
     columns = {"tokenizer": charts.Column("tokenizer")} | {
-        name: charts.Column(label, "number", minor=name == "characters") for name, label, *_ in measures
+        name: charts.Column(label, "number", wrap=True) for name, label, *_ in measures
     }
-    caption = "These numbers cannot be compared between the rows."
-    place.table("perplexity-units", charts.Table(columns, rows, "The same loss in other units", caption))
+    document.table("perplexity-units", charts.Table(columns, rows, "The same loss in other units"))
     sentences = [findings.omitted_sentence(kind, each) for kind, each in losses.items()]
     document.caption(
         f"A {order}-gram with modified Kneser–Ney smoothing, fitted to the first nine tenths of the text and evaluated "

@@ -91,10 +91,10 @@ def unrolled_view(
     row = MODELS[config.model_name]
     headline, details = example.finding(net, text)
     document.finding(headline)
-    document.text(details)
     title = f"{row.title}, seed {config.seeds[replica]}"
     data = component_data(net, title, row.colour, f"shapes-{example.field}")
     document.component("unrolled_rnn", data, key="shapes-net-figure")
+    document.text(details)
     if example.field == "senses":
         right = [value for value in store.find(example.run).card.metrics["sense"].values if value is not None]
         document.caption(findings.senses_caption(right))

@@ -18,7 +18,6 @@ from explorer.labs.text.state import TextLab
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import SPLITS, TextConfig
 from explorer.training.config import RunConfig
-from explorer.ui import visitor_text
 from explorer.ui.page_sections import escape_markdown
 from explorer.ui.state.open_experiment import setting_value
 from explorer.ui.state.session import ExperimentSession
@@ -34,21 +33,9 @@ ROWS = {"blocks": "blocks of the text", "sentences": "lines", "prefixes": "prefi
 
 
 def text_section(session: ExperimentSession[TextLab]) -> None:
-    """Draw the choice of the text and its tokenizer."""
+    """Draw the choice of the text."""
     lab = session.experiment
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        with st.container(width="content"):
-            draw_corpus_row(session)
-        ui.bind_widget(
-            session,
-            "tokenizer",
-            st.segmented_control,
-            shown=lab.task.tokenizer,
-            update=TextLab.with_tokenizer,
-            label="Tokens",
-            options={name: TOKENS[name] for name in lab.tokenizers},
-        )
-    ui.caption(ui.escape_markdown(visitor_text.CORPUS_DESCRIPTIONS[lab.corpus]))
+    draw_corpus_row(session)
     if not corpora.is_corpus_available(lab.corpus):
         draw_missing_corpus(session, "The text itself is not on this machine yet. What is shown was trained elsewhere.")
     elif lab.awaiting_text:
@@ -91,7 +78,17 @@ def lines_note(overlap: line_overlap.LineOverlap | None, is_sorted: bool) -> str
 
 
 def text_settings(session: ExperimentSession[TextLab]) -> None:
-    """Draw the choice of a tokenizer without included runs, of the rows, and of the held-out part."""
+    """Draw the choice of the tokenizer, of the rows, and of the held-out part."""
+    lab = session.experiment
+    ui.bind_widget(
+        session,
+        "tokenizer",
+        st.segmented_control,
+        shown=lab.task.tokenizer,
+        update=TextLab.with_tokenizer,
+        label="Tokens",
+        options={name: TOKENS[name] for name in lab.tokenizers},
+    )
     others = {
         name: f"{title} (needs training)" for name, title in TOKENS.items() if name not in session.experiment.tokenizers
     }
@@ -239,6 +236,9 @@ def models_row(session: ExperimentSession[TextLab]) -> None:
         bind_widget(session, "models", st.pills, selection_mode="multi")
         setting_widget(session, "replicas", section="row", width=110)
         _steps_input(session)
+        with st.popover("Axes", icon=":material/show_chart:"):
+            bind_widget(session, "along", st.segmented_control)
+            bind_widget(session, "unit", st.segmented_control)
         with st.popover("Same budget", icon=":material/balance:"):
             budget_form(session)
         with st.popover("Text settings", icon=":material/notes:"):

@@ -117,8 +117,8 @@ def _group_finding(standings: Mapping[str, Standing], token: str) -> str:
         return f"The {title} has the lowest loss of a network, {loss:.3f} nats per {token}{_details(best)}."
     rival, count = median_loss(ngram), len(best.held_out)
     if loss > rival - _NEGLIGIBLE:
-        losses = f"{loss:.3f} against {rival:.3f} nats per {token}{' (median)' * (count > 1)}"
-        return f"No network beats the n-gram; the {title} comes closest: {losses}."
+        rank = f", the best of {number_word(len(networks))}," * (len(networks) > 1)
+        return f"No network beats counting: loss {loss:.3f} for the {title}{rank} and {rival:.3f} for the n-gram."
     better = sorted((each for each in networks if (each.held_out < rival - _NEGLIGIBLE).all()), key=median_loss)
     if not better:
         seeds = f"{int((best.held_out < rival).sum())} of {count} seeds"

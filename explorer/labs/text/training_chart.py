@@ -72,9 +72,10 @@ Runs: TypeAlias = tuple[tuple[RunConfig, Curves | None], ...]  # can be a cache 
 
 
 def training_section(session: ExperimentSession[TextLab]) -> None:
-    """Draw the learning curves, then the choice of their axes and the Train button."""
+    """Draw the Train button and the learning curves."""
     lab = session.experiment
     request = ui.TrainRequest.for_section(lab.TASK)
+    ui.draw_train_controls(request, lab.configs, next_seed=session.next_seed_configs, keys=("train", "stop"))
     ui.draw_learning_chart(
         "text-race",
         request,
@@ -87,10 +88,6 @@ def training_section(session: ExperimentSession[TextLab]) -> None:
         narrow_height=300,
         columns=1,
     )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        ui.draw_train_controls(request, lab.configs, next_seed=session.next_seed_configs, keys=("train", "stop"))
-        ui.bind_widget(session, "along", st.segmented_control)
-        ui.bind_widget(session, "unit", st.segmented_control)
 
 
 def model_curves_section(lab: TextLab, standings: Mapping[str, Standing]) -> None:

@@ -24,12 +24,16 @@ class TokensState(PageState):
     corpus: Corpus = setting("tinyshakespeare", "Text", options=CORPUS_NAMES)
     text: str = setting("", check=check_fingerprint)  # of an own text: its SHA-256
     say: str | None = setting(None, "Type a text")  # None: how the corpus begins
-    tokenizer: Kind = setting("bpe", "Tokens", options=_TOKENIZERS)
+    tokenizer: Kind = setting("bytes", "Tokens", options=_TOKENIZERS)
     vocabulary: int = setting(500, low=2, high=MAX_VOCABULARY)
     rows: Rows = setting("blocks", "Rows", options=_ROWS)
     context: int = setting(12, "Row length, in tokens", low=1, high=WIDEST)
     batches: Literal["random", "contiguous"] = setting("random", "Batches", options=("random", "contiguous"))
     real: str = setting("", "Real model", longest=70)  # as hub:gpt2; empty: the first that is open
+
+    @classmethod
+    def url_base(cls) -> TokensState:
+        return cls(tokenizer="bpe")
 
     def validate(self) -> tuple[TokensState, tuple[str, ...]]:
         """Return the state without contradictory settings, and a sentence for each of them."""

@@ -25,14 +25,6 @@ from explorer.web.results import pack, register_arrays
 
 HEIGHT, EMPTY = 720, 200
 ATTENTION_KINDS: tuple[Look, ...] = get_args(Look)
-ATTENTION_TEXT = (
-    "Rows: tokens that the decoder writes (queries). Columns: tokens of the source (keys). The stronger the colour, "
-    "the larger the attention weight. Point at a row, or use the arrow keys; a click keeps it."
-)
-VECTOR_TEXT = (
-    "This model has no attention: the decoder receives one vector of the whole source. Point at a source token to see "
-    "how much the vector depends on it."
-)
 _KEY = "translation-alignment"
 
 
@@ -45,19 +37,12 @@ def section(session: ui.PageSession[TranslationState], views: Mapping[str, ui.Ru
 
 
 def _draw_alignment(session: ui.PageSession[TranslationState], runs: Mapping[str, ui.Run]) -> None:
-    run = runs[selected_variant(session.state, runs)]
-    kind = _attention_kind(run.config)
-    ui.explanation(VECTOR_TEXT if kind == "vector" else ATTENTION_TEXT)
-    name = model_picker(session, runs, "translation")
-    state = session.state
-    source, replica = source_ids(state.task_config, state.source), selected_replica(state, run)
-    call = ui.Call(alignment.align_with, run, state.task_config, replica, source)
-    # The sensitivity of the vector needs one forward pass for every symbol at every position.
-    pool: Pool = "usual" if kind == "vector" else "quick"
+    state, name = session.state, selected_variant(session.state, runs)
+    call, pool = _call(state, runs[name])
 
     def rerun_after_event() -> None:
         if apply_events(session):
-            st.rerun()  # the formula below shows the numbers of the selected row
+            st.rerun()  # the formula shows the numbers of the selected row
 
     ui.show(
         _KEY,
@@ -65,20 +50,36 @@ def _draw_alignment(session: ui.PageSession[TranslationState], runs: Mapping[str
         attention_view,
         state,
         state.variants[name],
-        run.config,
-        replica,
+        runs[name].config,
+        selected_replica(state, runs[name]),
         waiting="The model translates the source …",
         height=HEIGHT,
         pool=pool,
         events={_KEY: ("look", "open", "at")},
         on_event=rerun_after_event,
     )
-    st.subheader("How the weights are computed" if kind != "vector" else "What the decoder receives", anchor=False)
-    if kind == "vector":
+    model_picker(session, runs, "translation")
+
+
+def _call(state: TranslationState, run: ui.Run) -> tuple[ui.Call[alignment.AlignmentArrays], Pool]:
+    """Return the call that aligns the source with one seed, and the threads for it."""
+    source = source_ids(state.task_config, state.source)
+    call = ui.Call(alignment.align_with, run, state.task_config, selected_replica(state, run), source)
+    # The sensitivity of the vector needs one forward pass for every symbol at every position.
+    return call, "usual" if _attention_kind(run.config) == "vector" else "quick"
+
+
+def formula_section(state: TranslationState, views: Mapping[str, ui.RunView]) -> None:
+    """Draw how the weights of the shown model are computed, with the numbers of the selected row."""
+    runs = ui.loaded_runs(views, "No finished run yet: select and train a model.", EMPTY)
+    if not runs:
+        return
+    run = runs[selected_variant(state, runs)]
+    if _attention_kind(run.config) == "vector":
         st.latex(findings.VECTOR_FORMULA, width="content")
         ui.explanation("Every step receives the same c; only the state s and the previous token y change.")
         return
-    draw = partial(_draw_example, state, run.config)
+    (call, pool), draw = _call(state, run), partial(_draw_example, state, run.config)
     waiting = "The model reads the source …"
     ui.show_when_ready("translation-alignment-example", call.key, call, draw, waiting, 160, lambda _: None, pool)
 
@@ -129,8 +130,6 @@ def attention_view(
     else:
         finding = findings.vector_finding(variant.words, len(data.target), len(data.arrays["vector"]))
         more = findings.sensitivity_finding(data.source, data.arrays["moved"])
-    document.finding(finding)
-    document.text(f"{findings.output_finding(data.target, data.right)} {more}".strip())
     shown = {
         "kind": _attention_kind(config),
         "source": list(data.source),
@@ -146,6 +145,7 @@ def attention_view(
         "file": f"translation-{state.task}-{variant.name}-seed-{config.seeds[replica]}",
     }
     document.component("alignment", shown, _KEY)
+    document.text(f"{finding} {findings.output_finding(data.target, data.right)} {more}".strip())
 
 
 def _attention_kind(config: RunConfig) -> str:

@@ -38,11 +38,10 @@ class SeedAnswer:
         return self.ended and self.text == expected
 
 
-def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expected: str | None, seed: str = "") -> str:
+def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expected: str | None) -> str:
     """Return how many models are right, and which if these are few.
 
     expected: the right answer; None if there is none.
-    seed: the seed whose answers these are, in words; "" if each model has only one.
     """
     if not answers:
         return ""
@@ -59,7 +58,7 @@ def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expec
         count = number_word(len(right)) if right else "none"
         sentence = f"{count} of {number_word(len(answers))} models {one if len(right) < 2 else many}"
         sentence += f": {join_words(right)}" if 0 < len(right) < 3 else ""
-    return capitalize(f"with {seed}, {sentence}." if seed else f"{sentence}.")
+    return capitalize(f"{sentence}.")
 
 
 def seed_agreement(texts: Sequence[str], expected: str | None, shown: str) -> str:

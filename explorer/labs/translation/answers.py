@@ -106,8 +106,7 @@ def answers_view(
         findings.SeedAnswer(variants[name].words, target_text(task, one.ids), _has_end(task, one))
         for name, one in selected.items()
     ]
-    seed = f"seed {replica}" if max(map(len, results.values())) > 1 else ""
-    headline = findings.answers_finding(state.task, text, seed_answers, expected, seed)
+    headline = findings.answers_finding(state.task, text, seed_answers, expected)
     error = dates.parse_date(text).error if isinstance(task, DatesConfig) else ""
     document.finding(error or headline)
     document.text(headline if error else "")
@@ -116,6 +115,7 @@ def answers_view(
         findings.length_caption(len(source), longest_trained(task), unit),
         "Shade: probability of the token; number: probability of the whole answer (greedy decoding).",
         "" if expected is None else "Framed: wrong tokens.",
+        f"The answers are those of seed {replica}." if max(map(len, results.values())) > 1 else "",
     )
     data = {
         "head": [

@@ -25,8 +25,8 @@ from explorer.ui.wording import count_seeds, join_words
 _UNTRAINED = (1, 2, 5, 10)  # digits past the longest trained source
 MAX_WORDS = 20  # of a headline
 _HEADLINES = {
-    "reverse": "Longest source that every seed reverses correctly, in digits",
-    "copy": "Longest source that every seed copies correctly, in digits",
+    "reverse": "Longest source reversed correctly, in digits",
+    "copy": "Longest source copied correctly, in digits",
     "dates": "New dates that the worst seed reads correctly",
     "pairs": "Held-out pairs that the worst seed gets right",
 }

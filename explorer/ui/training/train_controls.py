@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -218,7 +218,7 @@ def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: st
     """Draw the button that trains what is not finished, or everything again, with its time.
 
     If this server does not allow these settings, the button is for the nearest ones that it allows. If all results are
-    there and took long, a short training comes first. Returns whether the button is for the settings as they are.
+    there and took long, it is for a short training. Returns whether the button is for the settings as they are.
     """
     chosen = [view for view in views if _was_stopped(view) or not is_finished(view)] or list(views)
     resumable, again = any(map(_can_resume, views)), all(map(is_finished, views))
@@ -234,8 +234,6 @@ def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: st
             other = state.nearest_allowed()
     if request.session and other and other != state:
         _draw_button_for(request, request.session, other, name)
-        if not problem:
-            _draw_button(request, "Train all again", chosen, f"{name}.whole", "tertiary")
         return False
     if problem:
         st.markdown(escape_markdown(problem))
@@ -244,13 +242,7 @@ def _draw_train_button(request: TrainRequest, views: Sequence[RunView], name: st
     return not problem
 
 
-def _draw_button(
-    request: TrainRequest,
-    label: str,
-    views: Sequence[RunView],
-    name: str,
-    kind: Literal["secondary", "tertiary"] = "secondary",
-) -> None:
+def _draw_button(request: TrainRequest, label: str, views: Sequence[RunView], name: str) -> None:
     """Draw the button that trains these runs, with its time."""
 
     def start() -> None:
@@ -258,7 +250,7 @@ def _draw_button(
         request.rerun_fragments()
 
     time = _format_time([view.config for view in views])
-    st.button(label + time, icon=":material/play_arrow:", on_click=start, key=name, type=kind)
+    st.button(label + time, icon=":material/play_arrow:", on_click=start, key=name)
 
 
 def _draw_button_for(request: TrainRequest, session: PageSession[Any], state: Any, name: str) -> None:

@@ -220,17 +220,17 @@ test("the finding is made of the numbers on the screen", () => {
   };
   assert.equal(
     formatFinding(view, "letter"),
-    "At 0.70 it is effectively choosing among 3.2 letters; at 1.0 among 4.8.",
+    "At 0.70 it chooses the next letter like a die with 3.2 sides; at 1.0 with 4.8.",
   );
   assert.equal(
     formatFinding({ ...view, left: 5 }, "letter", {}, "GRU"),
-    "At 0.70, cut to 5 of 65, GRU is effectively choosing among 3.2 letters; at 1.0 among 4.8.",
+    "At 0.70, cut to 5 of 65, GRU chooses the next letter like a die with 3.2 sides; at 1.0 with 4.8.",
   );
-  assert.equal(formatFinding({ ...view, t: 1 }, "token"), "At 1 it is effectively choosing among 3.2 tokens.");
+  assert.equal(formatFinding({ ...view, t: 1 }, "token"), "At 1 it chooses the next token like a die with 3.2 sides.");
   assert.equal(formatFinding({ ...view, t: 0 }, "word"), "At 0 it is greedy: always the most probable word.");
   assert.equal(
     formatFinding({ ...view, learned: null }, "letter"),
-    "At 0.70 it is effectively choosing among 3.2 letters; at 1.0 the most probable one has 0.300.",
+    "At 0.70 it chooses the next letter like a die with 3.2 sides; at 1.0 the most probable one has 0.300.",
   );
   assert.match(formatFinding({ ...view, left: 1 }, "letter"), /only one letter of 65 is left/);
   assert.match(formatFinding(view, "letter", { greedy: true }), /^Greedy/);

@@ -17,7 +17,7 @@ from explorer.training.recorder import record_run
 from explorer.ui.components import base
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.run_view import RunView
-from tests.pages.screen import assert_no_errors, component_data, findings, headings, page_text, wait_until_ready
+from tests.pages.screen import assert_no_errors, component_data, page_text, wait_until_ready
 
 STATE = TranslationState(longest=4, say="3141")
 KINDS = ("vector", "additive", "transformer")
@@ -93,11 +93,13 @@ def test_events_of_the_component_are_checked(monkeypatch: pytest.MonkeyPatch) ->
 def script() -> None:
     import streamlit as st
 
-    from explorer.labs.translation.alignment import section
+    from explorer.labs.translation.alignment import formula_section, section
     from explorer.labs.translation.state import TranslationState
     from explorer.ui.state.session import page_session
 
-    section(page_session("translation", TranslationState), st.session_state["lanes"])
+    session = page_session("translation", TranslationState)
+    section(session, st.session_state["lanes"])
+    formula_section(session.state, st.session_state["lanes"])
 
 
 def open_section(**address: str) -> AppTest:
@@ -117,7 +119,7 @@ def test_the_section_shows_the_selected_model(name: str) -> None:
     (data,) = component_data(at, "alignment")
     assert (data["kind"], data["title"], data["colour"]) == (name, VARIANTS[name].title, VARIANTS[name].colour)
     assert (data["target"], data["at"]) == (list(make_alignment(name).target), 0)
-    assert VARIANTS[name].words in findings(at)[-1].lower().replace("transformer", "Transformer")
+    assert VARIANTS[name].words in page_text(at).lower().replace("transformer", "Transformer")
     assert at.latex
 
 
@@ -133,7 +135,7 @@ def test_the_example_has_the_numbers_of_the_selected_row() -> None:
 
 
 def test_a_source_that_cannot_be_read_is_read_in_part_and_a_missing_run_is_reported() -> None:
-    assert headings(open_section(say="3x1")) == headings(open_section(say="31")) != []
+    assert page_text(open_section(say="3x1")) == page_text(open_section(say="31")) != ""
     at = AppTest.from_function(script, default_timeout=600)
     at.session_state["lanes"] = {"wide": RunView(STATE.configs["wide"], None, None)}
     assert "No finished run yet" in page_text(assert_no_errors(at.run())).replace("\\", "")

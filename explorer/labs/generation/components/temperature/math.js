@@ -133,17 +133,17 @@ export function formatFinding(
   who = "it",
 ) {
   const at = `At ${formatNumber(t)}`,
-    formatAmong = (n) => `${n} ${unit}${n === "1.0" ? "" : "s"}`;
+    formatDie = (n) => `chooses the next ${unit} like a die with ${n} side${n === "1.0" ? "" : "s"}`;
   if (greedy) return "Greedy: always the most probable token, at every temperature.";
   if (t === 0) return `At 0 it is greedy: always the most probable ${unit}.`;
   const trimmed =
     left !== null && left < vocabulary ? `, cut to ${formatCount(left)} of ${formatCount(vocabulary)},` : "";
   if (left === 1) return `${at} only one ${unit} of ${formatCount(vocabulary)} is left.`;
   if (t === 1 && !trimmed && (left !== null || learned === null))
-    return `At 1 ${who} is effectively choosing among ${formatAmong(formatChoices(now))}.`;
+    return `At 1 ${who} ${formatDie(formatChoices(now))}.`;
   const comparison =
     learned === null
       ? `; at 1.0 the most probable one has ${formatProbability(rows[0].learned, 3)}`
-      : `; at 1.0 among ${formatChoices(learned)}`;
-  return `${at}${trimmed} ${who} is effectively choosing among ${formatAmong(formatChoices(now))}${comparison}.`;
+      : `; at 1.0 with ${formatChoices(learned)}`;
+  return `${at}${trimmed} ${who} ${formatDie(formatChoices(now))}${comparison}.`;
 }
