@@ -9,7 +9,6 @@ from inspect import unwrap
 from typing import TypeAlias
 
 import numpy as np
-import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
