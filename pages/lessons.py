@@ -31,7 +31,6 @@ lead(
     "and the page shows why."
 )
 share_form.draw_share_form(session)
-class_section()
-st.header("The lessons, in order", anchor=False)
 draw_lesson_list()
+class_section()
 write_url(session)

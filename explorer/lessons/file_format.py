@@ -87,6 +87,7 @@ class _TaskMeasure:
 
 LESSON = _part(lesson.Lesson, "The file")
 STEP = _part(lesson.Step)
+TRY = _part(lesson.Trial, "Try")
 SETUP = _part(_Setup, "Setup")
 PREDICTION = _part(lesson.Question, "Prediction")
 CHOICE = _part(lesson.Choice)
@@ -103,6 +104,6 @@ TASK_MEASURE = _part(
 )
 GOAL = _part(lesson.Goal)
 PARTS = (
-    LESSON, STEP, SETUP, PREDICTION, CHOICE, NUMBER, EXPECTED_RANGE, MEASUREMENT, SUBJECT, AXIS, REASON, EXPLANATION,
-    TASK, TASK_MEASURE, GOAL,
+    LESSON, STEP, TRY, SETUP, PREDICTION, CHOICE, NUMBER, EXPECTED_RANGE, MEASUREMENT, SUBJECT, AXIS, REASON,
+    EXPLANATION, TASK, TASK_MEASURE, GOAL,
 )  # fmt: skip

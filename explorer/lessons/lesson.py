@@ -8,6 +8,7 @@ has the parts of the file that no class here has.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -151,6 +152,27 @@ class Measurement:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What a student tries with a control of the page, after the answer."""
+
+    text: str = entry("The instruction.")
+    setting: str = entry("The setting of the page that the control changes.")
+    words: str = entry("Words that its value has to contain.", "has", default="")
+    low: float | None = entry("The lowest value that is right.", "from", default=None)
+    high: float | None = entry("The value below which it is right.", "below", default=None)
+    example: str = entry("A value that is right; a test tries it.")
+
+    def is_done(self, value: str) -> bool:
+        """Return whether the setting has a value that the instruction asks for."""
+        if self.words:
+            return re.search(rf"\b{re.escape(self.words)}\b", value, re.IGNORECASE) is not None
+        try:
+            return _is_in_range(float(value), self.low, self.high)
+        except ValueError:
+            return False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """A prediction, its measurement and the explanation."""
 
@@ -159,7 +181,14 @@ class Step:
     text: str = entry("The information that is needed for the prediction. May contain Markdown.")
     page: str = entry("The URL path of the page that the step opens.")
     state: Mapping[str, str] = entry(_STATE, kind="mapping", default_factory=dict, hash=False)
-    section: str = entry("The section or figure of the page to which the answer leads.", default="")
+    section: str = entry("The section beside the question. It is blurred until the prediction.", default="")
+    before: Mapping[str, str] = entry(
+        "Settings of the page that are others before the prediction and do not show the answer: the section is sharp.",
+        kind="mapping",
+        default_factory=dict,
+        hash=False,
+    )
+    figure: str = entry("Another section beside the question before the prediction, not blurred.", default="")
     setup: Setup = entry("The tokens that are shown before the prediction.", kind="Setup", default=Setup())
     question: Question = entry("The question.", "predict", "Prediction")
     measurement: Measurement = entry("The measurement that gives the answer.", "measure", "Measurement")
@@ -173,7 +202,13 @@ class Step:
         "and highest value and the number of seeds, `{most}` and `{share}` for the most frequent label and its share, "
         "and `{NAME_value}` for the value of the subject NAME. Write `{{` for a brace."
     )
+    trial: Trial | None = entry("What to try with a control of the page.", "try", "Try", default=None)
     notes: str = entry("Notes for teachers.", default="")
+
+    @property
+    def state_before(self) -> dict[str, str]:
+        """The settings of the page before the prediction."""
+        return {**self.state, **self.before}
 
     @property
     def real_model(self) -> Need | None:
@@ -243,6 +278,7 @@ class Lesson:
     name: str
     title: str = entry("The title of the lesson.")
     about: str = entry("One or two sentences for the list of lessons.")
+    picture: str = entry("The lines of its picture: the path of an SVG of 96 by 54.", default="")
     minutes: int = entry("The duration in minutes, from 1 to 120.")
     after: tuple[str, ...] = entry(
         "The names of the lessons that come before this one. They decide the order.", default=()

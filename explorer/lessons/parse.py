@@ -26,6 +26,7 @@ from explorer.lessons.lesson import (
     Step,
     Subject,
     Task,
+    Trial,
 )
 from explorer.lessons.measure import Measure
 from explorer.lessons.measures import find_measure
@@ -191,6 +192,8 @@ def _step(part: Node, check_state: StateCheck) -> Step:
     return Step(
         line=part.line,
         state=state,
+        before=_state(nodes.get("before"), values["page"], check_state, state),
+        trial=_trial(nodes["try"], values["page"], state, check_state) if "try" in nodes else None,
         question=question,
         measurement=measurement,
         expects=_read_expectation(nodes["expects"], question),
@@ -199,14 +202,26 @@ def _step(part: Node, check_state: StateCheck) -> Step:
     )
 
 
+def _trial(part: Node, page: str, state: Mapping[str, str], check_state: StateCheck) -> Trial:
+    values, nodes = _read(part, file_format.TRY)
+    if not {"has", "from", "below"} & set(nodes):
+        raise part.error("it has “has”, “from”, “below” or both of these.")
+    trial = Trial(**values)
+    if problems := check_state(page, {**state, trial.setting: trial.example}):
+        raise nodes["example"].error(problems[0])
+    if trial.is_done(state.get(trial.setting, "")) or not trial.is_done(trial.example):
+        raise part.error("the page of the step must not be as asked, and the example must be.")
+    return trial
+
+
 def _check_page(nodes: Mapping[str, Node]) -> None:
     """Raise LessonError for a page that does not exist, or an impossible name of a section."""
     known = [row.address for row in PAGES if row.address]
     if (page := nodes["page"]).text() not in known:
         raise page.error(f"there is no page “{shorten(page.text())}”. There is {', '.join(known)}.")
-    section = nodes.get("section")
-    if section is not None and re.fullmatch(r"[a-z0-9-]+", section.text()) is None:
-        raise section.error(f"“{shorten(section.text())}” is not possible as the name of a section.")
+    for section in (nodes[name] for name in ("section", "figure") if name in nodes):
+        if re.fullmatch(r"[a-z0-9-]+", section.text()) is None:
+            raise section.error(f"“{shorten(section.text())}” is not possible as the name of a section.")
 
 
 def _setup(part: Node, state: Mapping[str, str]) -> Setup:
@@ -227,13 +242,16 @@ def _setup(part: Node, state: Mapping[str, str]) -> Setup:
     return Setup(tokens, tuple(int(number) - 1 for number in marked), values.get("note", ""))
 
 
-def _state(part: Node | None, page: str, check_state: StateCheck) -> dict[str, str]:
+def _state(
+    part: Node | None, page: str, check_state: StateCheck, others: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return settings of a page; they are checked together with the `others`."""
     if part is None:
         return {}
     state: dict[str, str] = {}
     for name, value in part.mapping().items():
         state[name] = value.text()
-        if said := check_state(page, state):
+        if said := check_state(page, {**(others or {}), **state}):
             raise value.error(said[0])
     return state
 

@@ -17,6 +17,7 @@ from explorer.lessons import grading, measures, parse
 from explorer.lessons.grading import Answer
 from explorer.lessons.lesson import MAX_SENTENCE, Lesson, Question, Step, Task
 from explorer.run_store import store
+from explorer.web import predictions
 from explorer.web.background import Pool, submit
 
 
@@ -42,6 +43,13 @@ def find_part(name: str, number: int) -> Step | Task:
     if lesson and number == lesson.closing:
         return lesson.task or lesson.steps[-1]
     return find_step(name, number)[1]
+
+
+def find_prediction(visitor: str, name: str, number: int) -> object | None:
+    """Return a visitor's prediction at a step, or None; one of an earlier question of the step counts as none made."""
+    found = predictions.find_prediction(visitor, name, number)
+    is_possible = found is None or find_step(name, number)[1].question.accepts(found)
+    return found if is_possible else predictions.NO_PREDICTION
 
 
 def next_lesson(name: str) -> Lesson | None:
@@ -157,17 +165,13 @@ def _row_data(row: grading.Row, style: grading.NumberStyle) -> dict[str, object]
 
 
 def setup_data(step: Step) -> dict[str, Any]:
-    """Return what a step shows before the prediction: tokens, the networks, and the axis of the answer without data."""
-    axis = grading.answer_axis(step)
-    is_drawn = not step.measurement.measure.labels and axis.low is not None and axis.high is not None
-    edges = {edge for each in step.question.choices for edge in (each.low, each.high) if edge is not None}
+    """Return what a step shows before the prediction: tokens, the networks, and the line of a number."""
     return {
         "tokens": list(step.setup.tokens),
         "marked": list(step.setup.marked),
         "note": step.setup.note,
         "networks": describe_networks(step),
-        "axis": asdict(axis) if is_drawn and not step.measurement.which else None,
-        "edges": sorted(edges),
+        "scale": asdict(step.question.scale) | {"text": step.question.text} if step.question.scale else None,
     }
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from concurrent.futures import TimeoutError as WaitTimeout
 from functools import lru_cache
 from html import escape
-from typing import Any
 from urllib.parse import urlencode
 
 from markdown_it import MarkdownIt
@@ -18,7 +17,7 @@ from starlette.routing import Route
 
 from explorer.errors import LineageError
 from explorer.lessons.grading import describe_measurement
-from explorer.lessons.lesson import Lesson, Step
+from explorer.lessons.lesson import Lesson, Scale, Step
 from explorer.web import lesson_results
 
 WAIT = 20.0  # seconds for the measured answer of a step, which is usually there already
@@ -89,7 +88,7 @@ def _head(lesson: Lesson, for_teacher: bool) -> str:
 
 def _step(lesson: Lesson, number: int, for_teacher: bool) -> str:
     step = lesson.steps[number - 1]
-    question, setup = step.question, lesson_results.setup_data(step)
+    question = step.question
     tokens = "".join(
         f'<span class="{"marked" if i in step.setup.marked else ""}">{escape(token)}</span>'
         for i, token in enumerate(step.setup.tokens)
@@ -102,27 +101,21 @@ def _step(lesson: Lesson, number: int, for_teacher: bool) -> str:
         f"<p><b>{escape(question.text)}</b></p>",
         _list(tuple(each.text for each in question.choices), "box") if question.choices else "",
         f"<p>Your prediction: ____________ {escape(question.scale.unit)}</p>" if question.scale else "",
-        _axis(setup["axis"], setup["edges"]) if setup["axis"] else "",
+        _axis(question.scale) if question.scale else "",
         _answer(lesson, number, step) if for_teacher else '<p class="small">Why?</p><div class="lines"></div>',
     ]
     return "".join(parts) + "</section>"
 
 
-def _axis(axis: dict[str, Any], edges: list[float]) -> str:
-    if axis["powers"]:
-        return ""
-    low, high, unit = axis["low"], axis["high"], axis["unit"]
-    ticks = ""
-    for value in (low, *(edge for edge in edges if low < edge < high), high):
-        x = f"{40 + 360 * (value - low) / (high - low):.1f}"
-        of_end = f" {unit.removesuffix('s') if value == 1 else unit}" if value in (low, high) else ""
-        ticks += (
-            f'<line x1="{x}" x2="{x}" y1="24" y2="36" stroke="#1d2327"/>'
-            f'<text x="{x}" y="52" font-size="13" text-anchor="middle">{escape(f"{value:g}{of_end}".strip())}</text>'
-        )
+def _axis(scale: Scale) -> str:
+    ends = "".join(
+        f'<line x1="{x}" x2="{x}" y1="24" y2="36" stroke="#1d2327"/>'
+        f'<text x="{x}" y="52" font-size="13" text-anchor="middle">{escape(scale.with_unit(f"{value:g}"))}</text>'
+        for x, value in ((40, scale.low), (400, scale.high))
+    )
     return (
-        f'<svg viewBox="0 0 440 58" role="img" aria-label="From {low:g} to {high:g} '
-        f'{escape(unit)}"><line x1="40" x2="400" y1="30" y2="30" stroke="#1d2327"/>{ticks}</svg>'
+        f'<svg viewBox="0 0 440 58" role="img" aria-label="From {scale.low:g} to {scale.high:g} '
+        f'{escape(scale.unit)}"><line x1="40" x2="400" y1="30" y2="30" stroke="#1d2327"/>{ends}</svg>'
     )
 
 

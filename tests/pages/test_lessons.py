@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.web import predictions
 from explorer.web.classes import actions, store
 from explorer.web.classes.classroom import ClassroomQuestion
 from explorer.web.lesson_results import all_lessons, find_part
@@ -32,12 +33,23 @@ def open_lesson(name: str, step: int, file: str = "negation.py", **more: str) ->
 
 
 def press(at: AppTest, label: str) -> AppTest:
-    return wait_until_ready(assert_no_errors(next(each for each in at.button if each.label == label).click().run()))
+    button = next(each for each in at.button if each.label.replace("\\", "") == label)
+    return wait_until_ready(assert_no_errors(button.click().run()))
 
 
 def answer_data(at: AppTest) -> Mapping[str, object]:
     (data,) = component_data(at, "lesson_answer")
     return data
+
+
+def page_style(at: AppTest) -> str:
+    """Return the styles that a lesson gives to its page."""
+    return " ".join(str(each.proto) for each in at.get("html"))
+
+
+def predict_number(at: AppTest, number: object) -> AppTest:
+    at.session_state["lesson.setup: predicted"] = number
+    return wait_until_ready(assert_no_errors(at.run()))
 
 
 def asks_for_prediction(at: AppTest) -> bool:
@@ -52,23 +64,23 @@ def reset_stores() -> None:
 def test_all_lessons_are_offered_and_one_begins() -> None:
     at = page("lessons.py", visitor="ada")
     assert all(each.title in page_text(at) for each in all_lessons().values()) and warnings_of(at) == []
-    at = assert_no_errors(at.button(key="lessons.start.counting").click().run())
+    at.session_state["lessons.progress.counting: continue"] = 1
+    at = assert_no_errors(at.run())
     assert url_params(at)["lesson"] == "counting" and url_params(at)["part"] == "1"
-    assert asks_for_prediction(at) and "The page opens here when you have predicted" in page_text(at)
+    assert asks_for_prediction(at) and url_params(at)["say"] == "human preserve nature", "another sentence"
     (setup,) = component_data(at, "lesson_setup")
     assert setup["tokens"] == ["human", "not", "preserve", "nature"] and setup["marked"] == [1]
     assert "24 parameters" in setup["networks"][0]
-    assert not component_data(at, "verdicts"), "the page would reveal the answer"
+    assert component_data(at, "verdicts") and "blur" not in page_style(at)
 
 
 def test_a_prediction_is_shown_with_the_measurement_and_the_page_opens() -> None:
-    at = open_lesson("counting", 1)
-    at.radio[0].set_value("collapse")
-    at = press(at, "That is my prediction")
+    at = press(open_lesson("counting", 1), "Collapse: this would be right")
+    assert "say" not in url_params(at), "the page has its default, which is the sentence of the question"
     data = answer_data(at)
     assert (data["said"], data["right"]) == ("collapse", ["sustain"])
     assert data["verdict"] == "You said: collapse. Measured: sustain (with all 8 seeds)."
-    assert (data["lesson"], data["step"]) == ("counting", 1) and data["section"]
+    assert (data["lesson"], data["step"]) == ("counting", 1)
     assert data["opinion"] == "" and str(data["why"]).startswith("“not” has one weight")
     assert component_data(at, "verdicts") and not asks_for_prediction(at)
     assert any("Bag of words says sustain" in each for each in headings(at))
@@ -78,12 +90,32 @@ def test_a_prediction_is_shown_with_the_measurement_and_the_page_opens() -> None
     assert asks_for_prediction(again) and not component_data(again, "lesson_answer")
 
 
+def test_before_the_prediction_a_section_without_another_state_is_blurred() -> None:
+    at = open_lesson("gradients", 4, "memory.py")
+    assert "blur" in page_style(at) and ".st-key-page-section-lengths" in page_style(at)
+    assert "blur" not in page_style(press(at, "Show the answer"))
+    assert "blur" not in page_style(open_lesson("counting", 2)), "another section is shown"
+
+
+def test_a_link_to_the_answer_opens_the_page_as_it_is_before_the_prediction() -> None:
+    at = open_lesson("counting", 1, say="human not preserve nature")
+    assert asks_for_prediction(at) and url_params(at)["say"] == "human preserve nature"
+    at = open_page("negation.py", {"lesson": "counting", "part": "1"}, visitor="ada")
+    assert url_params(at)["models"] == "bag_of_words"
+
+
+def test_an_answer_to_an_earlier_question_of_a_step_shows_the_measured_one() -> None:
+    predictions.store_prediction("ada", "counting", 1, 70.0)
+    data = answer_data(open_lesson("counting", 1))
+    assert data["said"] is None and str(data["verdict"]).startswith("Measured: sustain")
+
+
 def test_a_number_can_be_predicted_and_a_step_can_be_skipped() -> None:
     at = open_lesson("counting", 2)
-    at = press(at, "That is my prediction")
-    assert any("You have not predicted yet" in each for each in warnings_of(at)) and asks_for_prediction(at)
-    at.number_input[0].set_value(70.0)
-    at = press(at, "That is my prediction")
+    (setup,) = component_data(at, "lesson_setup")
+    assert (setup["scale"]["low"], setup["scale"]["high"], setup["scale"]["step"]) == (0, 100, 1)
+    assert asks_for_prediction(predict_number(at, 101)), "a browser can send anything"
+    at = predict_number(at, 70)
     verdict = "You said 70 %: 18.3 points too low. Measured: 88.3 %, the same in all 8 seeds."
     assert answer_data(at)["verdict"] == verdict
     at = press(at, "Next step")
@@ -92,7 +124,7 @@ def test_a_number_can_be_predicted_and_a_step_can_be_skipped() -> None:
     assert answer_data(at)["said"] is None
     assert answer_data(at)["verdict"] == "Measured: fewer, under 85 % (77.2 %, the same in all 8 seeds)."
     at = press(at, "Previous step")
-    assert answer_data(at)["said"] == 70.0
+    assert answer_data(at)["said"] == 70
 
 
 def test_the_last_step_leads_to_a_task_and_a_question_about_the_reason() -> None:
@@ -106,9 +138,9 @@ def test_the_last_step_leads_to_a_task_and_a_question_about_the_reason() -> None
     assert any(each.value.startswith("Not quite.") for each in at.info)
     at = wait_until_ready(assert_no_errors(widget(at.radio, "lesson.reason.counting").set_value("weights").run()))
     assert any(each.value.startswith("Right.") for each in at.success)
-    at = press(at, "Check what I have changed")
     assert "Not yet." in findings(at) and "the answer is “sustain”" in page_text(at)
-    at = press(open_lesson("counting", 7, say="human consume nature"), "Check what I have changed")
+    assert component_data(at, "lesson_setup")[0]["watched"] == ["say"], "the page reruns when the sentence changes"
+    at = open_lesson("counting", 7, say="human consume nature")
     assert "Done." in findings(at)
     at = press(at, "Back to all lessons")
     assert "lesson" not in url_params(at) and all_lessons()["counting"].title in page_text(at)

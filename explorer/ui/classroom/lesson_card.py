@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
 from explorer.errors import InvalidSetting, LineageError
 from explorer.lessons.grading import Answer, TaskResult
-from explorer.lessons.lesson import Lesson, Reason, Task
+from explorer.lessons.lesson import Lesson, Reason, Step, Task, Trial
 from explorer.ui.classroom import classroom_card
-from explorer.ui.classroom.lesson_step import draw_step_setup, draw_step_text, leave_lesson, open_step, setup_component
+from explorer.ui.classroom.lesson_step import SETUP, draw_step_setup, draw_step_text, leave_lesson, open_step
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.document import Document
 from explorer.ui.glossary import mark_terms
-from explorer.ui.page_sections import EXPLANATION, caption, escape_markdown, explanation, show_problems
+from explorer.ui.page_sections import caption, escape_markdown, explanation, show_problems
 from explorer.ui.result_section import show
 from explorer.ui.state.page_states import state_kind
-from explorer.ui.state.session import page_url_params, shared_url_params
+from explorer.ui.state.session import has_just_arrived, page_url_params, shared_url_params, unread_url
 from explorer.ui.state.visitor import current_visitor
 from explorer.web import lesson_results, predictions
 from explorer.web.call import KeyedCall
 
 _progress = register("lesson_progress")
-_CHECKED = "lineage.task"  # the lesson whose task this visitor has checked, and the state of the page then
-_NO_SETUP: dict[str, Any] = {"tokens": [], "marked": [], "note": "", "networks": [], "axis": None, "edges": []}
 
 
 def draw_closing_card(lesson: Lesson, page: str) -> None:
     """Draw the content of the card above the page of the task; the page below is open."""
     task = lesson.task
     name = f"step {lesson.name} {lesson.closing}" if not task or page == task.page else ""
-    setup_component(data={"step": name, **_NO_SETUP}, key="lesson.setup")
-    with st.container(width=EXPLANATION, key="lesson-closing"):
+    draw_step_setup(None, name, _watched(task) if task else [])
+    with st.container(key="lesson-closing"):
         st.markdown(mark_terms(f"#### What this lesson has shown\n\n{lesson.recap}"))
         if lesson.reason:
             _draw_reason(lesson.name, lesson.reason)
@@ -48,6 +46,7 @@ def draw_closing_card(lesson: Lesson, page: str) -> None:
         draw_next_lesson(lesson)
         if st.button("Previous step", icon=":material/arrow_back:", key="lesson.before"):
             open_step(lesson.name, len(lesson.steps))
+        _draw_other_buttons(lesson, lesson.closing)
     caption(sheet_links(lesson))
 
 
@@ -87,18 +86,19 @@ def _draw_reason(name: str, reason: Reason) -> None:
 
 
 def _draw_task(name: str, task: Task) -> None:
+    """Measure the task with the settings of its page, again whenever one of them changes."""
     state = _page_state(task.page)
-    used = {field: state[field] for field in state if f"${field}" in " ".join(task.settings.values())}
-    if st.button("Check what I have changed", icon=":material/check:", key="lesson.check"):
-        st.session_state[_CHECKED] = name, used
-    checked_name, checked = st.session_state.get(_CHECKED, ("", {}))
-    if checked_name != name:
-        return
-    if checked != used:
-        caption("The settings have changed since the last check.")
-    key, pool = lesson_results.task_key(task, name, checked), lesson_results.task_pool(task)
-    call, waiting = KeyedCall(key, lesson_results.measure_task, name, checked), "Measuring with your settings …"
+    used = {field: state[field] for field in _watched(task) if field in state}
+    key, pool = lesson_results.task_key(task, name, used), lesson_results.task_pool(task)
+    call, waiting = KeyedCall(key, lesson_results.measure_task, name, used), "Measuring with your settings …"
     show(f"lesson-task-{name}", call, task_view, task.done, waiting=waiting, height=60, pool=pool)
+
+
+def _watched(part: Step | Task) -> list[str]:
+    """Return the settings of the page that a task measures, or that a step lets the student change."""
+    if isinstance(part, Task):
+        return re.findall(r"\$(\w+)", " ".join(part.settings.values()))
+    return [part.trial.setting] if part.trial else []
 
 
 def task_view(document: Document, result: TaskResult, done: str) -> None:
@@ -136,55 +136,75 @@ def current_lesson_step() -> tuple[Lesson, int] | None:
         return None
 
 
-def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
-    """Draw the card; return whether the page may be shown, which would reveal the answer before the prediction."""
-    if number == lesson.closing:
-        with st.container(border=True, key="lesson-card"):
+def draw_lesson_card(lesson: Lesson, number: int, page: str) -> None:
+    """Draw the card beside the page; before the prediction it hides what of the page would show the answer."""
+    with st.container(border=True, key="lesson-card"):
+        if number == lesson.closing:
             _draw_header(lesson, number, True)
             draw_closing_card(lesson, page)
-        return True
-    step = lesson.steps[number - 1]
-    visitor_id = current_visitor().id
-    prediction = predictions.find_prediction(visitor_id, lesson.name, number)
-    with st.container(border=True, key="lesson-card"):
+            return
+        step, visitor_id = lesson.steps[number - 1], current_visitor().id
+        prediction = lesson_results.find_prediction(visitor_id, lesson.name, number)
+        missing = lesson_results.missing_model(step)
+        asks = prediction is None and not missing and page == step.page
+        is_opened = has_just_arrived() or unread_url() is not None
+        if asks and is_opened and not step.state_before.items() <= page_url_params().items():
+            open_step(lesson.name, number)  # a link to the page as it is after the prediction
         _draw_header(lesson, number, prediction is not None)
-        with st.container(width=EXPLANATION, key="lesson-text"):
-            draw_step_text(step, alone=page == step.page and prediction is None)
+        with st.container(key="lesson-text"):
+            draw_step_text(step)
         name = f"step {lesson.name} {number}" if page == step.page else ""  # the focus goes to the title on the page
-        draw_step_setup(step, name, with_axis=prediction is None)  # the answer has the axis
+        draw_step_setup(step, name, [] if asks else _watched(step), asks)
         if page != step.page:
             if st.button("Go to the page of this step", icon=":material/arrow_forward:", key="lesson.go"):
                 open_step(lesson.name, number)
-            return True
-        if missing := lesson_results.missing_model(step):
+            return
+        _arrange_page(step, asks)
+        if missing:
             explanation(escape_markdown(f"{missing} Until then, this step has no measured answer."))
             _draw_navigation(lesson, number)
-            return True
-        if prediction is None:
-            _start_measuring(lesson, number)
-            _draw_prediction_form(visitor_id, lesson, number)
+        elif asks:
+            lesson_results.submit_step(lesson.name, number)
+            _draw_prediction(visitor_id, lesson, number)
         else:
-            _draw_answer(visitor_id, lesson, number, None if prediction == predictions.NO_PREDICTION else prediction)
-    if prediction is None:
-        explanation("The page opens here when you have predicted, because it shows the answer.")
-    return prediction is not None
+            _draw_answer(lesson, number, None if prediction == predictions.NO_PREDICTION else prediction)
+            if step.trial:
+                _draw_trial(step.page, step.trial)
+            _draw_navigation(lesson, number, visitor_id)
+
+
+def _arrange_page(step: Step, asks: bool) -> None:
+    """Put the section of the step at the top of the page; before the prediction hide the others, and blur it if needed.
+
+    Names of sections consist of small letters, digits and dashes, so they can stand in a style.
+    """
+    name = (step.figure if asks else "") or step.section
+    section = f":is(.st-key-page-section-{name}, .st-key-section-{name}, .st-key-{name})"
+    blocks = '[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] >'
+    rules = f":root:not(.lineage-projected) {blocks} :is(:has({section}), {section}) {{ order: -1; }}"
+    if asks:
+        others = f':is([class*="st-key-page-section-"], [class*="st-key-section-"]):not({section}, {section} *)'
+        rules += f"{others}:not(:has({section}), .st-key-lesson-card *) {{ display: none; }}"
+        if not (step.figure or step.before):
+            rules += f"{section} {{ filter: blur(12px); pointer-events: none; interactivity: inert; }}"
+    st.html(f"<style>{rules}</style>")
 
 
 def _draw_header(lesson: Lesson, number: int, answered: bool) -> None:
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        part = f"step {number} of {len(lesson.steps)}"
-        if number == lesson.closing:
-            part = "summary and task" if lesson.task else "summary"
-        st.markdown(f"Lesson: **{lesson.title}** · {part}")
-        with st.container(horizontal=True, width="content"):
-            _draw_class_button(lesson, number)
-            if st.button("Leave the lesson", icon=":material/close:", key="lesson.leave", type="tertiary"):
-                leave_lesson()
+    part = f"step {number} of {len(lesson.steps)}"
+    if number == lesson.closing:
+        part = "summary and task" if lesson.task else "summary"
+    st.caption(f"{lesson.title} · {part}")
     st.progress(min(1.0, (number - (not answered)) / len(lesson.steps)))
 
 
-def _draw_class_button(lesson: Lesson, number: int) -> None:
-    """Draw the button that gives a step to a class; at the task, one that lets a teacher's class collect sentences."""
+def _draw_other_buttons(lesson: Lesson, number: int) -> None:
+    """Draw the button that gives a step to a class; at the task, one that lets a teacher's class collect sentences.
+
+    Beside it is the button to leave the lesson.
+    """
+    if st.button("Leave the lesson", icon=":material/close:", key="lesson.leave", type="tertiary"):
+        leave_lesson()
     task, draw = lesson.task, partial(st.button, icon=":material/groups:", key="lesson.class", type="tertiary")
     if number != lesson.closing:
         if draw("Give it to a class"):
@@ -193,52 +213,26 @@ def _draw_class_button(lesson: Lesson, number: int) -> None:
         classroom_card.collect_sentences(task)
 
 
-def _draw_prediction_form(visitor_id: str, lesson: Lesson, number: int) -> None:
-    """Draw the question, with a button to show the answer without a prediction."""
-    question = lesson.steps[number - 1].question
-    scale = question.scale
-    with st.form(f"lesson.form.{lesson.name}.{number}", border=False):
-        prediction: Any
-        if scale is None:
-            titles = {each.name: each.text for each in question.choices}
-            prediction = st.radio(
-                question.text, titles, format_func=titles.__getitem__, index=None, key=f"lesson.{lesson.name}.{number}"
-            )
-        else:
-            unit = f" {scale.unit}" if scale.unit else ""
-            limits = f"{scale.low:g} to {scale.high:g}{unit}"
-            prediction = st.number_input(
-                f"{question.text} From {limits}",
-                scale.low,
-                scale.high,
-                value=None,
-                step=scale.step,
-                format="%g",
-                placeholder="your prediction",
-                width=420,
-                key=f"lesson.{lesson.name}.{number}",
-            )
-        with st.container(horizontal=True):
-            is_submitted = st.form_submit_button("That is my prediction", icon=":material/check:")
-            is_skipped = st.form_submit_button("Show the answer", icon=":material/visibility:")
-    if is_submitted and prediction is None:
-        show_problems(["You have not predicted yet. Choose or type an answer, or press “Show the answer”."])
-    elif is_submitted or is_skipped:
-        predictions.store_prediction(
-            visitor_id, lesson.name, number, prediction if is_submitted else predictions.NO_PREDICTION
-        )
-        st.rerun()
+def _draw_prediction(visitor_id: str, lesson: Lesson, number: int) -> None:
+    """Draw the choices, and a button to show the answer without a prediction; a number is predicted on its line."""
+    question, key = lesson.steps[number - 1].question, f"lesson.{lesson.name}.{number}"
+    prediction = pop_event(SETUP, "predicted")
+    if question.choices:
+        st.markdown(f"**{question.text}**")
+    for choice in question.choices:
+        if st.button(escape_markdown(choice.text), key=f"{key}.{choice.name}", width="stretch"):
+            prediction = choice.name
+    with st.container(horizontal=True):
+        if st.button("Show the answer", icon=":material/visibility:", key="lesson.skip", type="tertiary"):
+            prediction = predictions.NO_PREDICTION
+        _draw_other_buttons(lesson, number)
+    if prediction == predictions.NO_PREDICTION or question.accepts(prediction):
+        predictions.store_prediction(visitor_id, lesson.name, number, prediction)
+        open_step(lesson.name, number)
 
 
-def _start_measuring(lesson: Lesson, number: int) -> None:
-    """Start to measure the result of a step before it is needed."""
-    if number <= len(lesson.steps) and not lesson_results.missing_model(lesson.steps[number - 1]):
-        lesson_results.submit_step(lesson.name, number)
-
-
-def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: object | None) -> None:
-    step = lesson.steps[number - 1]
-    explanation(step.question.text)
+def _draw_answer(lesson: Lesson, number: int, prediction: object | None) -> None:
+    explanation(lesson.steps[number - 1].question.text)
     show(
         f"lesson-answer-{lesson.name}-{number}",
         KeyedCall(lesson_results.result_key(lesson.name, number), lesson_results.measure_step, lesson.name, number),
@@ -248,13 +242,21 @@ def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: objec
         prediction,
         waiting="Measuring the answer …",
         height=ANSWER_HEIGHT,
-        pool=lesson_results.result_pool(lesson.name, number),  # not behind the slower work of the page below
+        pool=lesson_results.result_pool(lesson.name, number),  # not behind the slower work of the page
     )
-    _start_measuring(lesson, number + 1)
-    _draw_navigation(lesson, number, partial(predictions.store_prediction, visitor_id, lesson.name, number, None))
+    if number < len(lesson.steps) and not lesson_results.missing_model(lesson.steps[number]):
+        lesson_results.submit_step(lesson.name, number + 1)  # before it is needed
 
 
-def _draw_navigation(lesson: Lesson, number: int, predict_again: Callable[[], None] | None = None) -> None:
+def _draw_trial(page: str, trial: Trial) -> None:
+    """Draw what to try on the page, and whether it is done; the page reruns when its setting changes."""
+    is_done = trial.is_done(_page_state(page).get(trial.setting, ""))
+    with st.container(key="lesson-try"):
+        icon = ":material/check_circle:" if is_done else ":material/touch_app:"
+        st.markdown(f"{icon} **{'Done' if is_done else 'Try it'}:** {trial.text}")
+
+
+def _draw_navigation(lesson: Lesson, number: int, visitor_id: str = "") -> None:
     """Draw the buttons to the next and the previous step, and to predict again."""
     with st.container(horizontal=True):
         if number < len(lesson.steps):
@@ -268,8 +270,10 @@ def _draw_navigation(lesson: Lesson, number: int, predict_again: Callable[[], No
                 draw_next_lesson(lesson)
         if number > 1 and st.button("Previous step", icon=":material/arrow_back:", key="lesson.before"):
             open_step(lesson.name, number - 1)
-        if predict_again:
-            st.button("Predict again", icon=":material/undo:", key="lesson.again", on_click=predict_again)
+        if visitor_id and st.button("Predict again", icon=":material/undo:", key="lesson.again"):
+            predictions.store_prediction(visitor_id, lesson.name, number, None)
+            open_step(lesson.name, number)
+        _draw_other_buttons(lesson, number)
 
 
 def answer_view(document: Document, answer: Answer, lesson: Lesson, number: int, prediction: object | None) -> None:
@@ -278,7 +282,6 @@ def answer_view(document: Document, answer: Answer, lesson: Lesson, number: int,
     data = {
         "lesson": lesson.name,
         "step": number,
-        "section": step.section,
         "question": lesson_results.question_data(step.question),
         "said": prediction,
         **lesson_results.result_data(step, answer, prediction),
@@ -309,19 +312,17 @@ def _draw_lesson(number: int, lesson: Lesson) -> None:
     """Draw the card of a lesson: what it is about, its goals, what it needs, and what of it is done."""
     key = f"lessons.progress.{lesson.name}"
     with st.container(border=True, height="stretch", gap="small"):
-        goals = "; ".join(f"{goal[0].lower()}{goal[1:].removesuffix('.')}" for goal in lesson.goals)
         st.markdown(mark_terms(f"#### {number}. {lesson.title}\n\n{lesson.about}"))
-        caption(f"Goals: {goals}. {_describe_extent(lesson)} {sheet_links(lesson)}")
-        with st.container(horizontal=True, vertical_alignment="center"):
-            is_usable = not all(map(lesson_results.missing_model, lesson.steps))
-            key_of_start = f"lessons.start.{lesson.name}"
-            if st.button(
-                "Start", icon=":material/play_arrow:", key=key_of_start, help=lesson.title, disabled=not is_usable
-            ):
-                open_step(lesson.name, 1)
-            with st.container(width=300):
-                data = {"lesson": lesson.name, "steps": len(lesson.steps)}
-                _progress(data=data, key=key, **event_callbacks(key, "continue"))
+        data = {
+            "lesson": lesson.name,
+            "title": lesson.title,
+            "steps": len(lesson.steps),
+            "picture": lesson.picture,
+            "goals": list(lesson.goals),
+            "usable": not all(map(lesson_results.missing_model, lesson.steps)),
+        }
+        _progress(data=data, key=key, **event_callbacks(key, "continue"))
+        caption(f"{_describe_extent(lesson)} {sheet_links(lesson)}")
         if real_models := lesson_results.describe_real_models(lesson):
             caption(escape_markdown(real_models))
     step = pop_event(key, "continue")

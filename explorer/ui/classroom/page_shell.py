@@ -45,7 +45,7 @@ def _draw_card_above(page: str) -> bool:
         return classroom_card.draw_classroom_card(classroom)
     classroom_card.draw_return_button()
     if lesson_step := lesson_card.current_lesson_step():
-        return lesson_card.draw_lesson_card(*lesson_step, page)
+        lesson_card.draw_lesson_card(*lesson_step, page)
     return True
 
 

@@ -1,32 +1,41 @@
 /**
- * Show which steps of a lesson the visitor has done, as this browser remembers them; without a lesson, the button that
- * forgets all of this. Events: "continue": the number of the first step that is not done.
+ * Show the picture of a lesson, its goals, and a button that opens its first step that is not done, as this browser
+ * remembers; without a lesson, the button that forgets all of this. Events: "continue": the number of the step.
  *
- * @typedef {{lesson: string, steps: number}} LessonProgressData
+ * @typedef {{lesson: string, title: string, steps: number, picture: string, goals: string[],
+ *   usable: boolean}} LessonProgressData `picture` is the path of an SVG
  *
  * @typedef {object} LessonProgressEvents
  * @property {number} continue
  */
 import { defineComponent } from "../../shared/runtime/component.js";
 import { doneSteps, forgetAll } from "../../shared/runtime/progress.js";
-import { icon, iconButton, node } from "../../shared/runtime/dom.js";
+import { iconButton, node, svgNode } from "../../shared/runtime/dom.js";
 
 export default defineComponent((place, send) => {
   let shown;
   function show(/** @type {LessonProgressData} */ data) {
-    const { lesson, steps } = (shown = data);
+    const { lesson, title, steps, picture, goals, usable } = (shown = data);
     if (!lesson) return place.replaceChildren(iconButton("delete", "Forget visited pages and lessons", forgetAll));
     const done = doneSteps(lesson, steps),
       next = Array.from({ length: steps }, (_, i) => i + 1).find((number) => !done.includes(number)),
-      text = next ? `${done.length} of ${steps} steps done` : "All steps done",
-      onclick = () => send("continue", next);
-    place.hidden = !done.length;
+      words = done.length ? (next ? `Continue with step ${next}` : "Done, again") : "Start",
+      button = iconButton(next ? "play_arrow" : "check_circle", words, () => send("continue", next ?? 1));
+    button.disabled = !usable;
+    button.title = title;
     place.replaceChildren(
+      svgNode("svg", { viewBox: "0 0 96 54", "aria-hidden": true }, svgNode("path", { d: picture })),
       node(
-        "p",
-        icon(next ? "check" : "check_circle"),
-        node("span", text),
-        next && node("button.lineage-button", { type: "button", onclick }, `Continue with step ${next}`),
+        "div",
+        button,
+        node(
+          "details",
+          node("summary", "Goals"),
+          node(
+            "ul",
+            goals.map((goal) => node("li", goal)),
+          ),
+        ),
       ),
     );
   }

@@ -16,11 +16,12 @@ const [WIDTH, DOT, ROW] = [420, 11, 34]; // px
 export const drawAnswer = (question, answer, prediction, listed = true) =>
   node(
     "div.answer",
-    node("p.verdict", { role: "status", tabindex: "-1" }, answer.verdict),
+    question.scale && drawStrips(answer, prediction), // the line on which the number was predicted
     listed && question.choices.length > 0 && listChoices(question, answer, prediction),
-    drawStrips(answer, question.scale ? prediction : null),
+    node("p.verdict", { role: "status", tabindex: "-1" }, answer.verdict),
     answer.opinion && node("p.opinion", icon("report"), node("span", answer.opinion)),
     node("p.why", node("b", "Why: "), prose(answer.why)),
+    !question.scale && drawStrips(answer, null),
     node("p.lineage-caption", describeSource(answer.runs)),
   );
 

@@ -29,7 +29,7 @@ export function focusTitle(step) {
   const end = Date.now() + PATIENCE;
   const look = () => {
     const title = /** @type {HTMLElement | null} */ (
-      document.querySelector(".st-key-lesson-card :is(h1, h4):not(.stAlert *)")
+      document.querySelector(".st-key-lesson-card :is(h3, h4):not(.stAlert *)")
     );
     if (title) focusOn(title);
     else if (Date.now() < end) setTimeout(look, 50);
