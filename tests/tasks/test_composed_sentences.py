@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.tasks.sentiment import grammar
+from explorer.tasks.text import english_grammar as grammar
 from explorer.tokenization.english import split_english
 
 COMPOSED = grammar.compose(4_000, 1)

@@ -29,7 +29,7 @@ from explorer.models.taps import Trace, record
 from explorer.models.transformer_encoder import TransformerEncoder
 from explorer.tasks.negation import CLASSES, VOCABULARY, NegationConfig, pad
 from explorer.tasks.own_sentences import Language, negation_data
-from explorer.tasks.sentiment import grammar
+from explorer.tasks.text import english_grammar as grammar
 from explorer.tokenization.english import Pieces, split_english
 from explorer.tokenization.words import Words
 

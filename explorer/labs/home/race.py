@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from explorer import charts, ui
+from explorer.catalogue import MODELS
+from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.text_setups import SETUPS
-from explorer.labs.text.training_chart import loss_line
 from explorer.training.config import RunConfig, with_settings
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training.learning_chart import (
@@ -19,6 +22,13 @@ from explorer.ui.training.learning_chart import (
 _MODELS = ("feedforward", "rnn", "lstm", "gru", "transformer")
 _NAME = "home-race"  # of the section and of the files that are saved from it
 _HEIGHT = 300  # pixels of the chart
+_LOSS = ui.Metric("val_loss_part", "Loss on new sentences: lower is better", charts.Axis(span=(1.2, 3.5)), digits=None)
+_VARIANTS = {
+    model: ModelVariant(model, row.title, row.title, row.title, row.dash, {}, model)
+    for model in _MODELS
+    if (row := MODELS[model])
+}
+_draw_panels = ui.curve_panels([_LOSS], _VARIANTS)
 
 
 def race_configs(seeds: int = 1) -> dict[str, RunConfig]:
@@ -49,8 +59,8 @@ def race_view(document: ui.Document, views: Views, earlier: Views) -> None:
 
     earlier: the finished runs that are drawn pale behind those that are being trained; empty if these are complete
     """
-    panel = _loss_panel(views, _loss_panel(earlier) if earlier else None)
-    document.figures(_NAME, [panel], height=_HEIGHT, narrow_height=220, columns=1)
+    (panel,), before = _draw_panels(views), _draw_panels(earlier) if earlier else [None]
+    document.figures(_NAME, [replace(panel, earlier=before[0])], height=_HEIGHT, narrow_height=220, columns=1)
     started = [(view, view.curves) for view in views.values() if view.curves and view.curves.samples]
     if started:
         best, curves = min(started, key=lambda each: float(each[1].metrics["val_loss_part"][-1, 0]))
@@ -61,15 +71,3 @@ def race_view(document: ui.Document, views: Views, earlier: Views) -> None:
     seeds = next(iter(views.values())).config.replicas
     trainings = "One training" if seeds == 1 else f"Median and range of {ui.number_word(seeds)} trainings"
     document.caption(f"{trainings} of each network, all of equal size. {state}")
-
-
-def _loss_panel(views: Views, earlier: ui.Panel | None = None) -> ui.Panel:
-    """Return the loss of every network by training step."""
-    lines = [loss_line(view.curves, view.config, "step", "loss", None) for view in views.values()]
-    title = "Loss on new sentences: lower is better"
-    steps = float(next(iter(views.values())).config.steps)
-    span = charts.span_of([line.values for line in lines], 0.05)
-    chart = charts.LineChart(
-        title, lines, charts.Axis("training steps", (0.0, steps)), charts.Axis(span=span), digits=None
-    )
-    return ui.Panel("loss", chart, title=title, earlier=earlier)

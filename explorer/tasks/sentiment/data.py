@@ -20,10 +20,10 @@ from explorer.lazy_libraries import torch
 from explorer.seeds import generator
 from explorer.tasks.negation import SentenceRows
 from explorer.tasks.own_tables import read_labelled
-from explorer.tasks.sentiment import grammar
 from explorer.tasks.sentiment.config import CLASSES, SentimentConfig
 from explorer.tasks.sentiment.corpus import Rated, read_reviews, read_words
 from explorer.tasks.text import corpora
+from explorer.tasks.text import english_grammar as grammar
 from explorer.tokenization.english import MAX_PIECES, Pieces, split_english, train_pieces
 
 MAX_TOKENS = MAX_PIECES + 2  # of a sentence, with its markers

@@ -157,7 +157,7 @@ def english_text(size: int, seed: int) -> str:
 
     the soup was not good
     """
-    from explorer.tasks.sentiment.grammar import compose
+    from explorer.tasks.text.english_grammar import compose
 
     sentences = compose(size // 20 + 1, seed)  # a line has 40 characters on average
     return "".join(f"{each.text}\n" for each in sentences)[:size]

@@ -40,7 +40,7 @@ class Metric:
     rules: Sequence[Rule] = ()
     headroom: float = 0.0
     margin: int = 104
-    digits: int = 2
+    digits: int | None = 2
     finish: Callable[[LineChart, LinesByMetric], LineChart] = lambda chart, _: chart
 
 

@@ -1,9 +1,9 @@
 """A small grammar of English sentences that judge something, with their true class: positive or negative.
 
-Its words and forms are in `grammar.yaml`. Each form is a sentence with places for words. A form that turns ("the soup
-was not {a}") has the class opposite to that of its word; a plain form has the class of its word, also where it contains
-"not" ("it could not be more {a}"). A fifth of the adjectives and some forms are kept for the test. Sentences of two
-clauses join two simple ones.
+Its words and forms are in `english_grammar.yaml`. Each form is a sentence with places for words. A form that turns
+("the soup was not {a}") has the class opposite to that of its word; a plain form has the class of its word, also where
+it contains "not" ("it could not be more {a}"). A fifth of the adjectives and some forms are kept for the test.
+Sentences of two clauses join two simple ones.
 """
 
 from __future__ import annotations
