@@ -96,7 +96,7 @@ def test_back_forward_and_reload_restore_pages_and_typed_sentences(visit: Any) -
     expect(page).to_have_url(re.compile("/negation$"))
     expect(headline(page)).to_have_text(IN_ENGLISH)
     page.go_back()
-    expect(page.get_by_role("heading", level=1)).to_have_text("From a bag of words to attention")
+    expect(page.get_by_role("heading", level=1)).to_have_text("How did we get from counting words to ChatGPT?")
     page.go_forward()
     expect(headline(page)).to_have_text(IN_ENGLISH)
     assert page.evaluate("window.here"), "the page was reloaded"

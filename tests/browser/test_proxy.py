@@ -121,7 +121,7 @@ def test_a_visit_below_a_path_behind_nginx(visitor: Any, site: Site) -> None:
     expect(page).to_have_url(f"{site.url}negation")
     expect(page.locator(".lineage-verdicts .row")).to_have_count(6)
     page.go_back()
-    expect(page.get_by_role("heading", level=1)).to_have_text("From a bag of words to attention")
+    expect(page.get_by_role("heading", level=1)).to_have_text("How did we get from counting words to ChatGPT?")
     expect(page).to_have_url(site.url)
 
     open_page(page, f"{site.url}negation?models=bag_of_words&replicas=2&bag_of_words.epochs=3")  # a training

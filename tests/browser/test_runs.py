@@ -119,7 +119,7 @@ def test_own_runs_are_named_deleted_restored_exported_and_imported(visit: Any, t
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("Gone for good when you leave this page.")).to_be_visible()
     go_to_page(page, "Lineage")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("From a bag of words")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("How did we get from counting words")
     go_to_page(page, "Runs")
     expect(rows(page)).to_have_count(1)
     expect(page.get_by_role("button", name=re.compile("^Undo"))).to_have_count(0)
