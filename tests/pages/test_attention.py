@@ -27,6 +27,7 @@ from tests.pages.screen import (
     wait_until_ready,
     warnings_of,
     widget,
+    without_links,
 )
 from tests.words import assert_mentions
 
