@@ -48,7 +48,7 @@ def test_a_tap_shows_a_definition_and_a_tap_elsewhere_hides_it(browser: Any, ser
     expect(tip).to_have_text(TERMS["gate"]["definition"])
     box = tip.bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390
-    page.get_by_role("heading", level=1).tap()
+    page.get_by_role("heading", level=1).tap(position={"x": 4, "y": 4})
     expect(tip).to_have_count(0)
     assert page.url == f"{server}/gates"
     context.close()
