@@ -27,7 +27,6 @@ from tests.pages.screen import (
     wait_until_ready,
     warnings_of,
     widget,
-    without_links,
 )
 from tests.words import assert_mentions
 
