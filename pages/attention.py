@@ -81,7 +81,8 @@ def page(session: PageSession[AttentionState]) -> None:
     second = head_explorer.find_second_model(session)
     unit = stored_model.unit if stored_model else "word"
     lead(
-        "Who is proud? **Switch layer 1 off** and read what the model predicts then."
+        "Who is proud? Each square is a head, with a row for each query word. **Switch layer 1 off** and read what the "
+        "model predicts then."
         if session.state.model == DEFAULT_MODEL
         else f"Each square is a head: the stronger the colour, the more the {unit} of the row attends to the {unit} of "
         "the column. Click one to open it."

@@ -63,7 +63,7 @@ def draw_observations() -> None:
 
 def page(session: PageSession[GatesState]) -> None:
     """Draw the whole page."""
-    lead("Drag the forget gate f from 0.90 to 0.99: how much of step 1 is left after 50 steps?")
+    lead("Drag the forget gate f from 0.90 to 0.99: how much of step 1 is left after 50 steps, and how much in an RNN?")
     show_problems(session.problems)
     cells.draw_component(session.state)
     with page_section("observations", "What to notice"):

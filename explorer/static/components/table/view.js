@@ -24,7 +24,8 @@
  */
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { icon, node, setTextIfChanged, tint } from "../../shared/runtime/dom.js";
+import { icon, node, tint } from "../../shared/runtime/dom.js";
+import { prose } from "../../shared/runtime/glossary.js";
 import { LiveElements } from "../../shared/runtime/view_state.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { defineComponent } from "../../shared/runtime/component.js";
@@ -306,7 +307,7 @@ export default defineComponent((root, /** @type {SendEvent<TableEvents>} */ send
       if (newShape !== shape) buildTable();
       shape = newShape;
       update();
-      setTextIfChanged(caption, data.caption ?? "");
+      caption.replaceChildren(...prose(data.caption ?? ""));
       saveMenu(foot, { csv: () => tableCsv(data.columns, sortedRows()), file: data.file });
     },
     close: () => watch.disconnect(),
