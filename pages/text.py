@@ -28,7 +28,7 @@ from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note
 def page(session: ExperimentSession[TextLab]) -> None:
     """Draw the whole page, from the question to the papers."""
     lab = session.experiment
-    lead("Choose **Toy** and press **Train**: the loss falls as a network learns to expect the next token.")
+    lead("Choose **Toy** and press **Train**.")
     text_section(session)
     request = TrainRequest.for_section(lab.TASK)
     show_problems((*session.problems, *request.problems))

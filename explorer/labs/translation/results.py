@@ -54,7 +54,7 @@ def exact_match_view(document: ui.Document, state: TranslationState, results: Ma
         document.caption(f"{what.format('25 new dates in each format')} {median}.")
         return
     panel = ui.Panel(f"{state.task}-lengths", lengths_chart(complete, state.longest), rest=float(state.longest))
-    document.figures("translation-exact", [panel], height=360, narrow_height=300, columns=1)
+    document.figures("translation-exact", [panel], height=320, narrow_height=300, columns=1)
     document.caption(
         f"{what.format('100 new sources of each length')} Headline: at least {100 * SOLVED:.0f} % in every seed at "
         f"this length and all below. {median}; band: lowest to highest."

@@ -122,7 +122,7 @@ class WordVectorsState(VariantComparison):
         return replace(type(self)(), who=self.who, corpus=corpus, text=text).check_limits()
 
     def reset(self) -> WordVectorsState:
-        return replace(super().reset(), corpus=self.corpus, text=self.text)
+        return replace(super().reset(), corpus="grammar" if self.corpus == "own" else self.corpus)
 
     @cached_property
     def examples(self) -> tuple[str, str, str, str, str]:
