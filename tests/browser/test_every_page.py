@@ -120,8 +120,8 @@ MEETING_LABELS = """() => [...document.querySelectorAll(".frame-plot")].flatMap(
     const labels = [...plot.querySelectorAll(".annotation-text")].filter((each) => each.textContent.trim());
     const boxes = labels.map((label) => label.getBoundingClientRect());
     const isIn = (box, x, y) => x > box.left + 3 && x < box.right - 3 && y > box.top + 3 && y < box.bottom - 3;
-    const meet = (a, b) =>
-        a.left + 3 < b.right && b.left + 3 < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom;
+    const meet = (a, b) => // letters fill three quarters of the height of their boxes
+        a.left + 5 < b.right && b.left + 5 < a.right && a.top + 5 < b.bottom && b.top + 5 < a.bottom;
     const pairs = boxes.flatMap((box, i) => boxes.slice(i + 1).map((other, j) => [box, other, i, i + 1 + j]));
     const found = pairs.filter(([box, other]) => meet(box, other)).map(([, , i, j]) => [i, j]);
     for (const path of plot.querySelectorAll("path.js-line")) {

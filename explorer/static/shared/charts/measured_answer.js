@@ -6,7 +6,6 @@
    question = { text, choices: [{ name, text }], scale, collects: the most characters of a sentence that a class
    collects, or 0 }; prediction = what the user predicted, or null */
 import { icon, svgNode, node } from "../runtime/dom.js";
-import { prose } from "../runtime/glossary.js";
 import { axisEnds } from "./answer_axis.js";
 import { countChoices, makeAxis, stackDots } from "./dot_strip_math.js";
 
@@ -20,7 +19,7 @@ export const drawAnswer = (question, answer, prediction, listed = true) =>
     listed && question.choices.length > 0 && listChoices(question, answer, prediction),
     node("p.verdict", { role: "status", tabindex: "-1" }, answer.verdict),
     answer.opinion && node("p.opinion", icon("report"), node("span", answer.opinion)),
-    node("p.why", node("b", "Why: "), prose(answer.why)),
+    node("p.why", node("b", "Why: "), answer.why),
     !question.scale && drawStrips(answer, null),
     node("p.lineage-caption", describeSource(answer.runs)),
   );

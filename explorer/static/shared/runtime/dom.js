@@ -1,5 +1,7 @@
 /* Create HTML and SVG elements and change their attributes and texts. */
 
+import { prose } from "./glossary.js";
+
 /**
  * Set an attribute. `false`, null and undefined remove it, but for "aria-…", where false is a value. ".NAME" is a class that
  * the element has while the value is true, "--NAME" a variable of its style.
@@ -22,7 +24,7 @@ function setAttribute(element, name, value) {
  * Return a function (tag, attributes, ...children) that makes elements; the attributes can be left out, and "p.note" is a p
  * of the class note. An attribute "on…" is the handler of an event. Other functions among the attributes and children, and
  * children with a method `attach`, follow a state (view_state.js): `follow` gets the function that reads it again. Strings
- * become text, never markup; null and false are no children.
+ * become text, never markup, and those of a p have their technical terms marked; null and false are no children.
  */
 export const elementMaker =
   (create, follow = /** @type {(update: () => void) => void} */ (() => {})) =>
@@ -36,12 +38,15 @@ export const elementMaker =
     for (const child of rest.flat()) {
       if (child?.attach) child.attach(element);
       else if (typeof child === "function") {
-        const text = element.appendChild(document.createTextNode(""));
+        const text = element.appendChild(name === "p" ? create("span") : document.createTextNode(""));
         follow(() => {
           const words = String(child());
-          if (text.data !== words) text.data = words;
+          if (text.textContent === words) return;
+          if (name === "p") text.replaceChildren(...prose(words));
+          else text.textContent = words;
         });
-      } else if (child != null && child !== false) element.append(child);
+      } else if (name === "p" && typeof child === "string") element.append(...prose(child));
+      else if (child != null && child !== false) element.append(child);
     }
     // The value comes last: it depends on the limits of a slider and on the options of a menu.
     for (const [key, to] of Object.entries(value === undefined ? others : { ...others, value })) {

@@ -28,7 +28,6 @@
  * @property {number} chosen index of a sentence
  */
 import { svgNode } from "../../../../static/shared/runtime/dom.js";
-import { prose } from "../../../../static/shared/runtime/glossary.js";
 import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { saveMenu, svgOf } from "../../../../static/shared/runtime/export_menu.js";
 import { toCsv } from "../../../../static/shared/runtime/csv.js";
@@ -83,11 +82,7 @@ export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ 
   const picture = svg("svg", { role: "img", height: TALL, "aria-label": describeMap });
   const words = node("p.words", { role: "status" }, () => pointed || describeLayer()),
     map = node("div.map", picture, words),
-    makeHead = (text) => node("span", prose(text)),
-    head = node(
-      "p.head",
-      list(() => [headText()], makeHead),
-    ),
+    head = node("p.head", headText),
     sentenceList = () => data.sentences,
     sentences = node("ol.list", list(sentenceList, makeSentenceRow));
   place.replaceChildren(
