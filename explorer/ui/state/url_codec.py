@@ -45,12 +45,12 @@ def write(state: object) -> dict[str, str]:
 
 
 def _write_page_state(state: object) -> dict[str, str]:
-    kind, base = type(state), _url_base(type(state))
-    if state == kind():
+    kind = type(state)
+    base, names = _url_base(kind), _parameters(kind)
+    params = _write_fields(state, base, names)
+    if params == _write_fields(kind(), base, names):
         return {}
-    if state != base:
-        return _write_fields(state, base, _parameters(kind))
-    return dict(list(_write_fields(state, kind(), _parameters(kind)).items())[:1])  # one is enough for `_url_base`
+    return params or dict(list(_write_fields(state, kind(), names).items())[:1])  # one is enough for `_url_base`
 
 
 def _url_base(kind: type[State]) -> State:

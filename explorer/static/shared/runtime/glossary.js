@@ -1,8 +1,7 @@
 /* The glossary: links to terms, `#glossary-NAME`, show the definition beside them and lead nowhere. The terms and their
    forms are in ../glossary.json; explorer/ui/glossary.py marks them in Markdown by the same rule. */
 
-import { node } from "./dom.js";
-
+const make = (tag, properties) => Object.assign(document.createElement(tag), properties); // dom.js needs this module
 const LINK = 'a[href^="#glossary-"]';
 
 async function readTerms() {
@@ -31,7 +30,7 @@ export function prose(text) {
     const name = form && names.get(form.toLowerCase());
     if (!name || marked.has(name)) continue;
     marked.add(name);
-    parts.push(text.slice(end, index), node("a", { href: `#glossary-${name}` }, form));
+    parts.push(text.slice(end, index), make("a", { href: `#glossary-${name}`, textContent: form }));
     end = index + form.length;
   }
   return [...parts, text.slice(end)];
@@ -39,7 +38,7 @@ export function prose(text) {
 
 /** Show the definition of a term at the pointer, the keyboard focus or a tap, until `signal` ends it. */
 export function showDefinitions(signal) {
-  const tip = node("div.glossary-tip", { id: "glossary-tip", role: "tooltip", popover: "manual" });
+  const tip = make("div", { id: "glossary-tip", className: "glossary-tip", role: "tooltip", popover: "manual" });
   let shown = null; // the link whose definition is shown
   const linkOf = (event) => event.target.closest?.(LINK),
     isOnTip = (event) => tip.contains(event.target),
