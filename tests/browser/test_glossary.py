@@ -22,7 +22,7 @@ PROSE = """async (texts) => {
 def test_a_term_is_defined_at_the_pointer_and_at_the_keyboard_focus(visit: Any, scheme: str) -> None:
     page = visit("/gates", scheme=scheme)
     url, tip = page.url, page.get_by_role("tooltip")
-    gates = page.locator("p a", has_text="gates").first
+    gates = page.locator("p a", has_text="gate").first
     expect(gates).to_have_css("text-decoration-line", "underline")
     gates.hover()
     expect(tip).to_have_text(TERMS["gate"]["definition"])
@@ -43,7 +43,7 @@ def test_a_tap_shows_a_definition_and_a_tap_elsewhere_hides_it(browser: Any, ser
     context = browser.new_context(has_touch=True, viewport={"width": 390, "height": 844})
     context.set_default_timeout(TIMEOUT)
     page = open_page(context.new_page(), f"{server}/gates")
-    page.locator("p a", has_text="gates").first.tap()
+    page.locator("p a", has_text="gate").first.tap()
     tip = page.get_by_role("tooltip")
     expect(tip).to_have_text(TERMS["gate"]["definition"])
     box = tip.bounding_box()
