@@ -2,6 +2,8 @@
 
 import { prose } from "./glossary.js";
 
+const PROSE = ["p", "h2", "h3"]; // elements whose technical terms are marked
+
 /**
  * Set an attribute. `false`, null and undefined remove it, but for "aria-…", where false is a value. ".NAME" is a class that
  * the element has while the value is true, "--NAME" a variable of its style.
@@ -24,7 +26,7 @@ function setAttribute(element, name, value) {
  * Return a function (tag, attributes, ...children) that makes elements; the attributes can be left out, and "p.note" is a p
  * of the class note. An attribute "on…" is the handler of an event. Other functions among the attributes and children, and
  * children with a method `attach`, follow a state (view_state.js): `follow` gets the function that reads it again. Strings
- * become text, never markup, and those of a p have their technical terms marked; null and false are no children.
+ * become text, never markup, and those of paragraphs and headings have their terms marked; null and false are no children.
  */
 export const elementMaker =
   (create, follow = /** @type {(update: () => void) => void} */ (() => {})) =>
@@ -38,14 +40,14 @@ export const elementMaker =
     for (const child of rest.flat()) {
       if (child?.attach) child.attach(element);
       else if (typeof child === "function") {
-        const text = element.appendChild(name === "p" ? create("span") : document.createTextNode(""));
+        const text = element.appendChild(PROSE.includes(name) ? create("span") : document.createTextNode(""));
         follow(() => {
           const words = String(child());
           if (text.textContent === words) return;
-          if (name === "p") text.replaceChildren(...prose(words));
+          if (PROSE.includes(name)) text.replaceChildren(...prose(words));
           else text.textContent = words;
         });
-      } else if (name === "p" && typeof child === "string") element.append(...prose(child));
+      } else if (PROSE.includes(name) && typeof child === "string") element.append(...prose(child));
       else if (child != null && child !== false) element.append(child);
     }
     // The value comes last: it depends on the limits of a slider and on the options of a menu.

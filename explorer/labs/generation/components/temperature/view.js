@@ -32,6 +32,7 @@ import { toCsv } from "../../../../static/shared/runtime/csv.js";
 import { shortenToEnd } from "../../../../static/shared/runtime/visible_text.js";
 import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { SyncedValue } from "../../../../static/shared/runtime/synced_value.js";
+import { prose } from "../../../../static/shared/runtime/glossary.js";
 import { LiveElements } from "../../../../static/shared/runtime/view_state.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 import { TextRow } from "./text_row.js";
@@ -130,7 +131,12 @@ export default defineComponent((place, /** @type {SendEvent<TemperatureEvents>} 
     node("h3.title", () => `The text${texts.length > 1 ? "s" : ""}, with the same random numbers`),
     node(
       "p.keys",
-      node("span.key", "surprisal: 0", node("i.ramp", { "aria-hidden": "true" }), node("span", uniformText)),
+      node(
+        "span.key",
+        prose("surprisal in bits: 0"),
+        node("i.ramp", { "aria-hidden": "true" }),
+        node("span", uniformText),
+      ),
       node("span.when", () => words.nearest),
       node("span", { class: () => (isDifferent ? "change barred" : "change") }, () => words.change),
     ),
