@@ -17,8 +17,8 @@ def class_section() -> None:
     st.header("With a class", anchor=False)
     share_form.draw_join_form(session)
     explanation(
-        "Teachers: open a lesson and press **Give it to a class**, or open **Share** on a page and press **Give to a "
-        "class**. Students need no account, and their answers have no names."
+        "Teachers: open a lesson and press **Give it to a class**, or open **Share** on a page and press "
+        "**Give to a class**. Students need no account, and their answers have no names."
     )
     with st.expander("Plans for teachers: 45 and 90 minutes"):
         for minutes in PERIODS:

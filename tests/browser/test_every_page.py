@@ -66,7 +66,8 @@ FIRST_SCREEN = """() => {
     const isSeen = (each) => each.checkVisibility() && each.getBoundingClientRect().top < innerHeight;
     const texts = "[data-testid=stMain] :is(h1, h2, h3, p, li)";
     const own = [...document.querySelectorAll(texts)].filter(isSeen)
-        .filter((each) => !each.closest("button, label, summary, [role=group], .frame-controls, .frame-readout, [class*=waiting]"));
+        .filter((each) => !each.closest("button, label, summary, [role=group], [class*=waiting]"))
+        .filter((each) => !each.closest(".frame-controls, .frame-readout"));
     const links = [...document.querySelectorAll('a[href^="#glossary-"]')].filter(isSeen);
     return [own.map((each) => each.innerText), links.map((each) => each.hash)];
 }"""

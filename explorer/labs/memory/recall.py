@@ -22,7 +22,6 @@ from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.gate_viewer import read_symbols
 from explorer.labs.memory.state import MAX_SEQUENCE_LENGTH, MemoryState
-from explorer.model.predictions import Distribution, predict
 from explorer.model.run_model import RunModel
 from explorer.number_format import format_count, format_duration, join_range
 from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths, orderless_accuracy
@@ -82,6 +81,8 @@ def typed_section(session: ui.PageSession[MemoryState], views: Mapping[str, ui.R
 
 def share_of_seeds(run: ui.Run, text: str) -> float:
     """Return the share of the seeds that name the first symbol of a row after they have read it."""
+    from explorer.model.predictions import Distribution, predict
+
     found = predict(RunModel(run), text)
     assert isinstance(found, Distribution)
     return float((found.probabilities.argmax(axis=-1) == found.outcomes.index(text[0])).mean())

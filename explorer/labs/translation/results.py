@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from explorer import charts, ui
-from explorer.charts.style import annotation, css_colour, escape_markup
 from explorer.experiments.model_variant import ModelVariant
 from explorer.experiments.recall import SOLVED
 from explorer.inspection.compare import median_and_range
@@ -27,7 +25,6 @@ from explorer.ui.wording import count_seeds, join_words
 
 _METRICS = [ui.Metric("exact", "Exact match on new sources")]
 _NUMBERS = {"parameters": "parameters", "steps": "steps", "seconds": "training time"}
-_LABEL_LEVELS = (0.82, 0.66, 0.5, 0.34, 0.18)  # heights at which the lines are labelled, one each
 
 
 def translation_results(state: TranslationState, views: Mapping[str, ui.RunView]) -> dict[str, TranslationResult]:
@@ -75,43 +72,22 @@ def formats_chart(results: Sequence[TranslationResult]) -> charts.HeatMap:
     )
 
 
-def lengths_chart(results: Sequence[TranslationResult], trained: int) -> charts.Drawing:
-    """Return the exact match by source length.
-
-    The lines overlap at their ends, so each is labelled where it falls.
-    """
+def lengths_chart(results: Sequence[TranslationResult], trained: int) -> charts.LineChart:
+    """Return the exact match by source length."""
     lengths = np.array([int(name) for name in results[0].names])
     lines = [ui.variant_line(each.variant, lengths, median_and_range(each.parts.T)) for each in results]
     ends = [f"{each.variant.words} {float(np.median(each.exact_at(trained))):.2f} at {trained}" for each in results]
-    chart = charts.LineChart(
+    return charts.LineChart(
         "Exact match by the length of the source",
         lines,
         charts.Axis("source length", (0, int(lengths[-1]))),
-        charts.ACCURACY,
+        charts.Axis(span=(-0.16, 1.04), ticks={0: "0", 0.5: "0.5", 1: "1"}),  # the words of the limit are below 0
         [
             charts.limit(trained + 0.5, "trained", left=True, bottom=True),
             charts.limit(trained + 0.5, "beyond", bottom=True),
         ],
-        labels="none",
         words=f"Exact match by the length of the source: {join_words(ends)}.",
     )
-    layout = chart.plot()["layout"]
-    levels = zip(lines, _LABEL_LEVELS, strict=False)
-    layout["annotations"] += [_fall_label(line, level, i == 0) for i, (line, level) in enumerate(levels)]
-    return charts.Drawing(chart.text, chart.traces(), layout, chart.readouts)
-
-
-def _fall_label(line: charts.Line, level: float, on_left: bool) -> dict[str, Any]:
-    """Return the label of a line, left or right of its last crossing of the height `level`."""
-    above = np.flatnonzero(line.middle >= level)
-    at = int(above[-1]) if len(above) else 0
-    x = float(line.x[at])
-    if at + 1 < len(line.x) and line.middle[at] > line.middle[at + 1]:
-        fall = line.middle[at] - line.middle[at + 1]
-        x += float((line.middle[at] - level) / fall * (line.x[at + 1] - line.x[at]))
-    font = {"size": 15, "color": css_colour(line.colour)}
-    where = {"xanchor": "right", "xshift": -8} if on_left else {"xanchor": "left", "xshift": 8}
-    return annotation(f"<b>{escape_markup(line.label)}</b>", x, level, font=font, **where)
 
 
 def table_view(

@@ -70,7 +70,7 @@ def test_the_default_is_the_first_variant_with_gates() -> None:
 
 
 def test_the_sequence_is_the_typed_one_or_a_random_one() -> None:
-    assert gate_viewer._read_symbols("a❤bc", 2).text == "ab"
+    assert gate_viewer.read_symbols("a❤bc", 2).text == "ab"
     runs = [("open", run("gru-chrono"))]
     assert measure_gates(runs, 0, 0, "abb", 200).reading.ids == (0, 1, 1)
     assert len(measure_gates(runs, 0, 0, "", 200).reading.ids) == 5

@@ -29,7 +29,7 @@ from explorer.training.record import Curves, Record, RunState, Snapshot
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds
 from tests.charts.figures import figure_of
-from tests.pages.screen import assert_no_errors, page_text, plot_frame_figures, table
+from tests.pages.screen import assert_no_errors, headings, page_text, plot_frame_figures, table
 
 ROOT = Path(__file__).parents[3]
 WINDOW, NORM, CLIP, WARM = (EXPERIMENTS[name] for name in ("window", "batchnorm", "clipping", "warmup"))
@@ -184,7 +184,7 @@ def test_stored_runs_are_drawn_and_compared(experiment: Experiment, tmp_path: Pa
     assert experiment.question in text
     outcomes = make_outcomes(experiment, {name: tuple(bits) for name, bits in ends.items()})
     assert experiment_finding(experiment, outcomes) in text.replace("\\", "")
-    assert experiment_headline(experiment, outcomes) in [heading.value.replace("\\", "") for heading in at.subheader]
+    assert experiment_headline(experiment, outcomes) in headings(at)
     assert f"{len(experiment.trials)} trainings of {count_seeds(seeds)}, about" in text
     figures = plot_frame_figures(at, "experiment-ends")
     dots = [y for panel in figures for trace in panel["plot"]["data"][1::2] for y in trace["y"]]
