@@ -55,7 +55,9 @@ _MEASURE = r"""(minimum) => {
         range.selectNodeContents(text);
         const boxes = [...range.getClientRects()].filter(({ width, height }) => width > 1 && height > 1);
         if (!boxes.length) continue;
-        const hidden = element.closest("*") && getComputedStyle(element).clipPath.includes("inset(50%)");
+        const isClipped = (each) =>
+            each && (getComputedStyle(each).clipPath.includes("inset(50%)") || isClipped(each.parentElement));
+        const hidden = isClipped(element);
         if (hidden || element.getBoundingClientRect().width <= 2) continue;
         const words = text.data.trim().slice(0, 50);
         if (isPart && boxes.every((box) => box.bottom < 0 || box.top > wall.bottom - 40)) continue;

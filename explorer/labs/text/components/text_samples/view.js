@@ -66,6 +66,11 @@ export const allTexts = (models, step) =>
     })
     .join("\n\n");
 
+const PRESENTATION = {
+  slides: [".rows > :nth-child(-n+2)", ".rows > :nth-child(n+3):nth-child(-n+4)", ".rows > :nth-child(n+5)"],
+  controls: ".controls",
+};
+
 /** Milliseconds that each evaluation is shown while it plays: about eight seconds for all. */
 const stepDelay = (moments) => Math.min(900, Math.max(200, 8000 / moments.length));
 
@@ -182,4 +187,4 @@ export default defineComponent((place) => {
   }
 
   return { show: showData, close: () => clearTimeout(timer) };
-});
+}, PRESENTATION);
