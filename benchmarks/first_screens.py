@@ -93,9 +93,7 @@ MOMENTS = (
         (".st-key-gaze-training button", "role=button[name='Play the training']"),
         ".training output:text('step ')",
     ),
-    Moment(
-        "Noise turns into words", "", (".st-key-home-train button",), ":text-matches('writes at step (1[0-9]|[2-9])')"
-    ),
+    Moment("Noise turns into words", "", (".st-key-home-train button",), "p:text-matches('writes at step [1-9]')"),
     Moment(
         "The senses of “bank” part, layer by layer", "sentences", ("role=slider[name='Layer']",), ":text('layer 1')"
     ),
