@@ -99,7 +99,7 @@ MOMENTS = (
     ),
     Moment("Curves of five networks cross", "text", ("button:has-text('Toy')",), ".st-key-page-section-text-race svg"),
     Moment(
-        "No sum understands “not destroy” unseen",
+        "All eight seeds miss “not destroy”, which they never read",
         "negation",
         ("button:has-text('Six words')", "button:has-text('“not destroy” held out')"),
         ":text('wrong in 8 of 8 seeds')",

@@ -83,7 +83,7 @@ def page(session: PageSession[InductionState]) -> None:
         draw_learning=lambda: draw_learning(session, request),
     )
     draw_earlier_note(request)
-    finding, typed = findings.accuracy_finding(final_values(state, views, "accuracy", "label")), state.row is not None
+    finding, typed = findings.accuracy_finding(final_values(state, views, "accuracy")), state.row is not None
     headline("" if typed else finding)  # the headline of a typed row is about that row
     row_section(state, views)
     paragraph(f"On random rows, {finding[0].lower()}{finding[1:]}" if typed and finding else "")

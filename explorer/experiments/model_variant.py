@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from explorer.catalogue import MODELS
@@ -70,3 +70,11 @@ class ModelVariant:
             label="this run",
             dash="1px,3px",
         )
+
+
+def released_variants(models: Iterable[str]) -> dict[str, ModelVariant]:
+    """Return each of these models with its released settings, called by its title, by name."""
+    rows = {model: MODELS[model] for model in models}
+    return {
+        model: ModelVariant(model, row.title, row.title, row.title, row.dash, {}, model) for model, row in rows.items()
+    }

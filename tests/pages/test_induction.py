@@ -16,7 +16,8 @@ def test_the_page_answers_without_interaction() -> None:
     at = open_page(unfold="induction-ablation,moments")
     assert screen.warnings_of(at) == [] and screen.url_params(at) == {"unfold": "induction-ablation,moments"}
     assert_mentions(
-        screen.page_text(at), "Right in the second copy: two layers 99.7 %, one layer 48.7 % and 16 heads 84.9 %"
+        screen.page_text(at),
+        "the model with two layers 99.7 %, the model with one layer 48.7 % and",
     )
     assert_mentions(screen.page_text(at), "Seven pairs … 0.94 (0.84 to 0.98) by the model with two layers")
     titles = [panel["title"] for panel in screen.plot_frame_figures(at, "induction-training")]

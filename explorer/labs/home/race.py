@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from explorer import charts, ui
-from explorer.catalogue import MODELS
-from explorer.experiments.model_variant import ModelVariant
+from explorer.experiments.model_variant import released_variants
 from explorer.experiments.text_setups import SETUPS
 from explorer.training.config import RunConfig, with_settings
 from explorer.ui.state.visitor import current_visitor
@@ -23,12 +22,7 @@ _MODELS = ("feedforward", "rnn", "lstm", "gru", "transformer")
 _NAME = "home-race"  # of the section and of the files that are saved from it
 _HEIGHT = 300  # pixels of the chart
 _LOSS = ui.Metric("val_loss_part", "Loss on new sentences: lower is better", charts.Axis(span=(1.2, 3.5)), digits=None)
-_VARIANTS = {
-    model: ModelVariant(model, row.title, row.title, row.title, row.dash, {}, model)
-    for model in _MODELS
-    if (row := MODELS[model])
-}
-_draw_panels = ui.curve_panels([_LOSS], _VARIANTS)
+_draw_panels = ui.curve_panels([_LOSS], released_variants(_MODELS))
 
 
 def race_configs(seeds: int = 1) -> dict[str, RunConfig]:
@@ -70,4 +64,4 @@ def race_view(document: ui.Document, views: Views, earlier: Views) -> None:
     state = describe_outcome(views) or f"{ui.capitalize(describe_state(views))}."
     seeds = next(iter(views.values())).config.replicas
     trainings = "One training" if seeds == 1 else f"Median and range of {ui.number_word(seeds)} trainings"
-    document.caption(f"{trainings} of each network, all of equal size. {state}")
+    document.caption(f"{trainings} of each network: equal sizes, and a learning rate of its own. {state}")

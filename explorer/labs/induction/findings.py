@@ -46,7 +46,7 @@ def row_finding(repeated: Sequence[bool], probabilities: Mapping[str, Float[ndar
 
 
 def accuracy_finding(accuracies: Mapping[str, Seeds]) -> str:
-    """State the share of the symbols of the second copy that each model, by its label, predicts."""
+    """State the share of the symbols of the second copy that each model, by its words, predicts."""
     if not accuracies:
         return ""
     shares = [f"{words} {format_percent(float(np.median(each)))}" for words, each in accuracies.items()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -25,11 +24,10 @@ _EVENTS = {  # metric, value, and whether the metric rises to it
 
 
 def final_values(
-    state: InductionState, views: Mapping[str, ui.RunView], metric: str, names: Literal["words", "label"] = "words"
+    state: InductionState, views: Mapping[str, ui.RunView], metric: str
 ) -> dict[str, Float[ndarray, " seeds"]]:
-    """Return the last values of a metric of the finished runs, by the words or the labels of their models."""
-    finished = _finished_curves(views)
-    return {getattr(state.variants[name], names): curves.last(metric) for name, curves in finished.items()}
+    """Return the last values of a metric of the finished runs, by the words for their models."""
+    return {state.variants[name].words: curves.last(metric) for name, curves in _finished_curves(views).items()}
 
 
 def _finished_curves(views: Mapping[str, ui.RunView]) -> dict[str, Curves]:

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer import charts, ui
-from explorer.catalogue import MODELS, models_of
+from explorer.catalogue import models_of
 from explorer.experiments.default_runs import sentiment_runs
-from explorer.experiments.model_variant import ModelVariant
+from explorer.experiments.model_variant import released_variants
 from explorer.experiments.pretraining import REVIEWS_ALONE
 from explorer.labs.negation import findings
 from explorer.labs.negation.answers import answers_section
@@ -43,11 +43,7 @@ _METRICS = {
     ],
     "loss": [ui.Metric("train_loss", "Training loss", charts.Axis(span=(0.0, 1.0)))],
 }
-_VARIANTS = {
-    model: ModelVariant(model, row.title, row.title, row.title, row.dash, {}, model)
-    for model in models_of("sentiment")
-    if (row := MODELS[model])
-}
+_VARIANTS = released_variants(models_of("sentiment"))
 
 
 def english_vocabulary(views: Mapping[str, ui.RunView]) -> Words:

@@ -31,7 +31,7 @@ def draw_closing_card(lesson: Lesson, page: str) -> None:
     """Draw the content of the card above the page of the task; the page below is open."""
     task = lesson.task
     name = f"step {lesson.name} {lesson.closing}" if not task or page == task.page else ""
-    draw_step_setup(None, name, _watched(task) if task else [])
+    draw_step_setup(None, name, _find_settings(task) if task else [])
     with st.container(key="lesson-closing"):
         st.markdown(mark_terms(f"#### What this lesson has shown\n\n{lesson.recap}"))
         if lesson.reason:
@@ -88,13 +88,13 @@ def _draw_reason(name: str, reason: Reason) -> None:
 def _draw_task(name: str, task: Task) -> None:
     """Measure the task with the settings of its page, again whenever one of them changes."""
     state = _page_state(task.page)
-    used = {field: state[field] for field in _watched(task) if field in state}
+    used = {field: state[field] for field in _find_settings(task) if field in state}
     key, pool = lesson_results.task_key(task, name, used), lesson_results.task_pool(task)
     call, waiting = KeyedCall(key, lesson_results.measure_task, name, used), "Measuring with your settings …"
     show(f"lesson-task-{name}", call, task_view, task.done, waiting=waiting, height=60, pool=pool)
 
 
-def _watched(part: Step | Task) -> list[str]:
+def _find_settings(part: Step | Task) -> list[str]:
     """Return the settings of the page that a task measures, or that a step lets the student change."""
     if isinstance(part, Task):
         return re.findall(r"\$(\w+)", " ".join(part.settings.values()))
@@ -154,7 +154,7 @@ def draw_lesson_card(lesson: Lesson, number: int, page: str) -> None:
         with st.container(key="lesson-text"):
             draw_step_text(step)
         name = f"step {lesson.name} {number}" if page == step.page else ""  # the focus goes to the title on the page
-        draw_step_setup(step, name, [] if asks else _watched(step), asks)
+        draw_step_setup(step, name, [] if asks else _find_settings(step), asks)
         if page != step.page:
             if st.button("Go to the page of this step", icon=":material/arrow_forward:", key="lesson.go"):
                 open_step(lesson.name, number)

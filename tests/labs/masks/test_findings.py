@@ -21,7 +21,7 @@ def final_losses(loss: float, prefix: float = 2.95, by_position: list[float] | N
     return FinalLosses(np.array([loss]), np.array([prefix]), positions)
 
 
-def generated(ids: np.ndarray, prompt_length: int) -> GeneratedSigns:
+def make_signs(ids: np.ndarray, prompt_length: int) -> GeneratedSigns:
     return GeneratedSigns(prompt_length, ids, np.ones((1, 1)))
 
 
@@ -45,7 +45,7 @@ def test_sentences(snapshot: SnapshotAssertion) -> None:
         findings.repetition_finding(19, "Without the mask", ids, 2, np.array([[0.9, 0.8, 1.0], [0.9, 0.8, 1.0]])),
         findings.repetition_finding(3, "x", ids, 2, np.zeros((2, 3))),
         findings.format_rows(ids[0], 2, "abc"),
-        findings.spelling_finding({"With it": generated(spelled, 4), "Without it": generated(spelled[..., -2:], 1)}),
+        findings.spelling_finding({"With it": make_signs(spelled, 4), "Without it": make_signs(spelled[..., -2:], 1)}),
         findings.leak_verdict(TWO, None, final_losses(0.1)),
         findings.leak_verdict(TWO, None, None),
     ] == snapshot
