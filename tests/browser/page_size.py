@@ -10,17 +10,19 @@ from explorer.ui.sections import MAX_FOLDS
 
 MAX_HEIGHTS = {1440: 3_000, 390: 6_500}  # pixels, by the width of the window
 MAX_WORDS, MAX_CONTROLS = 200, 20  # on the first screen at 1440 x 900
-# Words of two or more letters in the first window, also in the components; a number is not a word. Controls are what
-# the Tab key reaches there, so that a matrix or a row of tokens is one; the terms of the glossary are none.
+# Words of two or more letters in the first window, also in the components; a number is not a word, nor is the name of
+# an icon. Controls are what is seen there and the Tab key reaches, so that a matrix or a row of tokens is one; the terms
+# of the glossary are none.
 _MEASURE = r"""() => {
     const main = document.querySelector("[data-testid=stMain]");
     const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+    const UNREAD = "style, script, .lineage-icon, [data-testid=stIconMaterial]";
     let words = 0;
     while (walker.nextNode()) {
         const { data, parentElement } = walker.currentNode, range = document.createRange();
         range.selectNode(walker.currentNode);
         const box = range.getBoundingClientRect();
-        const shown = box.width && box.bottom > 0 && box.top < innerHeight && !parentElement.closest("style, script");
+        const shown = box.width && box.bottom > 0 && box.top < innerHeight && !parentElement.closest(UNREAD);
         if (shown && parentElement.checkVisibility({ visibilityProperty: true }))
             words += (data.match(/\p{L}{2,}/gu) ?? []).length;
     }
@@ -29,7 +31,7 @@ _MEASURE = r"""() => {
     const isShown = (one) => {
         const box = one.getBoundingClientRect();
         return box.width > 4 && box.height > 4 && box.top < innerHeight - 4 && box.bottom > 0 &&
-            one.checkVisibility({ visibilityProperty: true });
+            one.checkVisibility({ visibilityProperty: true, opacityProperty: true });
     };
     const controls = [...main.querySelectorAll(CONTROLS)].filter(
         (one) => isShown(one.matches("input") ? (one.closest("label") ?? one) : one) && !one.closest(NONE) &&

@@ -77,7 +77,7 @@ def heads_view(
     if not isinstance(reading, AttentionReading):
         return
     importance = importance if isinstance(importance, head_scores.HeadImportance) else None
-    document.caption(" ".join(input_notes(stored_model, reading)))
+    document.text(" ".join(input_notes(stored_model, reading)))
     name = f"{stored_model.title}: " if state.beside else ""
     document.finding(name + answer_sentence(stored_model, state, reading))
     document.component("attention_heads", component_data(stored_model, reading, token, importance, state), _KEY)
@@ -287,7 +287,7 @@ def second_state(state: AttentionState, first: Model) -> AttentionState:
 
 def second_view(document: ui.Document, reading: AttentionReading, second: Model, state: AttentionState) -> None:
     """Write what the second model predicts, and the grid of its heads."""
-    document.caption(" ".join(filter(None, [second.summary, *input_notes(second, reading)])))
+    document.text(" ".join(filter(None, [second.summary, *input_notes(second, reading)])))
     document.finding(f"{second.title}: {answer_sentence(second, state, reading)}")
     data = component_data(second, reading, "", None, state) | {"fixed": True}
     document.component("attention_heads", data, _BESIDE)

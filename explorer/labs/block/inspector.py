@@ -215,7 +215,7 @@ def block_view(document: ui.Document, reading: BlockReading, state: BlockState, 
             [f"This block has no “{state.open[:40]}”; the embedding is shown. Open another box or arrow."]
         )
     document.finding(findings.largest_contribution_finding(parts, state.layer, opened.layers))
-    document.caption(" ".join(reading.notes))
+    document.text(" ".join(reading.notes))
     document.component("block_diagram", _component_data(reading, stored, state), _KEY)
     document.caption(
         "Dashed boxes: other blocks. Heat map: one row per token; brown is negative, teal positive, blue a share from "

@@ -140,9 +140,9 @@ def _estimate(state: Comparison) -> tuple[str, str]:
 
 
 def estimate_view(document: ui.Document, sentences: tuple[str, str]) -> None:
-    """Write each sentence as a caption."""
+    """Write each sentence as a paragraph."""
     for sentence in sentences:
-        document.caption(sentence)
+        document.text(sentence)
 
 
 def _find_sweeps(keys: Sequence[str]) -> tuple[list[StoredSweep], list[str]]:

@@ -10,6 +10,7 @@ from explorer.experiments.text_setups import SETUPS
 from explorer.training.config import RunConfig, with_settings
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training.learning_chart import (
+    SAVED,
     Views,
     describe_outcome,
     describe_state,
@@ -61,7 +62,9 @@ def race_view(document: ui.Document, views: Views, earlier: Views) -> None:
         step = curves.evaluated[len(curves.samples) - 1]
         document.text(f"What the {best.row.title} writes at step {step} of {best.config.steps}:")
         document.code(curves.samples[-1][0].replace("\n", ". "))
-    state = describe_outcome(views) or f"{ui.capitalize(describe_state(views))}."
+    outcome = describe_outcome(views)
+    if outcome != SAVED:  # the address of this page names no run
+        document.text(outcome)
     seeds = next(iter(views.values())).config.replicas
     trainings = "One training" if seeds == 1 else f"Median and range of {ui.number_word(seeds)} trainings"
-    document.caption(f"{trainings} of each network: equal sizes, and a learning rate of its own. {state}")
+    document.caption(f"{trainings} of each network: equal sizes, and a learning rate of its own. {ui.capitalize(describe_state(views))}.")

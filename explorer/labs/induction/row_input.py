@@ -63,10 +63,11 @@ def row_view(
     shown = {variant: results[name] for name, variant in variants.items() if name in results}
     first = next(iter(shown.values()))
     probabilities = {variant.words: reading.next_probability for variant, reading in shown.items()}
-    (document.finding if typed else document.text)(findings.row_finding(first.repeated, probabilities))
+    sentence = findings.row_finding(first.repeated, probabilities)
+    document.finding(sentence * typed)
     add_row_map(document, "induction-row-figure", {variant.label: reading for variant, reading in shown.items()})
     document.caption(
-        "Tiles: the symbol that a model predicts. Below: the actual next symbol; the colour is its probability, median "
+        f"{'' if typed else sentence} Tiles: the symbol that a model predicts. Below: the actual next symbol; the colour is its probability, median "
         f"of {ui.count_seeds(len(first.next_probability))}."
         + (" The second copy begins at the line." if any(first.repeated) else "")
     )

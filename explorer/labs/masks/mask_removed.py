@@ -47,12 +47,6 @@ def mask_removed_section(session: ui.PageSession[MasksState]) -> None:
     ui.draw_missing_runs(request, state.configs, lambda names: ui.join_words([words[name] for name in names]))
     ui.draw_earlier_note(request)
     generated_text_section(shown, views)
-    losses, baseline = final_losses(views), findings.loss_baseline(task)
-    causal, unmasked = losses.get("causal"), losses.get("open")
-    ui.paragraph(findings.leak_verdict(baseline, causal, unmasked))
-    if unmasked is not None:
-        ui.paragraph(findings.generation_finding(baseline, causal, unmasked))
-    ui.caption(ui.escape_markdown(_task_description(task_config(state))))
 
 
 def training_section(session: ui.PageSession[MasksState]) -> None:
@@ -74,8 +68,11 @@ def training_section(session: ui.PageSession[MasksState]) -> None:
         **SIZES,
     )
     ui.draw_earlier_note(request)
-    unmasked = final_losses(views).get("open")
+    losses = final_losses(views)
+    causal, unmasked = losses.get("causal"), losses.get("open")
+    ui.paragraph(findings.leak_verdict(baseline, causal, unmasked))
     if unmasked is not None:
+        ui.paragraph(findings.generation_finding(baseline, causal, unmasked))
         answers = {
             answer: {name: v for name, view in views.items() if (v := last_answers(view.result, answer)) is not None}
             for answer in ("by_place", "prefix_by_place")
@@ -173,7 +170,7 @@ def positions_view(
 
 
 LENGTH = 120  # characters of a text, including the prompt
-TEXTS_PER_SEED, SHOWN_SEEDS = 6, 3  # texts of every seed; seeds of which one text is shown
+TEXTS_PER_SEED, SHOWN_SEEDS = 6, 2  # texts of every seed; seeds of which one text is shown
 ROWS_PER_SEED, SHOWN_ROWS, PROMPT_SYMBOLS = 64, 10, 2  # rows of symbols of every seed; rows shown; given symbols
 
 
@@ -215,7 +212,7 @@ def texts_view(
             column.text(findings.repetition_finding(state.symbols, title, ids, first, generated.top_probability))
             letters = RandomSymbolsConfig(symbols=state.symbols).labels
             column.code(findings.format_rows(ids[0, :SHOWN_ROWS], first, letters))
-    document.caption(
+    sampled = (
         f"Sampled letter by letter from the last {MAX_PROMPT} letters, with the same random numbers for both models. "
         f"Shown: one text of each of at most {ui.number_word(SHOWN_SEEDS)} seeds. The percentages are over "
         f"{TEXTS_PER_SEED} texts of each of {ui.count_seeds(state.seeds)}."
@@ -223,6 +220,7 @@ def texts_view(
         else f"Two symbols are given, the others are sampled one by one. Shown: {SHOWN_ROWS} rows of the first seed; "
         f"the percentages are over {ROWS_PER_SEED} rows of every seed."
     )
+    document.caption(f"{_task_description(task_config(state))} {sampled}")
 
 
 def draw_component(state: MasksState) -> None:

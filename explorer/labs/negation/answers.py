@@ -165,22 +165,21 @@ def answers_view(
     untrained = sorted({word for word in words if word in classes})
     if untrained and not own:
         quoted = join_words([f"“{word}”" for word in untrained])
-        document.caption(
+        document.text(
             f"{quoted} is in the vocabulary but in no training sentence, so its weights are those of the random "
             "initialization."
         )
     unknown = list(dict.fromkeys(word for word in words if own and word not in vocabulary.words))
     if unknown:
         quoted = join_words([f"“{word}”" for word in unknown[:6]]) + (" and others" if len(unknown) > 6 else "")
-        document.caption(
+        document.text(
             f"{quoted} {'is' if len(unknown) == 1 else 'are'} not in the vocabulary of the models. They read "
             f"{'it' if len(unknown) == 1 else 'them'} as {vocabulary.unknown}."
         )
 
 
 _EFFECTS = (
-    "Bar: mean of {count} trainings, which are the dots. Colour of a word: what it adds to positive (teal) or negative "
-    "(brown)."
+    "Dots: {count} trainings. Colour of a word: what it adds to positive (teal) or negative (brown)."
 )
 
 

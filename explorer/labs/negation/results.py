@@ -116,7 +116,7 @@ def results_view(
     )
     label = "Accuracy at the end of the training, a row for each model"
     document.table("negation-results", charts.Table(columns, rows, label, caption))
-    document.caption(comparison)
+    document.text(comparison)
 
 
 def _is_recorded(view: ui.RunView, metric: str) -> bool:

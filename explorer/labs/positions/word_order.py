@@ -47,8 +47,12 @@ def order_view(
     """Write which models tell the two sentences apart, and by how much."""
     document.finding(findings.order_finding(first, second, models))
     document.table("positions-order-figure", order_table(models))
-    if sorted(first) == sorted(second) and first != second:
-        document.text(findings.causal_mask_finding(models))
+    is_reordered = sorted(first) == sorted(second) and first != second
+    document.caption(
+        "Untrained Transformers with two layers; a sentence vector is the mean of the outputs. In brackets: the "
+        "distance of the two vectors, relative to their length, from the lowest to the highest of "
+        f"{ui.count_seeds(len(models[0].sentence_distance))}. {findings.causal_mask_finding(models) * is_reordered}"
+    )
 
 
 def order_table(models: Sequence[positions.OrderDistance]) -> charts.Table:
@@ -65,12 +69,7 @@ def order_table(models: Sequence[positions.OrderDistance]) -> charts.Table:
         )
         cells = {"encoder": findings.order_words(encoder), "decoder": findings.order_words(decoder)}
         rows.append({"name": charts.Cell(name, MODELS["transformer"].colour), **cells})
-    caption = (
-        "Untrained Transformers with two layers; a sentence vector is the mean of the outputs. In brackets: the "
-        "distance of the two vectors, relative to their length, from the lowest to the highest of "
-        f"{ui.count_seeds(len(models[0].sentence_distance))}."
-    )
-    return charts.Table(columns, rows, "Are the vectors of both sentences the same?", caption)
+    return charts.Table(columns, rows, "Are the vectors of both sentences the same?")
 
 
 def draw_component(session: ui.PageSession[PositionsState]) -> None:

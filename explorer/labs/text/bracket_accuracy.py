@@ -56,7 +56,7 @@ def accuracies_view(
     """Write the finding, the lines and the caption. `without`: titles of the models without weights."""
     finite = {name: each for name, each in accuracies.items() if len(each.accuracy) and len(each.bin_ends)}
     if not next(iter(accuracies.values())).counts.sum():
-        document.caption("No mark closes in the held-out end of this text. Hold out more of it, or make it longer.")
+        document.text("No mark closes in the held-out end of this text. Hold out more of it, or make it longer.")
         return
     if finite:
         document.finding(bracket_finding({MODELS[name].title: each for name, each in finite.items()}))

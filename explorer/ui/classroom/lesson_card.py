@@ -320,9 +320,11 @@ def _draw_lesson(number: int, lesson: Lesson) -> None:
             "picture": lesson.picture,
             "goals": list(lesson.goals),
             "usable": not all(map(lesson_results.missing_model, lesson.steps)),
+            "minutes": lesson.minutes,
+            "extent": _describe_extent(lesson),
+            "sheet": f"lesson-sheet/{lesson.name}",
         }
         _progress(data=data, key=key, **event_callbacks(key, "continue"))
-        caption(f"{_describe_extent(lesson)} {sheet_links(lesson)}")
         if real_models := lesson_results.describe_real_models(lesson):
             caption(escape_markdown(real_models))
     step = pop_event(key, "continue")
@@ -334,4 +336,4 @@ def _describe_extent(lesson: Lesson) -> str:
     needs = " and ".join(f"“{lesson_results.all_lessons()[name].title}”" for name in lesson.after)
     before = f"First do {needs}. " if needs else ""
     task = " and a task" * bool(lesson.task)
-    return f"{before}{len(lesson.steps)} predictions{task}, about {lesson.minutes} minutes."
+    return f"{before}{len(lesson.steps)} predictions{task}."

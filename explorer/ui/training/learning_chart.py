@@ -27,6 +27,7 @@ from explorer.ui.wording import join_words
 
 TrainingState: TypeAlias = Literal["never trained", "waiting", "training", "stopped", "finished", "failed"]
 Views: TypeAlias = Mapping[str, RunView]
+SAVED = "Saved; the address of this page holds these runs."
 _LARGEST_RATIO = 1.1  # of the numbers of parameters of runs that count as equally large
 _NAMED_MACHINES = 3  # kinds of machine that a caption names
 
@@ -79,8 +80,8 @@ def draw_learning_chart(
         document.figures(key, panels, playback=playback, **layout)
         words = caption if isinstance(caption, str) else caption(views)
         pale = "Pale: the earlier result." if earlier else ""
+        document.text(describe_outcome(views))
         sentences = (
-            describe_outcome(views),
             pale,
             words,
             conditions_sentence(views.values()),
@@ -231,7 +232,7 @@ def describe_outcome(views: Views) -> str:
             f"expected. The losses of one batch differ by at most {max(differences):.2g} nats."
         )
     if all(job.saved for job in jobs):
-        return "Saved; the address of this page holds these runs."
+        return SAVED
     why = next((job.problem for job in jobs if job.problem), "")
     return f"Trained, but not saved. {why}"
 

@@ -3,7 +3,8 @@
  * remembers; without a lesson, the button that forgets all of this. Events: "continue": the number of the step.
  *
  * @typedef {{lesson: string, title: string, steps: number, picture: string, goals: string[],
- *   usable: boolean}} LessonProgressData `picture` is the path of an SVG
+ *   usable: boolean, minutes: number, extent: string, sheet: string}} LessonProgressData `picture` is the path of an SVG,
+ *   `sheet` the address of the sheet for students
  *
  * @typedef {object} LessonProgressEvents
  * @property {number} continue
@@ -15,12 +16,13 @@ import { iconButton, node, svgNode } from "../../shared/runtime/dom.js";
 export default defineComponent((place, send) => {
   let shown;
   function show(/** @type {LessonProgressData} */ data) {
-    const { lesson, title, steps, picture, goals, usable } = (shown = data);
+    const { lesson, title, steps, picture, goals, usable, minutes, extent, sheet } = (shown = data);
     if (!lesson) return place.replaceChildren(iconButton("delete", "Forget visited pages and lessons", forgetAll));
     const done = doneSteps(lesson, steps),
       next = Array.from({ length: steps }, (_, i) => i + 1).find((number) => !done.includes(number)),
-      words = done.length ? (next ? `Continue with step ${next}` : "Done, again") : "Start",
+      words = done.length ? (next ? `Continue with step ${next}` : "Done, again") : `Start, about ${minutes} min`,
       button = iconButton(next ? "play_arrow" : "check_circle", words, () => send("continue", next ?? 1));
+    const print = (query, label) => node("a", { href: sheet + query, target: "_blank" }, label);
     button.disabled = !usable;
     button.title = title;
     place.replaceChildren(
@@ -35,6 +37,7 @@ export default defineComponent((place, send) => {
             "ul",
             goals.map((goal) => node("li", goal)),
           ),
+          node("p", `${extent} Print: `, print("", "sheet for students"), " · ", print("?notes=1", "with answers and notes")),
         ),
       ),
     );

@@ -26,13 +26,15 @@
  */
 
 import { defineComponent } from "../../shared/runtime/component.js";
+import { node } from "../../shared/runtime/dom.js";
 import { prose } from "../../shared/runtime/glossary.js";
 import { LiveElements } from "../../shared/runtime/view_state.js";
 
 const AGAIN = [200, 500, 1000, 2000]; // ms before each repeated request, if the server does not answer
 const SOON = 200; // ms after which a section says that it waits: shorter waits would only flicker
 const LONG = 2500; // ms after which it can be cancelled
-const TAGS = { finding: "h3", text: "p", caption: "p", code: "pre", problem: "p", empty: "p" };
+const TAGS = { finding: "h3", text: "p", code: "pre", problem: "p", empty: "p" };
+const SHORT = 12; // words of a caption that is shown at once; a longer one is unfolded by a press
 const PROSE = ["finding", "text", "caption"]; // their technical terms are links to the glossary
 const REACTION = 3000; // ms in which a page reacts to an event
 const UNREACHED = "The server does not answer. It is asked again every few seconds.";
@@ -194,9 +196,17 @@ function makeBlock(/** @type {() => Block} */ block, /** @type {LiveElements} */
     const { html, text } = block();
     if (written === (written = html ?? text)) return;
     if (html !== undefined) root.innerHTML = html;
+    else if (kind === "caption") root.replaceChildren(foldLong(text, root.querySelector("details")?.open));
     else root.replaceChildren(...(PROSE.includes(kind) ? prose(text) : [text]));
   });
   return root;
+}
+
+/** Return a caption; only its heading is shown if it is long and not open. */
+function foldLong(text, open = false) {
+  const words = prose(text);
+  if (text.split(" ").length <= SHORT) return node("p", words);
+  return node("details", { open }, node("summary", "About this figure"), node("p", words));
 }
 
 function makeComponent(/** @type {() => Block} */ block, /** @type {LiveElements} */ inner, send) {
