@@ -34,7 +34,7 @@ def sentence_section(session: ui.PageSession[HomeState]) -> None:
             ENGLISH_EXAMPLES[:3],
             ("sentence", "one-sentence"),
             vocabulary,
-            "or one of these",
+            "Examples",
             longest=MAX_TYPED,
         )
 

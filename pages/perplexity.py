@@ -69,7 +69,7 @@ def page(session: PageSession[PerplexityState]) -> None:
     text = selected_text(session)
     with page_section("perplexity-tokenizers", "One n-gram, four tokenizers", heading=False):
         tokenizer_section(session.state, text)
-    draw_corpus_row(session)
+    draw_corpus_row(session, folded=True)
     folded_section(
         "perplexity-units",
         "Which perplexities do not compare?",

@@ -54,7 +54,7 @@ def page(session: PageSession[TokensState]) -> None:
     config = selected_text(session)
     with page_section("tokens-shown", "A text in tokens", heading=False):
         tokenizer_section(session, config)
-    draw_corpus_row(session)
+    draw_corpus_row(session, folded=True)
     with page_section("tokens-four", "Four tokenizers on the same text"):
         comparison_section(session, config)
     real_model_section(

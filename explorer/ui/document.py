@@ -16,6 +16,7 @@ from explorer.program_files import component_folders
 from explorer.ui.frame import Panel, Playback, frame_data
 from explorer.ui.glossary import mark_terms
 
+_LONG = 12  # words of a caption, above which it is folded
 _markdown = MarkdownIt("commonmark", {"html": False})  # markup in a text of a visitor stays text
 
 
@@ -43,12 +44,12 @@ class Document:
 
     def markdown(self, text: str) -> None:
         """Add text with Markdown (CommonMark, without HTML)."""
-        self._add("markdown", html=_to_html(text))
+        self._add("markdown", html=to_html(text))
 
-    def caption(self, sentence: str) -> None:
-        """Add a small text under a figure."""
-        if sentence:
-            self._add("caption", text=sentence)
+    def caption(self, text: str) -> None:
+        """Add a small text under a figure; a long one is folded under the words “About this figure”."""
+        if text:
+            self._add("caption", text=text, folded=len(text.split()) > _LONG)
 
     def code(self, text: str) -> None:
         """Add text with fixed character widths, wrapped at the right edge."""
@@ -93,6 +94,7 @@ class Document:
 
 
 @lru_cache(maxsize=512)
-def _to_html(text: str) -> str:
+def to_html(text: str) -> str:
+    """Return text with Markdown (CommonMark, without HTML) as HTML whose technical terms lead to the glossary."""
     html: str = _markdown.render(mark_terms(text))
     return html

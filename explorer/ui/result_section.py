@@ -19,7 +19,7 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.components.charts import mount_frame, mount_table
-from explorer.ui.document import Document
+from explorer.ui.document import Document, to_html
 from explorer.ui.page_sections import caption, escape_markdown, headline, paragraph, show_problems
 from explorer.ui.state.fragments import PAGE_RUNS, draw_fragment
 from explorer.web.background import Pool, submit
@@ -130,11 +130,19 @@ def draw_now(view: Callable[[Document, *Context], object], *arguments: *Context)
         _DRAWN[str(block["kind"])](block)
 
 
+def _draw_caption(text: str, folded: bool, **_: object) -> None:
+    if folded:
+        words = to_html(escape_markdown(text))
+        st.html(f'<details class="lineage-about"><summary>About this figure</summary>{words}</details>')
+    else:
+        caption(escape_markdown(text))
+
+
 _MOUNTED = {"plot_frame": mount_frame, "table": mount_table}
 _DRAWN: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
     "finding": lambda block: headline(block["text"]),
     "text": lambda block: paragraph(block["text"]),
-    "caption": lambda block: caption(escape_markdown(block["text"])),
+    "caption": lambda block: _draw_caption(**block),
     "problem": lambda block: show_problems([block["text"]]),
     "component": lambda block: _MOUNTED[block["name"]](block["data"], block["key"]),
 }

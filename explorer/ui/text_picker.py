@@ -21,8 +21,8 @@ from explorer.ui.state.widgets import bind_widget
 # text) and `with_corpus(corpus, text)`.
 
 
-def draw_corpus_row(session: PageSession[Any]) -> None:
-    """Draw the choice of the corpus and, for an own text, the form to enter it."""
+def draw_corpus_row(session: PageSession[Any], folded: bool = False) -> None:
+    """Draw the choice of the corpus, behind a button if it is `folded`, and for an own text the form to enter it."""
     corpus = session.state.corpus
 
     def with_other_corpus(state: Any, corpus: str) -> Any:
@@ -30,16 +30,17 @@ def draw_corpus_row(session: PageSession[Any]) -> None:
             return state
         return state.with_corpus(corpus, visitor_text.own_text() if corpus == "own" else "")
 
-    bind_widget(
-        session,
-        "corpus",
-        st.segmented_control,
-        shown=corpus,
-        update=with_other_corpus,
-        label="Text",
-        options=CORPUS_NAMES,
-        help=escape_markdown(visitor_text.CORPUS_DESCRIPTIONS[corpus]),
-    )
+    with st.popover("Another text", icon=":material/description:") if folded else st.container():
+        bind_widget(
+            session,
+            "corpus",
+            st.segmented_control,
+            shown=corpus,
+            update=with_other_corpus,
+            label="Text",
+            options=CORPUS_NAMES,
+            help=escape_markdown(visitor_text.CORPUS_DESCRIPTIONS[corpus]),
+        )
     if corpus == "own":
         draw_own_text_form(session)
 

@@ -165,7 +165,7 @@ def _sum_panel(model: str, view: negation_sentences.Contributions, classes: Sequ
         about.key,
         charts.waterfall(parts, values, view.bias, f"{MODELS[model].title}: {total}. {finding}"),
         title=about.title,
-        caption=f"{finding} Bars to the right add to {name}, bars to the left to {other}.",
+        caption=f"{finding} Right: {name}. Left: {other}.",
         **(tokens if about.parts_are_tokens and len(parts) == len(view.parts) else {}),
     )
 

@@ -312,10 +312,11 @@ def _draw_lesson(number: int, lesson: Lesson) -> None:
     """Draw the card of a lesson: what it is about, its goals, what it needs, and what of it is done."""
     key = f"lessons.progress.{lesson.name}"
     with st.container(border=True, height="stretch", gap="small"):
-        st.markdown(mark_terms(f"#### {number}. {lesson.title}\n\n{lesson.about}"))
+        st.markdown(mark_terms(f"#### {number}. {lesson.title}"))
         data = {
             "lesson": lesson.name,
             "title": lesson.title,
+            "about": lesson.about,
             "steps": len(lesson.steps),
             "picture": lesson.picture,
             "goals": list(lesson.goals),

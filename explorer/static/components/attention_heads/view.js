@@ -221,14 +221,18 @@ export default defineComponent((place, /** @type {SendEvent<AttentionHeadsEvents
     "section.third",
     answers,
     node(
-      "div.buttons.actions",
-      scoresPanel.buttons,
-      makeSwitch("unmasked", "mask", "the causal mask"),
-      makeSwitch("unplaced", "positions", "positions"),
-      button(
-        { hidden: () => !math.describeInterventions(state.touch), onclick: () => setInterventions(NOTHING) },
-        "Reset",
+      "details.lineage-about.actions",
+      node("summary", "Change the model"),
+      node(
+        "div.buttons",
+        scoresPanel.buttons,
+        makeSwitch("unmasked", "mask", "the causal mask"),
+        makeSwitch("unplaced", "positions", "positions"),
       ),
+    ),
+    button(
+      { hidden: () => !math.describeInterventions(state.touch), onclick: () => setInterventions(NOTHING) },
+      "Reset",
     ),
     node("p.touched", { role: "status" }, describeTouch),
     scoresPanel.root,

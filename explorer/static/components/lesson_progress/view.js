@@ -2,7 +2,7 @@
  * Show the picture of a lesson, its goals, and a button that opens its first step that is not done, as this browser
  * remembers; without a lesson, the button that forgets all of this. Events: "continue": the number of the step.
  *
- * @typedef {{lesson: string, title: string, steps: number, picture: string, goals: string[],
+ * @typedef {{lesson: string, title: string, about: string, steps: number, picture: string, goals: string[],
  *   usable: boolean, minutes: number, extent: string, sheet: string}} LessonProgressData `picture` is the path of an SVG,
  *   `sheet` the address of the sheet for students
  *
@@ -10,13 +10,14 @@
  * @property {number} continue
  */
 import { defineComponent } from "../../shared/runtime/component.js";
+import { prose } from "../../shared/runtime/glossary.js";
 import { doneSteps, forgetAll } from "../../shared/runtime/progress.js";
 import { iconButton, node, svgNode } from "../../shared/runtime/dom.js";
 
 export default defineComponent((place, send) => {
   let shown;
   function show(/** @type {LessonProgressData} */ data) {
-    const { lesson, title, steps, picture, goals, usable, minutes, extent, sheet } = (shown = data);
+    const { lesson, title, about, steps, picture, goals, usable, minutes, extent, sheet } = (shown = data);
     if (!lesson) return place.replaceChildren(iconButton("delete", "Forget visited pages and lessons", forgetAll));
     const done = doneSteps(lesson, steps),
       next = Array.from({ length: steps }, (_, i) => i + 1).find((number) => !done.includes(number)),
@@ -32,12 +33,19 @@ export default defineComponent((place, send) => {
         button,
         node(
           "details",
-          node("summary", "Goals"),
+          node("summary", "About this lesson"),
+          node("p", prose(about)),
           node(
             "ul",
             goals.map((goal) => node("li", goal)),
           ),
-          node("p", `${extent} Print: `, print("", "sheet for students"), " · ", print("?notes=1", "with answers and notes")),
+          node(
+            "p",
+            `${extent} Print: `,
+            print("", "sheet for students"),
+            " · ",
+            print("?notes=1", "with answers and notes"),
+          ),
         ),
       ),
     );

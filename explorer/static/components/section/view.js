@@ -20,7 +20,7 @@
  * @property {boolean} [rerun] the page draws the result by itself
  *
  * @typedef {{kind: "finding" | "text" | "markdown" | "caption" | "code" | "problem" | "empty" | "component" | "columns",
- *   text?: string, html?: string, height?: number, name?: string, folder?: string, key?: string, data?: any,
+ *   text?: string, folded?: boolean, html?: string, height?: number, name?: string, folder?: string, key?: string, data?: any,
  *   parts?: Block[][]}} Block `html` is of markdown, made by the server from text without HTML; `name`, `folder` (in the
  *   package), `key` and `data` are of a component, `parts` of columns; `height` is in px
  */
@@ -34,7 +34,6 @@ const AGAIN = [200, 500, 1000, 2000]; // ms before each repeated request, if the
 const SOON = 200; // ms after which a section says that it waits: shorter waits would only flicker
 const LONG = 2500; // ms after which it can be cancelled
 const TAGS = { finding: "h3", text: "p", code: "pre", problem: "p", empty: "p" };
-const SHORT = 12; // words of a caption that is shown at once; a longer one is unfolded by a press
 const PROSE = ["finding", "text", "caption"]; // their technical terms are links to the glossary
 const REACTION = 3000; // ms in which a page reacts to an event
 const UNREACHED = "The server does not answer. It is asked again every few seconds.";
@@ -193,20 +192,18 @@ function makeBlock(/** @type {() => Block} */ block, /** @type {LiveElements} */
     root = inner.node(tag, { ...about, role: kind === "problem" ? "alert" : null, style });
   let written;
   inner.follow(() => {
-    const { html, text } = block();
+    const { html, text, folded } = block();
     if (written === (written = html ?? text)) return;
     if (html !== undefined) root.innerHTML = html;
-    else if (kind === "caption") root.replaceChildren(foldLong(text, root.querySelector("details")?.open));
+    else if (folded) root.replaceChildren(fold(text, root.querySelector("details")?.open));
     else root.replaceChildren(...(PROSE.includes(kind) ? prose(text) : [text]));
   });
   return root;
 }
 
-/** Return a caption; only its heading is shown if it is long and not open. */
-function foldLong(text, open = false) {
-  const words = prose(text);
-  if (text.split(" ").length <= SHORT) return node("p", words);
-  return node("details", { open }, node("summary", "About this figure"), node("p", words));
+/** Return a long caption, of which only the heading is seen until it is opened. */
+function fold(text, open = false) {
+  return node("details.lineage-about", { open }, node("summary", "About this figure"), node("p", prose(text)));
 }
 
 function makeComponent(/** @type {() => Block} */ block, /** @type {LiveElements} */ inner, send) {

@@ -165,10 +165,14 @@ export default defineComponent((place, /** @type {SendEvent<GatesByHandEvents>} 
       { class: which, "aria-label": title },
       node("h2", title),
       node("h3", () => math.formatFinding(which, current.lanes)),
-      node("p.told", () => math.findingText(which, current.lanes, computed, current.u, current.w)),
       node("div.picture", diagram.root),
       node("div.gates", ...traceRows.map(({ root }) => root), which === "gru" ? node("p.none", none) : null),
       node("div.states", ...strips.map(({ root }) => root)),
+      node(
+        "details.lineage-about",
+        node("summary", "Half-life, and what an RNN keeps"),
+        node("p", () => math.findingText(which, current.lanes, computed, current.u, current.w)),
+      ),
       node(
         "div.gradients",
         makeHead(`∂${state}₅₀/∂${state}ₜ`, node("span.scale", "gradient that reaches each step (log scale)")),

@@ -24,9 +24,9 @@ import { screenSvg } from "../../../../static/shared/runtime/screen_svg.js";
 import { defineComponent } from "../../../../static/shared/runtime/component.js";
 
 const TABLES = [
-  { name: "q", title: "Q, the queries", words: "What each token looks for. Edit any number.", scale: "sign" },
-  { name: "k", title: "K, the keys", words: "What each query is compared with. Edit any number.", scale: "sign" },
-  { name: "v", title: "V, the values", words: "What is added to the output. Edit any number.", scale: "sign" },
+  { name: "q", title: "Q, the queries", words: "What each token looks for.", scale: "sign" },
+  { name: "k", title: "K, the keys", words: "What each query is compared with.", scale: "sign" },
+  { name: "v", title: "V, the values", words: "What is added to the output.", scale: "sign" },
 ];
 const STEPS = [
   { name: "scores", title: "1. Q Kᵀ", words: "each query · each key", scale: "sign" },

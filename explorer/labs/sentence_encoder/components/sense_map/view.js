@@ -83,8 +83,26 @@ export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ 
   const words = node("p.words", { role: "status" }, () => pointed || describeLayer()),
     map = node("div.map", picture, words),
     head = node("p.head", headText),
-    sentenceList = () => data.sentences,
-    sentences = node("ol.list", list(sentenceList, makeSentenceRow));
+    isOther = ({ index, readable }) =>
+      readable && index !== data.chosen && data.kin[data.at.indexOf(index)] !== data.word,
+    sentenceList = (wanted) =>
+      data.sentences.map((each, index) => ({ ...each, index })).filter((each) => isOther(each) === wanted),
+    others = () => sentenceList(true).length,
+    sentences = [
+      node(
+        "ol.list",
+        list(() => sentenceList(false), makeSentenceRow),
+      ),
+      node(
+        "details.lineage-about",
+        { hidden: () => !others() },
+        node("summary", () => `Sentences with other words: ${others()}`),
+        node(
+          "ol.list",
+          list(() => sentenceList(true), makeSentenceRow),
+        ),
+      ),
+    ];
   place.replaceChildren(
     node("label.layers", node("span", "Layer"), slider, node("output", layerName)),
     node("div.both", map, node("div.side", head, sentences)),
@@ -157,7 +175,7 @@ export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ 
     update();
   }
 
-  function makeSentenceRow({ words, place, readable, says }, i, inner) {
+  function makeSentenceRow({ index: i, words, place, readable, says }, _, inner) {
     const text = words.map((word, w) =>
       node("span", { class: w === place ? "target" : null }, `${w ? " " : ""}${word}`),
     );

@@ -45,8 +45,7 @@ export default defineComponent((place) => {
     const rail = makeNode("span.rail", makeNode("i", { style: `width: ${100 * p}%` }));
     return makeNode("div.bar", makeNode("span", label), rail, makeNode("span.share", formatPercent(p)));
   };
-  const legend =
-    " +1. Dashed: an input that is the network’s own last output. Pale: an output that the task does not use.";
+  const legend = " +1. Dashed: its own last output as input. Pale: an unused output.";
   const net = node("div.net", weights, scroll);
   place.replaceChildren(
     net,

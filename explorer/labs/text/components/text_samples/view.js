@@ -80,13 +80,11 @@ export default defineComponent((place) => {
     all = [],
     state = { step: null, following: true },
     timer = 0;
-  const { node, button, playButton, list, keyed, update } = new LiveElements();
+  const { node, playButton, list, keyed, update } = new LiveElements();
   const describeShown = () => (all.length ? `step ${formatCount(state.step)}` : ""),
     widest = () => `step ${formatCount(all.at(-1) ?? 0)}`.length, // wide enough for the last one: nothing moves
     isSingle = () => all.length < 2;
   const togglePlaying = () => (timer ? pausePlaying() : startPlaying());
-  const makeStep = (symbol, words, steps, disabled) =>
-    button({ symbol, disabled, onclick: () => moveBySteps(steps) }, node("span", words));
   const slider = node("input.slider", {
     type: "range",
     min: 0,
@@ -106,8 +104,6 @@ export default defineComponent((place) => {
     "div.controls",
     { role: "group", "aria-label": "Evaluations" },
     playButton(() => timer, { disabled: isSingle, onclick: togglePlaying }),
-    makeStep("skip_previous", "Back", -1, () => stepIndex() <= 0),
-    makeStep("skip_next", "Next", 1, () => stepIndex() >= all.length - 1),
     slider,
     node("output.where", { style: () => `min-width: ${widest()}ch` }, describeShown),
   );
@@ -145,11 +141,6 @@ export default defineComponent((place) => {
     state = { step: all[at], following: at === all.length - 1 };
     update();
   };
-  const moveBySteps = (steps) => {
-    pausePlaying();
-    moveToIndex(stepIndex() + steps);
-  };
-
   function startPlaying() {
     if (stepIndex() === all.length - 1) moveToIndex(0);
     const playNext = () => {

@@ -143,7 +143,7 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
     merges: {
       label: "The merges, in the order they were learned",
       names: ["merge", "pair", "new token", "id", "times"],
-      hint: "Press a merge to go there. Times: how often it joins a pair of the corpus.",
+      hint: "Press a merge to go there.",
     },
     words: {
       label: "The words, the most frequent first",
@@ -277,7 +277,7 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
         quoted = kinds.slice(0, 4).map((one) => `“${showSpaces(one.length > 24 ? `${one.slice(0, 23)}…` : one)}”`);
       return quoted.join(", ") + (kinds.length > 4 ? ` and ${formatCount(kinds.length - 4)} more` : "");
     };
-    const sentences = ["The stronger the colour, the more characters one token holds. Below each token is its id."];
+    const sentences = ["Below each token is its id."];
     if (unknown.length)
       sentences.push(
         `Dashed: not in the vocabulary, so the model reads “<unk>” for each of them, and cannot tell them apart: ${nameAll(unknown)}.`,
