@@ -93,7 +93,9 @@ MOMENTS = (
         (".st-key-gaze-training button", "role=button[name='Play the training']"),
         ".training output:text('step ')",
     ),
-    Moment("Noise turns into words", "", (".st-key-home-train button",), "p:text-matches('writes at step [1-9][0-9]? of')"),
+    Moment(
+        "Noise turns into words", "", (".st-key-home-train button",), "p:text-matches('writes at step [1-9][0-9]? of')"
+    ),
     Moment(
         "The senses of “bank” part, layer by layer", "sentences", ("role=slider[name='Layer']",), ":text('layer 1')"
     ),

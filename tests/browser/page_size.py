@@ -11,8 +11,8 @@ from explorer.ui.sections import MAX_FOLDS
 MAX_HEIGHTS = {1440: 3_000, 390: 6_500}  # pixels, by the width of the window
 MAX_WORDS, MAX_CONTROLS = 200, 20  # on the first screen at 1440 x 900
 # Words of two or more letters in the first window, also in the components; a number is not a word, nor is the name of
-# an icon. Controls are what is seen there and the Tab key reaches, so that a matrix or a row of tokens is one; the terms
-# of the glossary are none.
+# an icon. Controls are what is seen there and the Tab key reaches, so that a matrix or a row of tokens is one; terms of
+# the glossary are none.
 _MEASURE = r"""() => {
     const main = document.querySelector("[data-testid=stMain]");
     const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);

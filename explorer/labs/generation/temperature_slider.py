@@ -152,9 +152,7 @@ def slider_view(
     if not results:
         return
     if waiting := [each.title for name, each in models.items() if name not in results and _is_generating(each, state)]:
-        document.text(
-            f"Still generating: {ui.join_words(waiting)}. The texts of a large model take several seconds …"
-        )
+        document.text(f"Still generating: {ui.join_words(waiting)}. The texts of a large model take several seconds …")
     focus = focused_model({name: models[name] for name in results}, state)
     # While the texts of the focused model are not there yet, another one is in focus: the position is not its own.
     own = focus == focused_model(models, state)

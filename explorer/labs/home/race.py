@@ -67,4 +67,5 @@ def race_view(document: ui.Document, views: Views, earlier: Views) -> None:
         document.text(outcome)
     seeds = next(iter(views.values())).config.replicas
     trainings = "One training" if seeds == 1 else f"Median and range of {ui.number_word(seeds)} trainings"
-    document.caption(f"{trainings} of each network: equal sizes, and a learning rate of its own. {ui.capitalize(describe_state(views))}.")
+    state = ui.capitalize(describe_state(views))
+    document.caption(f"{trainings} of each network: equal sizes, and a learning rate of its own. {state}.")

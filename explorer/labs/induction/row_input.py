@@ -67,8 +67,8 @@ def row_view(
     document.finding(sentence * typed)
     add_row_map(document, "induction-row-figure", {variant.label: reading for variant, reading in shown.items()})
     document.caption(
-        f"{'' if typed else sentence} Tiles: the symbol that a model predicts. Below: the actual next symbol; the colour is its probability, median "
-        f"of {ui.count_seeds(len(first.next_probability))}."
+        f"{'' if typed else sentence} Tiles: the symbol that a model predicts. Below: the actual next symbol; the "
+        f"colour is its probability, median of {ui.count_seeds(len(first.next_probability))}."
         + (" The second copy begins at the line." if any(first.repeated) else "")
     )
 

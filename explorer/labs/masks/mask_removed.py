@@ -33,7 +33,7 @@ def mask_removed_section(session: ui.PageSession[MasksState]) -> None:
     """Draw the prompt and the settings, then the finding and the texts that both models generate."""
     request = ui.TrainRequest.for_section(session.state.reads)
     shown = request.session_with_results(session)
-    state, views, task = session.state, request.views(shown.state.configs), task_config(shown.state)
+    state, views = session.state, request.views(shown.state.configs)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if state.reads == "tale":
             ui.bind_widget(session, "begin", st.text_input, width=400)

@@ -178,9 +178,7 @@ def answers_view(
         )
 
 
-_EFFECTS = (
-    "Dots: {count} trainings. Colour of a word: what it adds to positive (teal) or negative (brown)."
-)
+_EFFECTS = "Dots: {count} trainings. Colour of a word: what it adds to positive (teal) or negative (brown)."
 
 
 def _place_in_file(task: Negation, words: tuple[str, ...]) -> str:

@@ -104,9 +104,7 @@ def head_view(document: ui.Document, found: tuple[dict[str, object], int], state
     head, dropped = found
     document.component("dot_product", component_data(state, head), KEY)
     if dropped:
-        document.text(
-            f"The tables hold {MAX_TOKENS} tokens: the model reads these, and {dropped:,} more are left out."
-        )
+        document.text(f"The tables hold {MAX_TOKENS} tokens: the model reads these, and {dropped:,} more are left out.")
 
 
 def read_head(stored: Model, text: str, layer: int, head: int) -> tuple[dict[str, object], int]:
