@@ -166,9 +166,7 @@ class PathStep(Choice):
     """A position of a path, with its token."""
 
     id: int
-    probability: float
-    learned: float
-    surprisal: float  # -log of `learned`, in nats
+    surprisal: float  # -log of its probability at temperature 1, in nats
 
 
 @dataclass(frozen=True)
@@ -220,12 +218,7 @@ def trace_path(
             )
             for id in candidate_ids
         )
-        own = next(each for each in candidates if each.id == id_of_path)
-        steps.append(
-            PathStep(
-                candidates, sampled, id_of_path, own.probability, own.learned, -learned[position, id_of_path].item()
-            )
-        )
+        steps.append(PathStep(candidates, sampled, id_of_path, -learned[position, id_of_path].item()))
     return PathTrace(tuple(steps[:-1]), Choice(steps[-1].candidates, steps[-1].sampled))
 
 

@@ -126,8 +126,6 @@ def tree_data(
             {
                 "piece": piece,
                 "id": step.id,
-                "p": round(step.probability, 5),
-                "learned": round(step.learned, 6),
                 "surprise": round(step.surprisal, 4),
                 "candidates": candidates(path[:i], step.candidates),
                 "sampled": step.sampled,

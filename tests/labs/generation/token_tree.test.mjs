@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  isCut,
   addAction,
   nextAction,
   pathAfter,
@@ -28,13 +27,13 @@ const nats = (p) => -Math.log(p);
 const plain = (text) => text.replaceAll("\u00a0", " ");
 
 test("the colour grows with the bits and is never stronger than ink can bear", () => {
-  assert.equal(colourStrength(0), 0);
-  assert.equal(colourStrength(nats(1 / 16)), 42.5);
-  assert.equal(colourStrength(nats(1 / 256)), 85);
-  assert.equal(colourStrength(nats(1 / 100_000)), 85);
-  assert.equal(colourStrength(nats(1 / 8), nats(1 / 64)), 42.5); // on the page's own scale
-  assert.equal(colourStrength(Infinity), 85);
-  assert.equal(colourStrength(-1e-9), 0);
+  const full = nats(1 / 256);
+  assert.equal(colourStrength(0, full), 0);
+  assert.equal(colourStrength(nats(1 / 16), full), 42.5);
+  assert.equal(colourStrength(nats(1 / 256), full), 85);
+  assert.equal(colourStrength(nats(1 / 100_000), full), 85);
+  assert.equal(colourStrength(Infinity, full), 85);
+  assert.equal(colourStrength(-1e-9, full), 0);
 });
 
 test("odds are said as one in so many, and what is likely as a probability", () => {
@@ -77,7 +76,7 @@ test("a piece is split where its lines end, and nothing of it is lost", () => {
 });
 
 test("a column has its candidates, and says which was taken and which the sampled choose", () => {
-  const all = candidateRows({ id: 1, piece: "b", p: 0.3, learned: 0.3, candidates, sampled: 3 }, 1);
+  const all = candidateRows({ id: 1, piece: "b", p: 0.3, learned: 0.3, candidates, sampled: 3 });
   assert.deepEqual(
     all.map(({ taken }) => taken),
     [false, true, false],
@@ -88,45 +87,15 @@ test("a column has its candidates, and says which was taken and which the sample
   );
 });
 
-test("what was taken and is none of the candidates stands below them", () => {
-  const all = candidateRows({ id: 9, piece: "z", p: 0.001, learned: 0.002, candidates, sampled: 9 }, 1);
-  assert.deepEqual(
-    all.map(({ id }) => id),
-    [3, 1, 2, 9],
-  );
-  const { piece, p, learned, taken, sampled } = all[3];
-  assert.deepEqual(
-    { piece, p, learned, taken, sampled },
-    { piece: "z", p: 0.001, learned: 0.002, taken: true, sampled: true },
-  );
-});
-
 test("where nothing is taken yet, nothing is added", () => {
   assert.deepEqual(
-    candidateRows({ candidates, sampled: 7 }, 1).map(({ taken, sampled }) => [taken, sampled]),
+    candidateRows({ candidates, sampled: 7 }).map(({ taken, sampled }) => [taken, sampled]),
     [
       [false, false],
       [false, false],
       [false, false],
     ],
   );
-  assert.equal(
-    candidateRows({ candidates: Array.from({ length: 20 }, (_, id) => ({ id, piece: "", p: 0.05, learned: 0.05 })) }, 1)
-      .length,
-    8,
-  );
-});
-
-test("a token is cut if it would have been likely enough to see, and only then", () => {
-  assert.equal(isCut(candidates[2], candidates[0], 1), true);
-  assert.equal(isCut(candidates[1], candidates[0], 1), false);
-  assert.equal(isCut(candidates[2], candidates[0], 0.1), false); // (1/6)^10 rounds to 0 by itself
-  assert.equal(isCut(candidates[2], candidates[0], 0), false); // the likeliest is always taken: nothing is cut
-  assert.equal(isCut({ p: 0, learned: 0 }, { p: 0, learned: 0 }, 1), false);
-  assert.equal(
-    candidateRows({ candidates: [{ ...candidates[0] }, { ...candidates[2], learned: 1e-6, cut: true }] }, 1)[1].cut,
-    true,
-  ); // the page knows better
 });
 
 test("beside a candidate stands its probability, or that it is cut", () => {

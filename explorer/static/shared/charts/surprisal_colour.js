@@ -4,14 +4,13 @@
 import { showSpaces } from "../runtime/visible_text.js";
 import { formatNumber, formatRounded, formatWeight, superscript } from "../runtime/format.js";
 
-export const FULL = 8 * Math.LN2; // by default the colour is full at 8 bits, one in 256
 const STRONGEST = 85; // percent of the colour, so that ink on it can be read
 
 export const toBits = (nats) => nats / Math.LN2;
 
 /** Return the strength of a token's background in percent, linear in its surprisal up to the strongest. */
 export const colourStrength = (surprisal, full) =>
-  Math.round(10 * STRONGEST * Math.min(1, Math.max(0, surprisal) / (full || FULL))) / 10;
+  Math.round(10 * STRONGEST * Math.min(1, Math.max(0, surprisal) / full)) / 10;
 
 /** "1 in 812": the odds of something of this surprisal. Above one in two odds say little, so it is the probability. */
 export function formatOdds(surprisal) {

@@ -1,7 +1,7 @@
 /* Draw a text of tokens with the surprisal of each as its background; the prompt is soft. The text grows at its end, and
    every line is an element of its own, so that the browser lays out only the last one. */
 
-import { FULL, formatOdds, splitLines, colourStrength } from "./surprisal_colour.js";
+import { formatOdds, splitLines, colourStrength } from "./surprisal_colour.js";
 import { node } from "../runtime/dom.js";
 
 export class TokenText {
@@ -11,7 +11,7 @@ export class TokenText {
 
   constructor(label) {
     this.root = node("div.token-text", { role: "region", tabindex: 0, dir: "auto", "aria-label": label });
-    this.startText("");
+    this.startText("", 0);
   }
 
   /** `full`: the surprisal (nats) at which the colour reaches its full strength. */
@@ -62,4 +62,4 @@ export class TokenText {
 
 /** What the colour behind a token means. */
 export const drawLegend = (unit, full) =>
-  node("span.token-legend", `each ${unit}: likely`, node("i.ramp"), `surprising, ${formatOdds(full || FULL)} or rarer`);
+  node("span.token-legend", `each ${unit}: likely`, node("i.ramp"), `surprising, ${formatOdds(full)} or rarer`);

@@ -2,32 +2,11 @@
 
 import { formatWeight } from "../../../../static/shared/runtime/format.js";
 
-export const SHOWN = 8; // candidates of a step, likeliest first
+export const SHOWN = 8; // candidates of a step at most
 
-/**
- * Return the rows of a step: its candidates, and last the token that was taken, if it is none of them.
- * A row = {id, piece, p, learned, taken, sampled, cut}; the last column, where nothing is taken yet, has no id.
- */
-export function candidateRows(step, temperature) {
-  const listed = step.candidates.slice(0, SHOWN);
-  const missing = step.id !== undefined && !listed.some(({ id }) => id === step.id);
-  const all = missing ? [...listed, { id: step.id, piece: step.piece, p: step.p, learned: step.learned }] : listed;
-  return all.map((row) => ({
-    ...row,
-    taken: row.id === step.id,
-    sampled: row.id === step.sampled,
-    cut: row.cut ?? isCut(row, step.candidates[0], temperature),
-  }));
-}
-
-/**
- * Whether a rule took this token away, if the page does not say so. A probability may be 0 also because it is tiny and
- * was rounded: without a cut it would be that of the likeliest, times the ratio of what was learned to the power 1/temperature.
- */
-export function isCut({ p, learned }, likeliest, temperature) {
-  if (p > 0 || !likeliest?.learned) return false;
-  return likeliest.p * (learned / likeliest.learned) ** (1 / temperature) > 0.0005;
-}
+/** Return the rows of a step: its candidates, among them the token that was taken; where nothing is taken yet, none is. */
+export const candidateRows = (step) =>
+  step.candidates.map((row) => ({ ...row, taken: row.id === step.id, sampled: row.id === step.sampled }));
 
 /** Return the label of a candidate. Without truncation and above temperature 0 no candidate is impossible. */
 export function formatCandidate({ p, cut }, temperature) {

@@ -1,7 +1,6 @@
 /**
  * Show a text one token at a time: at every step the candidates, and the branches that can be taken instead. Only one
- * request is open at a time; presses made meanwhile are sent together afterwards. A candidate has `cut`: true where
- * truncation removed it; without the field that is inferred from its numbers.
+ * request is open at a time; presses made meanwhile are sent together afterwards.
  *
  * @typedef {object} TokenTreeData
  * @property {string} title
@@ -11,9 +10,9 @@
  * @property {number} temperature
  * @property {number} most the longest path
  * @property {string} file
- * @property {number} [full] the surprisal in nats with the strongest colour; 8 bits by default
- * @property {any[]} steps {piece, id, p: at this temperature after truncation, learned, surprise: nats, candidates:
- *    [{id, piece, p, learned}] most likely first, at most 8, sampled: the id that is sampled there}
+ * @property {number} full the surprisal in nats with the strongest colour
+ * @property {any[]} steps {piece, id, surprise: nats, candidates: [{id, piece, p: at this temperature after truncation,
+ *    learned, cut: whether truncation removed it}] most likely first, at most 8, sampled: the id that is sampled there}
  * @property {any} here {candidates, sampled} of the next step
  * @property {number | null} most_surprising index of a step
  *
@@ -89,7 +88,7 @@ class Column {
     for (const { root } of this.candidates) root.classList.remove("asked");
     if (key === this.shown) return;
     this.shown = key;
-    this.rows = math.candidateRows(step, temperature);
+    this.rows = math.candidateRows(step);
     this.taken = this.rows.findIndex(({ taken }) => taken);
     resizeList(this.candidates, this.rows.length, makeCandidate, this.list);
     this.rows.forEach((row, i) => this.candidates[i].show(row, temperature));
@@ -374,14 +373,14 @@ function formatFinding({ steps, most_surprising, unit }) {
   return steps.length ? "" : `Which ${unit} comes first? Press one, or sample it.`;
 }
 
-function treeCsv({ steps, here, most, temperature }) {
+function treeCsv({ steps, here, most }) {
   const all = steps.length < most ? [...steps, here] : steps;
   const columns = ["step", "rank", "id", "piece", "probability", "learned", "surprise in nats", "taken", "sampled"];
   const cells = (step, at) =>
     math
-      .candidateRows(step, temperature)
+      .candidateRows(step)
       .map(({ id, piece, p, learned, taken, sampled }, i) => [
-        ...[at + 1, i < step.candidates.length ? i + 1 : null, id, piece, p, learned],
+        ...[at + 1, i + 1, id, piece, p, learned],
         ...[taken ? step.surprise : null, Number(taken), Number(sampled)],
       ]);
   return toCsv(columns, all.flatMap(cells));
