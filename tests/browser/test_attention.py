@@ -94,6 +94,7 @@ def test_a_head_is_shown_whose_removal_changes_the_answer_until_it_is_reset(visi
     expect(attention_caption(page)).to_have_text("“of” attends to “king” 0.98.")
     expect(finding_heading(page)).to_contain_text("predicts “himself”")
     initial_finding, grid = finding_heading(page).inner_text(), page.evaluate(GRID)
+    page.get_by_text("Change the model").click()
     button(page, "Switch head off").click()
     expect(finding_heading(page)).to_have_text(re.compile("^With one head switched off the model predicts “herself”"))
     expect(page.locator(".answer-row").filter(has_text="herself").locator("b")).to_have_text("0.58")
@@ -281,6 +282,7 @@ def test_heads_and_tokens_are_chosen_on_a_phone(visit: Any) -> None:
     token.click()
     wait_for_url_params(page, at="6")
     expect(attention_caption(page)).to_have_text(attention_pattern(attention_of(), 3, 3, 6))
+    page.get_by_text("Change the model").click()
     for control in (page.get_by_label("Training step"), button(page, "Switch head off")):
         box = control.bounding_box()
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390

@@ -90,6 +90,7 @@ def test_a_notebook_shows_the_components_with_and_without_a_kernel(
     expect(live.locator(".answer-row")).to_have_count(2)
 
     # The model in the kernel computes the prediction without its only head.
+    live.get_by_text("Change the model").click()
     live.get_by_role("button", name="Remove positions").click()
     expect(live.get_by_text("Solid: with the intervention. Pale: unchanged.")).to_be_visible()
     expect(page.frame_locator("iframe[title*='continuing']").locator(".written")).to_contain_text("abca")

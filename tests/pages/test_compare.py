@@ -161,7 +161,7 @@ def test_the_form_proposes_a_search_and_another_task_brings_its_own_settings() -
     assert screen.widget(at.multiselect, "compare.sweep_models").value == ["rnn", "transformer"]
     assert screen.widget(at.multiselect, "compare.sweep_settings").value == ["learning_rate", "width"]
     assert screen.widget(at.text_input, "compare.sweep_values.width").value == "8,16,32"
-    text = " ".join(str(block["text"]) for block in screen.blocks(at, "caption"))
+    text = " ".join(str(block["text"]) for block in screen.blocks(at, "text"))
     assert "RNN: 14 runs, about " in text and "Transformer: 14 runs, about " in text
     assert "eight new seeds" in text or "8 new seeds" in text
     at = screen.assert_no_errors(screen.widget(at.selectbox, "compare.sweep_task").set_value("text").run())

@@ -53,7 +53,7 @@ def test_page_shows_results_without_interaction() -> None:
     )
     assert any(heading.startswith("Attention takes longer than the feedforward part") for heading in headings(at))
     assert len(plot_frame_figures(at, "cost-length-figures")) == 2 and not at.latex
-    assert "not the cell" in page_text(at)
+    assert "all steps of an LSTM in one call" in page_text(at)
     at = open_page("cost.py", {"unfold": "width,growth,parameters,formulas"})
     for sweep, sizes in SWEEPS.items():
         seconds, memory = plot_frame_figures(at, f"cost-{sweep}-figures")
