@@ -66,11 +66,6 @@ class ModelForTask:
         """The model class as module:Class."""
         return f"explorer.models.{self.class_name}"
 
-    @property
-    def source_file(self) -> str:
-        """The source file, relative to the package."""
-        return f"models/{self.class_name.partition(':')[0]}.py"
-
 
 @dataclass(frozen=True)
 class ModelRow:

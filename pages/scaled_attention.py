@@ -18,7 +18,6 @@ from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.state.widgets import bind_widget, reset_button
 
-SOURCES = {"tables": "Small tables", "model": "A trained model"}
 FILES = {
     "The encoder": "models/transformer_encoder.py",
     "The tables on this page": "labs/scaled_attention/components/dot_product/math.js",

@@ -184,11 +184,6 @@ class RateSearch:
         """The best rate, as `best_rate` chooses it."""
         return best_rate(self.losses)
 
-    @property
-    def is_at_edge(self) -> bool:
-        """Whether the best rate is the lowest or the highest one, so that one beyond it could be better."""
-        return self.best in (min(self.losses), max(self.losses))
-
 
 def find_search(config: RunConfig) -> RateSearch | None:
     """Return the search with the settings of a run, whatever its learning rate and its seeds; None without one."""

@@ -447,11 +447,6 @@ class Job:
             store.remove_folder(self.folder)
 
 
-def later_step(one: int, other: int) -> int:
-    """Return until which step a job is trained if two requests share it; 0 is its end."""
-    return max(one, other) if one and other else 0
-
-
 def _describe_unstored(error: OSError | LineageError) -> str:
     cause = error if isinstance(error, LineageError) else f"The run could not be stored: {describe_disk_error(error)}"
     return f"{cause} It stays on this server and is stored as soon as that is possible."

@@ -86,7 +86,7 @@ class JobService:
             previous = self.jobs.find(key(config))
             if previous and (previous.unstored or not previous.view().done):
                 previous.requesters.add(visitor)
-                previous.until = one_job.later_step(previous.until, until)
+                previous.until = max(previous.until, until) if previous.until and until else 0
                 scheduler.note_change(previous)
                 return previous
             self._check_numbers(visitor)

@@ -51,10 +51,6 @@ class Choice:
         text = self.text.partition(": ")[0]
         return text if text[1:2].isupper() else text[:1].lower() + text[1:]
 
-    @property
-    def has_range(self) -> bool:
-        return self.low is not None or self.high is not None
-
     def contains(self, value: float) -> bool:
         """Return whether a number lies in its range."""
         return _is_in_range(value, self.low, self.high)

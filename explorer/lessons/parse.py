@@ -405,7 +405,7 @@ def _check_measurement(part: Node, measurement: Measurement, question: Question)
 
 def _check_ranges(part: Node, question: Question) -> None:
     """Raise LessonError unless the ranges of the choices cover every number exactly once."""
-    if not all(each.has_range for each in question.choices):
+    if any(each.low is None and each.high is None for each in question.choices):
         raise part.error("the measure is a number: give each choice “from”, “below” or both.")
     ranges = sorted(question.choices, key=lambda each: float("-inf") if each.low is None else each.low)
     edges = [(one.high, other.low) for one, other in pairwise(ranges)]

@@ -6,14 +6,14 @@ vectors (3CosAdd: Mikolov, Yih and Zweig 2013; Levy and Goldberg 2014, eq. 1).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from explorer.tasks.word_vectors import WordVectorsConfig
-from explorer.tasks.word_vectors_grammar import analogy_questions, categories
+from explorer.tasks.word_vectors_grammar import RELATIONS, categories
 
 PURITY_NEIGHBOURS = 5  # whose categories are compared with that of a word
 # English pairs that differ in gender, for texts without planted analogies.
@@ -33,11 +33,11 @@ def unit_vectors(vectors: Float[ndarray, "*replicas words width"]) -> Float[ndar
 def questions_of(config: WordVectorsConfig, index: Mapping[str, int]) -> Int[ndarray, "questions 4"]:
     """Return ids of "a is to b as c is to d": planted ones in the grammar, else `GENDER_PAIRS`; all have vectors."""
     if config.corpus == "grammar":
-        questions = [list(question[1:]) for question in analogy_questions()]
+        relations: list[Iterable[Sequence[str]]] = [relation.pairs for relation in RELATIONS]
     else:
-        pairs = [pair for pair in GENDER_PAIRS if all(word in index for word in pair)]
-        ordered = [(one, other) for one in pairs for other in pairs if one != other]
-        questions = [q for one, other in ordered for q in ([*one, *other], [*one[::-1], *other[::-1]])]
+        relations = [[pair for pair in GENDER_PAIRS if all(word in index for word in pair)]]
+    ordered = [(one, other) for pairs in relations for one in pairs for other in pairs if one != other]
+    questions = [q for one, other in ordered for q in ([*one, *other], [*one[::-1], *other[::-1]])]
     known = [[index[word] for word in question] for question in questions if all(word in index for word in question)]
     return np.array(known, dtype=int).reshape(-1, 4)
 

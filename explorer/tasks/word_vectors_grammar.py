@@ -120,18 +120,6 @@ _OF_FRUITS = ("a ripe {w} tastes sweet", "peel the {w} for breakfast", "a basket
 _KINDS = {"relation": 68, "antonym": 10, "homograph": 6, "profession": 6, "fruit": 10}
 
 
-def analogy_questions() -> tuple[tuple[str, str, str, str, str], ...]:
-    """Return relation, a, b, c and the answer d of all questions "a is to b as c is to d", in all four directions."""
-    return tuple(
-        (relation.name, *question)
-        for relation in RELATIONS
-        for one in relation.pairs
-        for other in relation.pairs
-        if one != other
-        for question in ((*one, *other), (*one[::-1], *other[::-1]))
-    )
-
-
 @lru_cache(maxsize=1)
 def categories() -> dict[str, str]:
     """Return the category of each word that has one: words of a category stand in the same sentences."""

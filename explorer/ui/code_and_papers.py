@@ -49,8 +49,8 @@ def code_and_papers(
 
 def _draw_code(key: str, sources: Mapping[str, str] | Iterable[RunConfig], default: str) -> None:
     configs = {} if isinstance(sources, Mapping) else {config.title: config for config in sources}
-    models = {title: model_for_task(each.model).source_file for title, each in configs.items()}
-    files = sources if isinstance(sources, Mapping) else models
+    modules = {title: model_for_task(each.model).class_name.partition(":")[0] for title, each in configs.items()}
+    files = sources if isinstance(sources, Mapping) else {title: f"models/{name}.py" for title, name in modules.items()}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         default = default or next(iter(files))
         titles = {title: title for title in files}

@@ -37,7 +37,7 @@ def draw_learning_rates(configs: Mapping[str, RunConfig]) -> None:
 def search_description(searches: Mapping[str, RateSearch]) -> str:
     """Return how the search was made, and for which runs the best rate is at an end of the search."""
     group = next(iter(searches.values())).group
-    edges = [title for title, search in searches.items() if search.is_at_edge]
+    edges = [title for title, each in searches.items() if each.best in (min(each.losses), max(each.losses))]
     beyond = f" For {join_words(edges)} it is the lowest or the highest one: a rate beyond it may be better."
     return (
         f"The search gives every model the same {number_word(len(group.rates))} learning rates, "

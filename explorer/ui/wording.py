@@ -59,11 +59,6 @@ def quote_first(names: Sequence[str], most: int = 4) -> str:
     return join_words([*quoted, "others"] if len(names) > most else quoted)
 
 
-def both_or_all(count: int) -> str:
-    """Return “Both” or “All three”."""
-    return "Both" if count == 2 else f"All {number_word(count)}"
-
-
 def percentage(share: float) -> str:
     """Return a share in percent with one digit, "none" for 0."""
     return "none" if share == 0 else format_percent(share)

@@ -7,7 +7,7 @@ and its words the most frequent ones, so smaller tokenizers are truncated from t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
@@ -172,11 +172,3 @@ class Tokenization:
 def tokenize(tokenizer: Tokenizer, text: str) -> Tokenization:
     """Tokenize a text and decode it again. Raises TextError."""
     return Tokenization(tokenizer.encode(text), len(text), unknown_rate(tokenizer, text), round_trip(tokenizer, text))
-
-
-def truncate_all(all_kinds: Mapping[Kind, TrainedTokenizer], vocabulary: int) -> dict[Kind, Tokenizer]:
-    """Return the four tokenizers truncated to the possible vocabulary size nearest to `vocabulary`."""
-    return {
-        kind: truncate_tokenizer(each.tokenizer, each.nearest_vocabulary(vocabulary))
-        for kind, each in all_kinds.items()
-    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cache
 
@@ -56,7 +57,7 @@ def training_section(state: InductionState, request: ui.TrainRequest) -> None:
 @cache
 def _metrics(task: InductionConfig) -> tuple[ui.Metric, ...]:
     share = charts.Axis(span=(0.0, 1.04))
-    span = charts.Axis(span=(0.0, 1.1 * task.chance_loss))
+    span = charts.Axis(span=(0.0, 1.1 * math.log(task.symbols)))
     return (
         ui.Metric(
             "second_copy_loss",

@@ -147,8 +147,5 @@ def entropy_words(context: Context) -> str:
 
 def describe_successors(context: Context) -> str:
     """Return which characters follow a character, and how often."""
-    return join_words([f"{character_name(char)} {number_of_times(count)}" for char, count in context.continuations])
-
-
-def number_of_times(count: int) -> str:
-    return {1: "once", 2: "twice"}.get(count, f"{number_word(count)} times")
+    times = {count: f"{number_word(count)} times" for _, count in context.continuations} | {1: "once", 2: "twice"}
+    return join_words([f"{character_name(char)} {times[count]}" for char, count in context.continuations])

@@ -16,7 +16,6 @@ from explorer.number_format import format_interval
 from explorer.ui.wording import capitalize, count_seeds, format_median, join_words, percentage
 
 NAMES: Mapping[Kind, str] = {"char": "characters", "bytes": "byte-level BPE", "bpe": "BPE", "word": "words"}
-_NEGLIGIBLE = 0.001  # nats per character
 _PRACTICALLY_EQUAL = 0.01  # bits per byte
 
 

@@ -98,11 +98,6 @@ class ScaledAttentionState(LabellingComparison):
         return messages
 
     @property
-    def head_selection(self) -> HeadSelection:
-        """The same model, sentence and head, as the attention explorer has them in its URL."""
-        return HeadSelection(model=self.model, say=self.say, layer=self.layer, head=self.head)
-
-    @property
     def component_state(self) -> dict[str, object]:
         """The fields that the component sets; a table that does not fit the width is left empty."""
         return super().component_state | {name: () for name in "qkv" if len(getattr(self, name)) % self.width}

@@ -17,6 +17,7 @@ from explorer.labs.scaled_attention.state import MAX_SIZE, MIN_SIZE, ScaledAtten
 from explorer.model.model import Model
 from explorer.ui.state import url_codec
 from explorer.ui.training import stored_models
+from explorer.ui.training.model_input import HeadSelection
 
 KEY = "dotproduct"
 EVENTS = ("set", "size")
@@ -156,9 +157,10 @@ def _controls(session: ui.PageSession[ScaledAttentionState], stored: Model | Non
         for name, count in (("layer", layers), ("head", heads)):
             shown = min(getattr(state, name), count - 1)
             ui.bind_widget(session, name, st.selectbox, shown=shown, options=range(count), width=90)
+        selection = HeadSelection(state.model, say=state.say, layer=state.layer, head=state.head)
         st.page_link(
             "attention.py",
             label=ui.escape_markdown("All heads of this model"),
             icon=":material/arrow_forward:",
-            query_params={"model": state.model, **url_codec.write(state.head_selection)},
+            query_params={"model": state.model, **url_codec.write(selection)},
         )

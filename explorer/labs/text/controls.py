@@ -10,7 +10,7 @@ import streamlit as st
 from explorer import ui
 from explorer.catalogue import MODELS, models_of
 from explorer.errors import LineageError
-from explorer.experiments import parameter_matching
+from explorer.experiments import parameter_matching, text_setups
 from explorer.experiments.presets import PRESETS
 from explorer.inspection.language import line_overlap
 from explorer.jobs.limits import fit_to_seconds
@@ -168,7 +168,7 @@ def budget_form(session: ExperimentSession[TextLab]) -> None:
 def apply_budget(session: ExperimentSession[TextLab]) -> None:
     """Compute the requested budget in the background, then take over its settings."""
     lab = session.experiment
-    configs = tuple((model, lab.config(model)) for model in lab.trained_models)
+    configs = tuple((model, lab.config(model)) for model in lab.models if model != "ngram")
     for name, compute, what in (
         (_SECONDS_KEY, _fit_steps, "steps for {:g} seconds"),
         (_PARAMETERS_KEY, _match_parameters, "sizes for {:,} parameters"),
@@ -212,7 +212,7 @@ def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunV
     if live or not untrained:
         return
     lab = session.experiment
-    setup = lab.included_setup
+    setup = text_setups.setup_name(lab.task.corpus, lab.task.tokenizer)
     if setup and not lab.awaiting_text and lab.with_setup(setup) != lab:
         st.button(
             "Show the included runs of this text",

@@ -103,11 +103,6 @@ class TextLab(OpenExperiment):
         return shown if shown.run or not self.setup else self.of_setup(self.setup)
 
     @property
-    def included_setup(self) -> str | None:
-        """The name of the setup of this text and tokenizer, whose runs are included; None if there is none."""
-        return text_setups.setup_name(self.task.corpus, self.task.tokenizer)
-
-    @property
     def tokenizers(self) -> tuple[str, ...]:
         """The tokenizers with included runs on this text, and the chosen one."""
         other = text_setups.OTHER_TOKENIZER.get(self.task.corpus)
@@ -150,11 +145,6 @@ class TextLab(OpenExperiment):
     def task(self) -> TextConfig:
         """The task: the text with the chosen tokenizer and rows."""
         return replace(self.config("transformer").task_as(TextConfig), batches="random")
-
-    @property
-    def trained_models(self) -> tuple[str, ...]:
-        """The chosen models that are trained in steps."""
-        return tuple(model for model in self.models if model != "ngram")
 
     @property
     def corpus(self) -> str:

@@ -23,7 +23,7 @@ from explorer.inspection.language.tokenizers import (
     merge_ids,
     tokenize,
     train_tokenizers,
-    truncate_all,
+    truncate_tokenizer,
 )
 from explorer.labs.tokens import findings
 from explorer.labs.tokens.findings import TITLES, ratio
@@ -181,10 +181,11 @@ def comparison_view(
 
     beginning: of the corpus
     """
-    truncated = truncate_all(trained, vocabulary)
+    sizes = {kind: each.nearest_vocabulary(vocabulary) for kind, each in trained.items()}
+    truncated = {kind: truncate_tokenizer(each.tokenizer, sizes[kind]) for kind, each in trained.items()}
     excerpt = {kind: tokenize(tokenizer, beginning[:EXCERPT_LENGTH]) for kind, tokenizer in truncated.items()}
     tokenized = {kind: tokenize(tokenizer, typed) for kind, tokenizer in truncated.items()}
-    at = {kind: each.nearest_vocabulary(vocabulary) - each.min_vocabulary for kind, each in trained.items()}
+    at = {kind: sizes[kind] - each.min_vocabulary for kind, each in trained.items()}
     per_token = {kind: float(each.characters_per_token[at[kind]]) for kind, each in trained.items()}
     unknown = {kind: float(each.unknown_rates[at[kind]]) for kind, each in trained.items()}
     columns = {

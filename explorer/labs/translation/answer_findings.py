@@ -13,7 +13,7 @@ from explorer.errors import shorten
 from explorer.inspection.verdicts import judge, mean_difference
 from explorer.number_format import format_number
 from explorer.ui.verdict_sentences import describe_judgement
-from explorer.ui.wording import both_or_all, capitalize, join_words, number_word
+from explorer.ui.wording import capitalize, join_words, number_word
 
 MAX_QUOTED = 14  # characters of a source of digits in a sentence
 NEGLIGIBLE = 0.02  # accuracy that is too little to speak of
@@ -33,10 +33,6 @@ class SeedAnswer:
     text: str  # without <EOS>
     ended: bool  # whether it came to its <EOS>
 
-    def is_right(self, expected: str) -> bool:
-        """Return whether it is the expected answer and has ended."""
-        return self.ended and self.text == expected
-
 
 def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expected: str | None) -> str:
     """Return how many models are right, and which if these are few.
@@ -49,11 +45,11 @@ def answers_finding(task: str, source: str, answers: Sequence[SeedAnswer], expec
         return "There is no right answer; below is what the models write."
     source = f"“{source}”" if task in ("dates", "pairs") else shorten(source, MAX_QUOTED)
     one, many = (f"{verb} {source} correctly" for verb in _VERBS[task])
-    right = [each.words for each in answers if each.is_right(expected)]
+    right = [each.words for each in answers if each.ended and each.text == expected]
     if len(answers) == 1:
         sentence = f"{answers[0].words} {one if right else f'does not {many}'}"
     elif len(right) == len(answers):
-        sentence = f"{both_or_all(len(answers)).lower()} models {many}"
+        sentence = f"{'both' if len(answers) == 2 else f'all {number_word(len(answers))}'} models {many}"
     else:
         count = number_word(len(right)) if right else "none"
         sentence = f"{count} of {number_word(len(answers))} models {one if len(right) < 2 else many}"

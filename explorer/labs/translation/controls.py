@@ -95,25 +95,20 @@ def settings_row(session: ui.PageSession[TranslationState], views: Mapping[str, 
     ui.caption(TASK_CAPTIONS[session.state.task])
     if session.state.task == "pairs":
         st.markdown(table_text(session.state.table, bool(session.state.text)))
-        file_form(session)
-
-
-def file_form(session: ui.PageSession[TranslationState]) -> None:
-    """Draw the form in which a visitor gives pairs; folded once there is a file."""
-    draw_table_form(
-        session,
-        "pairs",
-        read_pairs,
-        lambda state, sha: state.with_task("pairs", sha),
-        title="Your pairs of a source and a target (CSV)",
-        explanation="A CSV file whose first row is `source,target`, with a pair in each row: 3 to 5,000 pairs, sources "
-        "and targets of at most 40 characters, such as a word and its plural. Columns may be separated by commas, "
-        "semicolons or tabs. Each source has one target. Upper and lower case are different characters. A source "
-        "that you type or pick above becomes part of the URL of this page.",
-        placeholder="source,target\nbaby,babies\nbox,boxes",
-        example="source,target\n" + "".join(f"{source},{target}\n" for source, target in example_pairs()),
-        expanded=not session.state.text,
-    )
+        draw_table_form(
+            session,
+            "pairs",
+            read_pairs,
+            lambda state, sha: state.with_task("pairs", sha),
+            title="Your pairs of a source and a target (CSV)",
+            explanation="A CSV file whose first row is `source,target`, with a pair in each row: 3 to 5,000 pairs, "
+            "sources and targets of at most 40 characters, such as a word and its plural. Columns may be separated by "
+            "commas, semicolons or tabs. Each source has one target. Upper and lower case are different characters. A "
+            "source that you type or pick above becomes part of the URL of this page.",
+            placeholder="source,target\nbaby,babies\nbox,boxes",
+            example="source,target\n" + "".join(f"{source},{target}\n" for source, target in example_pairs()),
+            expanded=not session.state.text,
+        )
 
 
 def drop_missing_file(session: ui.PageSession[TranslationState]) -> None:

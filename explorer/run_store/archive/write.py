@@ -49,7 +49,7 @@ def pack(run: StoredRun) -> bytes:
         raise DamagedRun(f"Run {run.key} cannot be exported: its files have changed meanwhile. Try again.") from error
     files[CURVES] = save(to_tensors(run.curves))
     files["card.json"] = json_bytes(card.model_dump())
-    files["metrics.csv"] = metrics_csv(run).encode()
+    files["metrics.csv"] = to_csv(metrics_table(run.curves, run.config)).encode()
     files["MODEL_CARD.md"] = model_card(run).encode()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
@@ -58,11 +58,6 @@ def pack(run: StoredRun) -> bytes:
             info.create_system, info.external_attr = 3, 0o644 << 16
             archive.writestr(info, files[name], zipfile.ZIP_DEFLATED, 6)
     return out.getvalue()
-
-
-def metrics_csv(run: StoredRun) -> str:
-    """Return the metrics as CSV: a row for each evaluation and seed, in full precision; NaN is an empty cell."""
-    return to_csv(metrics_table(run.curves, run.config))
 
 
 def model_card(run: StoredRun) -> str:

@@ -57,11 +57,6 @@ class InductionConfig(LabellingConfig):
         return 2 * self.longest
 
     @property
-    def chance_loss(self) -> float:
-        """The loss of a uniform prediction, in nats per symbol."""
-        return math.log(self.symbols)
-
-    @property
     def position_loss(self) -> float:
         """The lowest mean loss on the second copy of a prediction from the symbols so far and the position alone.
 

@@ -167,16 +167,6 @@ def _student_number(session: Session, code: str, visitor: str) -> int:
     return number
 
 
-def show_votes(code: str, visitor: Visitor, number: int, shown: bool) -> Classroom:
-    """Show the answers to the teacher before the reveal, or hide them."""
-    return _set_as_teacher(code, visitor, number, votes_shown=shown)
-
-
-def show_explanation(code: str, visitor: Visitor, number: int, shown: bool) -> Classroom:
-    """Show the explanation on the wall, or the votes again."""
-    return _set_as_teacher(code, visitor, number, explained=shown)
-
-
 def start_second_vote(code: str, visitor: Visitor, number: int) -> Classroom:
     """End the first vote and start the second one. Raises NotAllowed without an answer, or after the reveal."""
 
@@ -215,11 +205,6 @@ def remove_answers(code: str, visitor: Visitor, number: int, arrivals: Collectio
         session.execute(chosen.values(first=None, second=None, removed=True, version=row.version + 1))
 
     return _change_as_teacher(code, visitor, remove, number)
-
-
-def set_closed(code: str, visitor: Visitor, closed: bool) -> Classroom:
-    """Close a class to visitors who have not joined yet, or open it again."""
-    return _set_as_teacher(code, visitor, closed=closed)
 
 
 def create_control_code(code: str, visitor: Visitor, lasts: bool) -> str:
@@ -263,7 +248,7 @@ def _hash_control(control: str) -> str:
 def keep_control(code: str, visitor: Visitor) -> Classroom:
     """Let only this browser and the one that started the class control it."""
     is_further = visitor.id in store.find_classroom(code).teachers[1:]
-    return _set_as_teacher(code, visitor, keys={}, teachers=visitor.id if is_further else "")
+    return set_as_teacher(code, visitor, keys={}, teachers=visitor.id if is_further else "")
 
 
 def share_text(code: str, visitor: Visitor, text: str) -> Classroom:
@@ -296,7 +281,9 @@ def end_classroom(code: str, visitor: Visitor) -> None:
     store.end_class(classroom.code)
 
 
-def _set_as_teacher(code: str, visitor: Visitor, number: int | None = None, **values: object) -> Classroom:
+def set_as_teacher(code: str, visitor: Visitor, number: int | None = None, **values: object) -> Classroom:
+    """Set columns of a class: `votes_shown` to the teacher before the reveal, `explained` on the wall, or `closed`."""
+
     def set_columns(session: Session, row: ClassRow, before: Classroom) -> None:
         for name, value in values.items():
             setattr(row, name, value)

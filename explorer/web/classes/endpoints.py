@@ -141,9 +141,9 @@ def _obey_command(request: Request, body: dict[str, object]) -> Response:
         case "reveal":
             classroom = actions.reveal_answer(code, visitor, number)
         case "show" | "hide" as command:
-            classroom = actions.show_votes(code, visitor, number, command == "show")
+            classroom = actions.set_as_teacher(code, visitor, number, votes_shown=command == "show")
         case "why" | "votes" as command:
-            classroom = actions.show_explanation(code, visitor, number, command == "why")
+            classroom = actions.set_as_teacher(code, visitor, number, explained=command == "why")
         case "control":
             control = actions.create_control_code(code, visitor, bool(body.get("lasts")))
             url = f"{str(request.url).partition('/class/')[0]}/lessons?join={control}"
@@ -155,7 +155,7 @@ def _obey_command(request: Request, body: dict[str, object]) -> Response:
         case "remove":
             classroom = actions.remove_answers(code, visitor, number, _read_numbers(body.get("arrivals")))
         case "close" | "open" as command:
-            classroom = actions.set_closed(code, visitor, command == "close")
+            classroom = actions.set_as_teacher(code, visitor, closed=command == "close")
         case "end":
             actions.end_classroom(code, visitor)
             return _json_response({"over": True, "problem": "The class has ended."})

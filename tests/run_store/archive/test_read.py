@@ -543,7 +543,7 @@ def test_metrics_csv_contains_the_curves_exactly(run: StoredRun) -> None:
 def test_metrics_csv_has_empty_cells_for_undefined_metrics(tmp_path: Path) -> None:
     config = with_settings(CONFIG, {"p_not": 0.0})
     run = store.save_run(record_run(config), tmp_path / "run")
-    rows = list(csv.DictReader(io.StringIO(write.metrics_csv(run))))
+    rows = list(csv.DictReader(io.StringIO(read_files(write.pack(run))["metrics.csv"].decode())))
     assert {row["test_accuracy_negated"] for row in rows} == {""}
 
 

@@ -36,10 +36,10 @@ def test_the_first_vote_is_final_and_seen_by_the_teacher_on_request_only_until_t
     with pytest.raises(NotAllowed, match="answered already"):
         actions.record_answer(code, "ada", 1, "b")
     assert class_votes(code) == [[]], "the votes are hidden until the reveal"
-    actions.show_votes(code, TEACHER, 1, True)
+    actions.set_as_teacher(code, TEACHER, 1, votes_shown=True)
     assert (class_votes(code), class_votes(code, "bob")) == ([["a", "b"]], [[]])
-    actions.show_votes(code, TEACHER, 1, False)
-    actions.show_votes(code, TEACHER, 7, True)  # requested for another question
+    actions.set_as_teacher(code, TEACHER, 1, votes_shown=False)
+    actions.set_as_teacher(code, TEACHER, 7, votes_shown=True)  # requested for another question
     assert class_votes(code) == [[]]
     actions.reveal_answer(code, TEACHER, 1)
     assert class_votes(code) == class_votes(code, "bob") == [["a", "b"]]
@@ -68,7 +68,7 @@ def test_the_class_votes_a_second_time_and_both_votes_are_shown() -> None:
         actions.start_second_vote(code, TEACHER, 1)
     for visitor in ("ada", "bob"):
         actions.record_answer(code, visitor, 1, "a")
-    actions.show_votes(code, TEACHER, 1, True)
+    actions.set_as_teacher(code, TEACHER, 1, votes_shown=True)
     actions.start_second_vote(code, TEACHER, 7)  # requested for another question
     assert len(find_classroom(code).votes) == 1
     for _ in range(2):
@@ -186,7 +186,7 @@ def test_a_sentence_is_stored_in_one_line_and_can_be_sent_once() -> None:
         actions.record_answer(code, "bob", 1, "a" * 201)
     actions.record_answer(code, "bob", 1, "Good")
     assert class_votes(code) == [[]]
-    actions.show_votes(code, TEACHER, 1, True)
+    actions.set_as_teacher(code, TEACHER, 1, votes_shown=True)
     assert class_votes(code) == [["Not good, at all 👩\u200d🎓", "Good"]] and class_votes(code, "bob") == [[]]
 
 
@@ -226,7 +226,7 @@ def test_a_code_gives_another_browser_control_of_the_class_once(clock: list[floa
     with pytest.raises(UnknownClassroom):
         actions.take_control(control, laptop)
     actions.reveal_answer(code, phone, 1)
-    assert actions.show_explanation(code, phone, 1, True).explained and find_classroom(code).is_led_by(TEACHER)
+    assert actions.set_as_teacher(code, phone, 1, explained=True).explained and find_classroom(code).is_led_by(TEACHER)
     following = actions.show_question("phone", SHOWN_NUMBER)
     assert (following.code, following.number, following.explained) == (code, 2, False)
     late = actions.create_control_code(code, phone, False)

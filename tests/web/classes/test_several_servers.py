@@ -64,7 +64,7 @@ def test_a_class_at_two_servers_works_as_one(other: Callable[[], AbstractContext
         (lambda: actions.start_second_vote(code, TEACHER, 1), "vote", 2),
         (lambda: actions.reveal_answer(code, TEACHER, 1), "revealed", True),
         (lambda: actions.show_question("teacher", SHOWN_QUESTION), "number", 2),
-        (lambda: actions.set_closed(code, TEACHER, True), "closed", True),
+        (lambda: actions.set_as_teacher(code, TEACHER, closed=True), "closed", True),
     ):
         change()
         with other():

@@ -31,7 +31,7 @@ def test_the_class_of_a_visitor_is_remembered() -> None:
     other = actions.show_question("other", SHOWN_QUESTION)
     actions.record_answer(other.code, "bob", 1, "a")
     assert code_of("ada") == classroom.code and code_of("bob") == other.code
-    actions.set_closed(classroom.code, TEACHER, True)
+    actions.set_as_teacher(classroom.code, TEACHER, closed=True)
     store.write_presence()
     for _ in range(2):
         assert code_of("ada") == classroom.code and code_of("bob") == other.code, "those who have joined find back"
