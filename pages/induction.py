@@ -15,8 +15,7 @@ from explorer.ui.page_sections import explanation, headline, lead, paragraph, sh
 from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
-from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
-from explorer.ui.wording import join_words
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_train_controls, draw_train_offer
 
 FILES = {
     "The model": "models/transformer_tagger.py",
@@ -75,13 +74,7 @@ def page(session: PageSession[InductionState]) -> None:
     show_problems(session.problems)
     state, views = shown.state, request.views(shown.state.configs)
     show_problems(request.problems)
-    words = {name: each.words for name, each in session.state.variants.items()}
-    draw_missing_runs(
-        request,
-        session.state.configs,
-        lambda names: join_words([words[name] for name in names]),
-        draw_learning=lambda: draw_learning(session, request),
-    )
+    draw_train_offer(request, session.state, lambda: draw_learning(session, request))
     draw_earlier_note(request)
     finding, typed = findings.accuracy_finding(final_values(state, views, "accuracy")), state.row is not None
     headline("" if typed else finding)  # the headline of a typed row is about that row

@@ -18,8 +18,7 @@ from explorer.ui.code_and_papers import code_and_papers, paper_of
 from explorer.ui.page_sections import lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
-from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
-from explorer.ui.wording import join_words
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_train_controls, draw_train_offer
 
 
 def page(session: PageSession[SentenceEncoderState]) -> None:
@@ -33,13 +32,7 @@ def page(session: PageSession[SentenceEncoderState]) -> None:
     shown = request.session_with_results(session)
     state, views = shown.state, request.views(shown.state.configs)
     show_problems(request.problems)
-    words = {name: each.words for name, each in session.state.variants.items()}
-    draw_missing_runs(
-        request,
-        session.state.configs,
-        lambda names: join_words([words[name] for name in names]),
-        draw_learning=lambda: training_section(session.state, request),
-    )
+    draw_train_offer(request, session.state, lambda: training_section(session.state, request))
     draw_earlier_note(request)
     with page_section("map", "One word in many sentences", heading=False):
         map_section(shown, views, parse_sentences(state.lines))

@@ -25,8 +25,7 @@ from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.training.real_models import real_model_section
 from explorer.ui.training.save_offer import save_offer
-from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
-from explorer.ui.wording import join_words
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_train_controls, draw_train_offer
 
 
 def draw_learning(session: PageSession[TranslationState], request: TrainRequest) -> None:
@@ -48,13 +47,7 @@ def page(session: PageSession[TranslationState]) -> None:
     shown = request.session_with_results(session)
     state, views = shown.state, request.views(shown.state.configs)
     show_problems(request.problems)
-    words = {name: each.words for name, each in session.state.variants.items()}
-    draw_missing_runs(
-        request,
-        session.state.configs,
-        lambda names: join_words([words[name] for name in names]),
-        draw_learning=lambda: draw_learning(session, request),
-    )
+    draw_train_offer(request, session.state, lambda: draw_learning(session, request))
     left, right = st.columns(2, gap="large")
     with left, page_section("answers", "Answers of every model", heading=False):
         draw_earlier_note(request)

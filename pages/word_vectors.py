@@ -17,8 +17,7 @@ from explorer.ui.page_sections import explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, comparison_session, write_url
 from explorer.ui.state.widgets import bind_widget
-from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
-from explorer.ui.wording import join_words
+from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_train_controls, draw_train_offer
 
 PAPERS = (
     (
@@ -71,16 +70,10 @@ def page(session: PageSession[WordVectorsState]) -> None:
     request = TrainRequest.for_section("word_vectors")
     shown = request.session_with_results(session)
     state, views = shown.state, request.views(shown.state.configs)
-    words = {name: each.words for name, each in session.state.variants.items()}
     with figure:
         bind_widget(session, "word", st.text_input, shown=session.state.examples[0], width=260)
         show_problems((*session.problems, *request.problems))
-        draw_missing_runs(
-            request,
-            session.state.configs,
-            lambda names: join_words([words[name] for name in names]),
-            draw_learning=lambda: training_section(session.state, request),
-        )
+        draw_train_offer(request, session.state, lambda: training_section(session.state, request))
         draw_earlier_note(request)
         left, right = st.columns([2, 3], gap="large")
         with left, page_section("neighbours", "Neighbours of a word", heading=False):

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from explorer.ui.training.train_controls import draw_earlier_note as draw_earlier_note
     from explorer.ui.training.train_controls import draw_missing_runs as draw_missing_runs
     from explorer.ui.training.train_controls import draw_train_controls as draw_train_controls
+    from explorer.ui.training.train_controls import draw_train_offer as draw_train_offer
     from explorer.ui.training.train_controls import draw_training_settings as draw_training_settings
     from explorer.ui.training.train_controls import is_finished as is_finished
     from explorer.ui.wording import capitalize as capitalize

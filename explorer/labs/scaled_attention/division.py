@@ -169,8 +169,7 @@ def training_section(session: ui.PageSession[ScaledAttentionState]) -> None:
     )
     shown = request.session_with_results(session).state
     ui.show_problems(request.problems)
-    words = {name: each.words for name, each in state.variants.items()}
-    ui.draw_missing_runs(request, state.configs, lambda names: ui.join_words([words[name] for name in names]))
+    ui.draw_train_offer(request, state)
     ends = ui.finished_loss_curves(request.views(shown.configs))
     ui.draw_earlier_note(request)
     ui.headline(findings.training_verdict(width, ends.get("scaled"), ends.get("raw")))

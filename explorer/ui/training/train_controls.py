@@ -18,7 +18,7 @@ from explorer.jobs.service import service
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
 from explorer.ui.page_sections import caption, escape_markdown
-from explorer.ui.state.experiment_state import LabellingComparison
+from explorer.ui.state.experiment_state import LabellingComparison, VariantComparison
 from explorer.ui.state.fragments import draw_fragment, rerun_fragments
 from explorer.ui.state.session import PageSession
 from explorer.ui.state.visitor import count_action, current_visitor
@@ -193,6 +193,17 @@ def draw_missing_runs(
     request.add_fragment(f"{request.name}.missing", draw)
     if draw_learning:
         draw_learning()
+
+
+def draw_train_offer(
+    request: TrainRequest, state: VariantComparison, draw_learning: Callable[[], object] | None = None
+) -> None:
+    """If some variants of a comparison have no finished run, say so in their words and offer to train them."""
+
+    def format_names(names: Sequence[str]) -> str:
+        return join_words([state.variants[name].words for name in names])
+
+    draw_missing_runs(request, state.configs, format_names, draw_learning=draw_learning)
 
 
 def draw_earlier_note(request: TrainRequest) -> None:
