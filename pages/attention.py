@@ -14,7 +14,7 @@ from explorer.labs.attention.controls import ATTENTION_TASKS
 from explorer.labs.attention.state import DEFAULT_MODEL, AttentionState
 from explorer.model.model import Model
 from explorer.ui import visitor_text
-from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.code_and_papers import LINZEN_2016, LOGIT_LENS, MICHEL_2019, OLSSON_2022, code_and_papers
 from explorer.ui.page_sections import empty_panel, lead, show_problems
 from explorer.ui.sections import folded_section
 from explorer.ui.state.session import PageSession, page_session, write_url
@@ -31,31 +31,15 @@ FILES = {
 }
 PAPERS = (
     ("Attention", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
-    (
-        "Agreement",
-        "Linzen, Dupoux and Goldberg 2016, Assessing the ability of LSTMs to learn syntax-sensitive dependencies",
-        "https://arxiv.org/abs/1611.01368",
-    ),
-    (
-        "Heads switched off",
-        "Michel, Levy and Neubig 2019, Are sixteen heads really better than one?",
-        "https://arxiv.org/abs/1905.10650",
-    ),
-    (
-        "Induction",
-        "Olsson et al. 2022, In-context learning and induction heads",
-        "https://arxiv.org/abs/2209.11895",
-    ),
+    ("Agreement", *LINZEN_2016),
+    ("Heads switched off", *MICHEL_2019),
+    ("Induction", *OLSSON_2022),
     (
         "Rollout",
         "Abnar and Zuidema 2020, Quantifying attention flow in transformers",
         "https://arxiv.org/abs/2005.00928",
     ),
-    (
-        "Logit lens",
-        "nostalgebraist 2020, Interpreting GPT: the logit lens",
-        "https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens",
-    ),
+    ("Logit lens", *LOGIT_LENS),
     (
         "Patching",
         "Heimersheim and Nanda 2024, How to use and interpret activation patching",

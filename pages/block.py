@@ -6,7 +6,7 @@ from explorer.labs.block.formulas import formulas_section
 from explorer.labs.block.inspector import HEIGHT, block_section, controls, select_model
 from explorer.labs.block.stack_diagram import real_model_blocks
 from explorer.labs.block.state import KINDS, BlockState
-from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.code_and_papers import XIONG_2020, code_and_papers
 from explorer.ui.page_sections import empty_panel, lead, show_problems
 from explorer.ui.sections import folded_section
 from explorer.ui.state.session import PageSession, page_session, write_url
@@ -23,11 +23,7 @@ PAPERS = (
     ("The block", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
     ("Residuals", "He et al. 2016, Deep residual learning for image recognition", "https://arxiv.org/abs/1512.03385"),
     ("LayerNorm", "Ba, Kiros and Hinton 2016, Layer normalization", "https://arxiv.org/abs/1607.06450"),
-    (
-        "Norm before or after",
-        "Xiong et al. 2020, On layer normalization in the Transformer architecture",
-        "https://arxiv.org/abs/2002.04745",
-    ),
+    ("Norm before or after", *XIONG_2020),
     (
         "Rotary positions",
         "Su et al. 2021, RoFormer: enhanced Transformer with rotary position embedding",

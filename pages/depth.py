@@ -6,7 +6,7 @@ from explorer.labs.depth.answer_depth import answer_depth_section
 from explorer.labs.depth.multi_head import head_measures_section, heads_section
 from explorer.labs.depth.stacks import formulas_section, stacks_section, training_section
 from explorer.labs.depth.state import DepthState
-from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.code_and_papers import LOGIT_LENS, XIONG_2020, code_and_papers
 from explorer.ui.page_sections import lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
@@ -22,11 +22,7 @@ FILES = {
 PAPERS = (
     ("Heads, Add & Norm", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
     ("Residuals", "He et al. 2016, Deep residual learning for image recognition", "https://arxiv.org/abs/1512.03385"),
-    (
-        "Norm before or after",
-        "Xiong et al. 2020, On layer normalization in the Transformer architecture",
-        "https://arxiv.org/abs/2002.04745",
-    ),
+    ("Norm before or after", *XIONG_2020),
     ("LayerNorm", "Ba, Kiros and Hinton 2016, Layer normalization", "https://arxiv.org/abs/1607.06450"),
     ("RMSNorm", "Zhang and Sennrich 2019, Root mean square layer normalization", "https://arxiv.org/abs/1910.07467"),
     (
@@ -40,11 +36,7 @@ PAPERS = (
         "Bhojanapalli et al. 2020, Low-rank bottleneck in multi-head attention models",
         "https://arxiv.org/abs/2002.07028",
     ),
-    (
-        "Logit lens",
-        "nostalgebraist 2020, Interpreting GPT: the logit lens",
-        "https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens",
-    ),
+    ("Logit lens", *LOGIT_LENS),
     (
         "What the lens misses",
         "Belrose et al. 2023, Eliciting latent predictions from Transformers with the tuned lens",

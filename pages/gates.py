@@ -8,7 +8,7 @@ from explorer.catalogue import MODELS
 from explorer.labs.gates import cells
 from explorer.labs.gates.cells import formulas_section, trained_nets_section
 from explorer.labs.gates.state import GatesState
-from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.code_and_papers import BENGIO_1994, GERS_2000, code_and_papers, paper_of
 from explorer.ui.page_sections import explanation, lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
@@ -25,11 +25,7 @@ PAPERS = (
         "Hochreiter and Schmidhuber 1997, Long short-term memory",
         "https://doi.org/10.1162/neco.1997.9.8.1735",
     ),
-    (
-        "Forget gate",
-        "Gers, Schmidhuber and Cummins 2000, Learning to forget: continual prediction with LSTM",
-        "https://doi.org/10.1162/089976600300015015",
-    ),
+    ("Forget gate", *GERS_2000),
     (
         "Forget bias 1",
         "Jozefowicz, Zaremba and Sutskever 2015, An empirical exploration of recurrent network architectures",
@@ -41,11 +37,7 @@ PAPERS = (
         "recognition",
         "https://arxiv.org/abs/1805.04908",
     ),
-    (
-        "Storing a bit in a plain RNN",
-        "Bengio, Simard and Frasconi 1994, Learning long-term dependencies with gradient descent is difficult",
-        "https://doi.org/10.1109/72.279181",
-    ),
+    ("Storing a bit in a plain RNN", *BENGIO_1994),
 )
 
 

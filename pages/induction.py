@@ -10,7 +10,7 @@ from explorer.labs.induction.heads import heads_section
 from explorer.labs.induction.row_input import controls, row_section
 from explorer.labs.induction.state import InductionState
 from explorer.labs.induction.training import final_values, moments_view, training_section
-from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.code_and_papers import MICHEL_2019, OLSSON_2022, code_and_papers
 from explorer.ui.page_sections import explanation, headline, lead, paragraph, show_problems
 from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
@@ -29,16 +29,8 @@ PAPERS = (
         "Elhage et al. 2021, A mathematical framework for Transformer circuits",
         "https://transformer-circuits.pub/2021/framework/index.html",
     ),
-    (
-        "When they appear in language models",
-        "Olsson et al. 2022, In-context learning and induction heads",
-        "https://arxiv.org/abs/2209.11895",
-    ),
-    (
-        "Removing heads",
-        "Michel, Levy and Neubig 2019, Are sixteen heads really better than one?",
-        "https://arxiv.org/abs/1905.10650",
-    ),
+    ("When they appear in language models", *OLSSON_2022),
+    ("Removing heads", *MICHEL_2019),
 )
 
 

@@ -18,7 +18,7 @@ from explorer.labs.memory import (
     small_data,
 )
 from explorer.labs.memory.state import MemoryState
-from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.code_and_papers import BENGIO_1994, GERS_2000, PASCANU_2013, code_and_papers, paper_of
 from explorer.ui.page_sections import empty_panel, lead, show_problems
 from explorer.ui.result_section import draw_now
 from explorer.ui.sections import folded_section, page_section
@@ -27,21 +27,9 @@ from explorer.ui.training.run_view import RunView
 from explorer.ui.training.train_controls import TrainRequest, draw_earlier_note, draw_missing_runs, draw_train_controls
 
 PAPERS = (
-    (
-        "Vanishing gradients",
-        "Bengio, Simard and Frasconi 1994, Learning long-term dependencies with gradient descent is difficult",
-        "https://doi.org/10.1109/72.279181",
-    ),
-    (
-        "Exploding gradients",
-        "Pascanu, Mikolov and Bengio 2013, On the difficulty of training recurrent neural networks",
-        "https://arxiv.org/abs/1211.5063",
-    ),
-    (
-        "Forget gate",
-        "Gers, Schmidhuber and Cummins 2000, Learning to forget: continual prediction with LSTM",
-        "https://doi.org/10.1162/089976600300015015",
-    ),
+    ("Vanishing gradients", *BENGIO_1994),
+    ("Exploding gradients", *PASCANU_2013),
+    ("Forget gate", *GERS_2000),
     (
         "Open gates (chrono initialization)",
         "Tallec and Ollivier 2018, Can recurrent neural networks warp time?",

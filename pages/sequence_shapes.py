@@ -8,7 +8,7 @@ from explorer.labs.sequence_shapes.claims import clipping_section, heads_section
 from explorer.labs.sequence_shapes.shared_weight_gradient import gradient_section
 from explorer.labs.sequence_shapes.state import SequenceShapesState
 from explorer.labs.sequence_shapes.unrolled_rnn import unrolled_section
-from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.code_and_papers import LINZEN_2016, MICHEL_2019, PASCANU_2013, code_and_papers
 from explorer.ui.page_sections import lead, show_problems
 from explorer.ui.sections import folded_section, page_section
 from explorer.ui.state.session import PageSession, page_session, write_url
@@ -25,26 +25,14 @@ PAPERS = (
         "Werbos 1990, Backpropagation through time: what it does and how to do it",
         "https://doi.org/10.1109/5.58337",
     ),
-    (
-        "Gradient clipping",
-        "Pascanu, Mikolov and Bengio 2013, On the difficulty of training recurrent neural networks",
-        "https://arxiv.org/abs/1211.5063",
-    ),
-    (
-        "Agreement",
-        "Linzen, Dupoux and Goldberg 2016, Assessing the ability of LSTMs to learn syntax-sensitive dependencies",
-        "https://arxiv.org/abs/1611.01368",
-    ),
+    ("Gradient clipping", *PASCANU_2013),
+    ("Agreement", *LINZEN_2016),
     (
         "Heads that attend to syntax",
         "Clark, Khandelwal, Levy and Manning 2019, What does BERT look at? An analysis of BERT’s attention",
         "https://arxiv.org/abs/1906.04341",
     ),
-    (
-        "Ablated heads",
-        "Michel, Levy and Neubig 2019, Are sixteen heads really better than one?",
-        "https://arxiv.org/abs/1905.10650",
-    ),
+    ("Ablated heads", *MICHEL_2019),
 )
 
 

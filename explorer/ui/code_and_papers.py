@@ -25,6 +25,38 @@ from explorer.ui.state.visitor import current_visitor
 from explorer.ui.state.widgets import draw_choice
 
 Paper: TypeAlias = tuple[str, str, str]  # what it is about; authors, year and title; link
+
+# Papers of several pages: authors, year and title; link
+BENGIO_1994 = (
+    "Bengio, Simard and Frasconi 1994, Learning long-term dependencies with gradient descent is difficult",
+    "https://doi.org/10.1109/72.279181",
+)
+GERS_2000 = (
+    "Gers, Schmidhuber and Cummins 2000, Learning to forget: continual prediction with LSTM",
+    "https://doi.org/10.1162/089976600300015015",
+)
+PASCANU_2013 = (
+    "Pascanu, Mikolov and Bengio 2013, On the difficulty of training recurrent neural networks",
+    "https://arxiv.org/abs/1211.5063",
+)
+LINZEN_2016 = (
+    "Linzen, Dupoux and Goldberg 2016, Assessing the ability of LSTMs to learn syntax-sensitive dependencies",
+    "https://arxiv.org/abs/1611.01368",
+)
+MICHEL_2019 = (
+    "Michel, Levy and Neubig 2019, Are sixteen heads really better than one?",
+    "https://arxiv.org/abs/1905.10650",
+)
+LOGIT_LENS = (
+    "nostalgebraist 2020, Interpreting GPT: the logit lens",
+    "https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens",
+)
+XIONG_2020 = (
+    "Xiong et al. 2020, On layer normalization in the Transformer architecture",
+    "https://arxiv.org/abs/2002.04745",
+)
+OLSSON_2022 = ("Olsson et al. 2022, In-context learning and induction heads", "https://arxiv.org/abs/2209.11895")
+
 _LANGUAGES = {".py": "python", ".js": "javascript"}
 
 

@@ -180,11 +180,11 @@ export class ViewState extends LiveElements {
   }
 
   /** Create a menu with its label. `options` is {value: text}. */
-  select(field, label, options, attributes = {}) {
+  select(field, label, options) {
     const items = Object.entries(options).map(([value, text]) => makeNode("option", { value }, text)),
       onchange = (event) => this.set({ [field]: event.target.value }),
       value = () => this.value[field];
-    return this.node("label", label, this.node("select.lineage-select", { value, onchange, ...attributes }, items));
+    return this.node("label", label, this.node("select.lineage-select", { value, onchange }, items));
   }
 
   /**

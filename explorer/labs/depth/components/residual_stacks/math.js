@@ -24,13 +24,8 @@ export function nameOf({ residual, norm, kind }, { withKind = true } = {}) {
 
 /** The course of one combination over layers 0 to `height`: {low, mid, high} over the seeds at each. `shape` ends with
     (layers, seeds), and begins with (combinations, heights) where the numbers depend on the height of the stack. */
-export function courseOf({ data, shape }, combination, height) {
-  const [layers, seeds] = shape.slice(-2),
-    index = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
-  return Array.from({ length: height + 1 }, (_, layer) => {
-    const from = (index * layers + layer) * seeds;
-    return overSeeds(data.subarray(from, from + seeds));
-  });
+export function courseOf(array, combination, height) {
+  return Array.from({ length: height + 1 }, (_, layer) => overSeeds(seedsAt(array, combination, height, layer)));
 }
 
 export function seedsAt({ data, shape }, combination, height, layer) {

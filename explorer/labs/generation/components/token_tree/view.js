@@ -135,17 +135,12 @@ export default defineComponent((place, /** @type {SendEvent<TokenTreeEvents>} */
     pointed = null, // the step that is described
     previousPath = null,
     writtenState = "";
-  const { node, list, update } = new LiveElements();
+  const { node, button, list, update } = new LiveElements();
   const text = new TokenText("The text so far"),
     isAtEnd = () => data.steps.length >= data.most,
     isAtPrompt = () => !data.steps.length;
   const makeAction = (symbol, words, action, disabled) =>
-    node(
-      "button.lineage-button",
-      { type: "button", disabled, onclick: () => requestAction(action()) },
-      icon(symbol),
-      node("span", words),
-    );
+    button({ symbol, disabled, onclick: () => requestAction(action()) }, words);
   const next = makeAction(
       "casino",
       () => `Next ${data.unit}`,

@@ -1,4 +1,5 @@
 /* The arithmetic of the alignment viewer: the number in each cell, which labels fit, the sentences. No DOM. */
+import { spanOf } from "../../../../static/shared/charts/value_scale.js";
 import { quoteToken } from "../../../../static/shared/runtime/visible_text.js";
 import { formatNumber, formatWeight } from "../../../../static/shared/runtime/format.js";
 
@@ -28,12 +29,8 @@ export function headMatrix(data, arrays, { look, layer, head }) {
 }
 
 /** The largest score of the cells that are not masked, at least 1: a scale that is symmetric around 0. */
-export function scoreLimit({ rows, columns, scores, reach }) {
-  let most = 1;
-  for (let row = 0; row < rows; row++)
-    for (let c = 0; c < reach(row); c++) most = Math.max(most, Math.abs(scores[row * columns + c]));
-  return most === 1 ? 1 : Number(most.toPrecision(2));
-}
+export const scoreLimit = ({ columns, scores, reach }) =>
+  spanOf(scores.filter((_, i) => i % columns < reach(Math.floor(i / columns))));
 
 /** Sizes in px of a heat map in so much room, `wrong` where a row is: gutters for names, cells, and how many names are left out. */
 export function heatMapSizes(width, view, wrong = false) {
