@@ -41,25 +41,20 @@ PAPERS = (
 )
 
 
-def draw_observations() -> None:
-    """Draw the list of things to try."""
-    explanation(
-        "- The gradient grows by the same factor as what is left: a cell can learn from the steps that it still "
-        "remembers.\n"
-        "- The GRU keeps and writes with one gate: with z = 0.90, a tenth of the candidate enters at every step. The "
-        "LSTM keeps and writes with two separate gates, so its cell can count: try “A counter”.\n"
-        "- Set w of the plain RNN above 1: it keeps one bit by saturating its tanh, so its gradient vanishes.\n"
-        "- Give u a value: the candidate then reads the state too, and the dashed line is the whole derivative."
-    )
-
-
 def page(session: PageSession[GatesState]) -> None:
     """Draw the whole page."""
     lead("Drag the forget gate f from 0.90 to 0.99: how much of step 1 is left after 50 steps, and how much in an RNN?")
     show_problems(session.problems)
     cells.draw_component(session.state)
     with page_section("observations", "What to notice"):
-        draw_observations()
+        explanation(
+            "- The gradient grows by the same factor as what is left: a cell can learn from the steps that it still "
+            "remembers.\n"
+            "- The GRU keeps and writes with one gate: with z = 0.90, a tenth of the candidate enters at every step. "
+            "The LSTM keeps and writes with two separate gates, so its cell can count: try “A counter”.\n"
+            "- Set w of the plain RNN above 1: it keeps one bit by saturating its tanh, so its gradient vanishes.\n"
+            "- Give u a value: the candidate then reads the state too, and the dashed line is the whole derivative."
+        )
     folded_section(
         "formulas", "Why is the gradient a product of gate values?", partial(formulas_section, session.state)
     )

@@ -84,7 +84,8 @@ def encode_slice(part: Slice) -> bytes:
             continue
         values = {each.name: getattr(event, each.name) for each in fields(event)}
         for name in _TENSORS.get(type(event).__name__, ()):
-            arrays |= with_prefix(f"{len(others)}.{name}.", _to_arrays(values.pop(name)))
+            of_event = {key: np.ascontiguousarray(value.numpy()) for key, value in values.pop(name).items()}
+            arrays |= with_prefix(f"{len(others)}.{name}.", of_event)
         order.append(len(others))
         others.append({"type": type(event).__name__, "at": seconds, "values": values})
     if steps:
@@ -132,10 +133,6 @@ def without_checkpoint(part: Slice) -> Slice:
     """Return a slice without its checkpoint that is no snapshot."""
     kept = (each for each in part.events if not isinstance(each[0], event_types.Checkpoint) or each[0].is_snapshot)
     return Slice(tuple(kept), part.seconds)
-
-
-def _to_arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, ndarray]:
-    return {name: np.ascontiguousarray(value.numpy()) for name, value in tensors.items()}
 
 
 def _to_tensors(arrays: Mapping[str, ndarray]) -> dict[str, torch.Tensor]:

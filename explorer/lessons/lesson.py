@@ -297,7 +297,3 @@ class Lesson:
     def needs_real_model(self) -> bool:
         """Return whether every step measures a real model."""
         return all(step.real_model for step in self.steps)
-
-    def steps_with(self, need: Need) -> list[int]:
-        """Return the numbers of the steps that measure a real model of this kind."""
-        return [number for number, step in enumerate(self.steps, start=1) if step.real_model == need]

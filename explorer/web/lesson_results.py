@@ -98,7 +98,7 @@ def describe_real_models(lesson: Lesson) -> str:
     sentences = []
     needs: tuple[Need, ...] = ("language model", "encoder")
     for need in needs:
-        numbers = lesson.steps_with(need)
+        numbers = [number for number, step in enumerate(lesson.steps, start=1) if step.real_model == need]
         if not numbers:
             continue
         which = "This lesson measures"

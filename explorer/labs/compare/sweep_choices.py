@@ -91,7 +91,8 @@ def propose_values(state: Comparison, name: str) -> str:
     """Return values around the default one, or all options."""
     config = default_config(state.sweep_task, chosen_models(state)[0])
     declared, default = setting_declaration(config, name), setting_value(config, name)
-    owner = next(part for part in (config, config.task, config.model, config.optimiser) if _declares(part, name))
+    parts = (config, config.task, config.model, config.optimiser)
+    owner = next(part for part in parts if name in part.__dataclass_fields__)
     options = get_args(get_type_hints(type(owner))[name])
     if options or isinstance(default, bool):
         return ",".join(map(str, options or ("false", "true")))
@@ -130,7 +131,3 @@ def _setting_names(config: RunConfig) -> list[str]:
         if "help" in declared.metadata
     ]
     return [name for name in names if names.count(name) == 1]
-
-
-def _declares(part: object, name: str) -> bool:
-    return any(declared.name == name for declared in dataclasses.fields(part))  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from explorer.tasks.own_tables import read_labelled
 from explorer.tokenization.words import Reading, Words
 from explorer.ui import visitor_text, wording
 from explorer.ui.page_sections import caption, escape_markdown, lead, show_problems
-from explorer.ui.state.fields import missing_text_message
+from explorer.ui.state.fields import missing_table_message
 from explorer.ui.state.session import PageSession, change
 from explorer.ui.state.widgets import bind_widget
 from explorer.ui.text_picker import draw_table_form
@@ -123,7 +123,7 @@ def drop_missing_file(session: NegationSession) -> None:
         session.data  # noqa: B018
         visitor_text.adopt_text("sentences", sha)
     except LineageError as error:
-        problem = missing_text_message(error, sha, "table")
+        problem = missing_table_message(error, sha)
         show_problems([f"{problem} The sentences of the grammar are shown instead."])
         session.state = replace(session.experiment.without_file(), data="own")
 

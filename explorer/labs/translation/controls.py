@@ -14,7 +14,7 @@ from explorer.labs.translation.state import TranslationState
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
 from explorer.tasks.seq2seq.pairs import PairTable, example_pairs, read_pairs
 from explorer.ui import visitor_text
-from explorer.ui.state.fields import missing_text_message
+from explorer.ui.state.fields import missing_table_message
 from explorer.ui.text_picker import draw_table_form
 
 
@@ -117,7 +117,7 @@ def drop_missing_file(session: ui.PageSession[TranslationState]) -> None:
         _ = session.state.task_config
         visitor_text.adopt_text("pairs", session.state.text)
     except LineageError as error:
-        problem = missing_text_message(error, session.state.text, "table")
+        problem = missing_table_message(error, session.state.text)
         session.state = session.state.without_file()
         ui.show_problems([f"{problem} The example is shown instead."])
 

@@ -16,7 +16,7 @@ from explorer.tasks.seq2seq.config import TranslationConfig, read_source
 from explorer.tasks.seq2seq.pairs import PairsConfig, PairTable, own_pairs_task, pair_table
 from explorer.training.config import RunConfig, validate
 from explorer.ui.state.experiment_state import VariantComparison
-from explorer.ui.state.fields import check_fingerprint, missing_text_message, setting
+from explorer.ui.state.fields import check_fingerprint, missing_table_message, setting
 from explorer.ui.state.run_lookup import find_config
 
 Task = Literal["reverse", "copy", "dates", "pairs"]
@@ -145,7 +145,7 @@ class TranslationState(VariantComparison):
             _ = self.task_config
         except LineageError as error:
             state, problems = self.without_file().open_run(visitor_id)
-            problem = missing_text_message(error, self.text, "table")
+            problem = missing_table_message(error, self.text)
             return state, (f"{problem} The example is shown instead.", *problems)
         return super().open_run(visitor_id)
 

@@ -279,18 +279,14 @@ def validated_text(content: bytes | str, name: str = "", least: int = MIN_CHARAC
             f"{source} holds zero bytes: it is a binary file, or in UTF-16. If it is a text, save it as UTF-8."
         )
     text = content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    text = without_controls(text)
+    text = re.sub(r"[\x0b\x0c\x1c-\x1f\x85]", " ", text)  # control characters that separate words
+    text = re.sub(r"[\x01-\x08\x0e-\x1b\x7f-\x9f]", "", text)
     if len(text) < least:
         raise TextError(
             f"{source} has {len(text)} character{'s' * (len(text) != 1)}; a part to train on and a part to test need "
             f"at least {least}. Give more text."
         )
     return text
-
-
-def without_controls(text: str) -> str:
-    """Return a text without control characters; one that separates words becomes a space."""
-    return re.sub(r"[\x01-\x08\x0e-\x1b\x7f-\x9f]", "", re.sub(r"[\x0b\x0c\x1c-\x1f\x85]", " ", text))
 
 
 def is_windows_encoding(content: bytes) -> bool:

@@ -18,7 +18,6 @@ def setting(
     low: float | None = None,
     high: float | Callable[[Any], int] | None = None,
     step: float | None = None,
-    unit: str = "",
     help: str = "",
     options: Sequence[Any] | Mapping[Any, str] | None = None,
     longest: int | None = None,
@@ -31,7 +30,6 @@ def setting(
     label: the label of the widget; empty where it depends on the state, or where a component shows the field
     low, high: the smallest and the largest number (inclusive); `high` may be a function of the state
     step: increment of the widget
-    unit: unit of a number
     help: explanation beside the label
     options: the values that can be selected, or the text that is shown for each value
     longest: characters of a text; a longer URL parameter is not written
@@ -43,7 +41,6 @@ def setting(
         "low": low,
         "high": high,
         "step": step,
-        "unit": unit,
         "help": help,
         "options": options,
         "longest": longest,
@@ -86,18 +83,17 @@ def at_most(characters: int) -> Callable[[object], None]:
     return check
 
 
-def missing_text_message(error: LineageError, sha: str, what: str) -> str:
-    """Return the message for a visitor whose address names an own file that cannot be read.
+def missing_table_message(error: LineageError, sha: str) -> str:
+    """Return the message for a visitor whose address names an own table that cannot be read.
 
     error: the error of reading the file
     sha: the SHA-256 of the file
-    what: what the visitor has to give, such as “table”
     """
     if not isinstance(error, NeedsText):
         return str(error)
     return (
-        f"The address of this page needs your {what} whose SHA-256 begins with {sha[:12]}. This server keeps a {what} "
-        f"only during the visit in which it was given. Paste or upload the same {what} again."
+        f"The address of this page needs your table whose SHA-256 begins with {sha[:12]}. This server keeps a table "
+        "only during the visit in which it was given. Paste or upload the same table again."
     )
 
 

@@ -143,7 +143,7 @@ def _is_new_answer(before: Classroom, visitor: str, number: int, answer: object,
         possible = f" Write 1 to {MAX_SENTENCE} characters." if question.collects else ""
         raise InvalidSetting(f"“{shorten(answer)}” is no answer to this question.{possible}")
     before.check_open(visitor)
-    if before.is_removed(visitor):
+    if visitor in before.given and before.given[visitor].removed:
         raise NotAllowed("Your teacher has removed your answer to this question. You can answer the next one.")
     if 1 <= vote <= before.vote and before.votes[vote - 1].get(visitor) == answer:
         return False  # a repeated request, possibly after the reveal

@@ -108,10 +108,6 @@ class Classroom:
     def is_led_by(self, visitor: Visitor) -> bool:
         return any(map(visitor.owns, self.teachers))
 
-    def is_removed(self, visitor: str) -> bool:
-        """Return whether the teacher has removed this visitor's answer to the question that is shown."""
-        return visitor in self.given and self.given[visitor].removed
-
     def admits(self, visitor: str) -> bool:
         """Return whether a visitor (by id) takes part, or may still join."""
         return not self.closed or visitor in self.members or any(visitor in vote for vote in self.votes)

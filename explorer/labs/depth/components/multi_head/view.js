@@ -54,10 +54,7 @@ export default defineComponent((place, /** @type {SendEvent<MultiHeadEvents>} */
       view.update();
     },
   );
-  const headCounts = () =>
-    Object.keys(data.cuts)
-      .map(Number)
-      .sort((a, b) => a - b);
+  const headCounts = () => Object.keys(data.cuts).map(Number); // ascending: the order of whole numbers as keys
   const limits = { min: 0, max: () => headCounts().length - 1, step: 1, "aria-label": "Heads" },
     slider = view.slider(
       "cut",
