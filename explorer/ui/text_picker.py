@@ -21,15 +21,16 @@ from explorer.ui.state.widgets import bind_widget
 # text) and `with_corpus(corpus, text)`.
 
 
+def with_other_corpus(state: Any, corpus: str) -> Any:
+    """Return the state with another corpus: for “own” with the text that this visitor has given."""
+    if corpus == state.corpus:
+        return state
+    return state.with_corpus(corpus, visitor_text.own_text() if corpus == "own" else "")
+
+
 def draw_corpus_row(session: PageSession[Any], folded: bool = False) -> None:
     """Draw the choice of the corpus, behind a button if it is `folded`, and for an own text the form to enter it."""
     corpus = session.state.corpus
-
-    def with_other_corpus(state: Any, corpus: str) -> Any:
-        if corpus == state.corpus:
-            return state
-        return state.with_corpus(corpus, visitor_text.own_text() if corpus == "own" else "")
-
     with st.popover("Another text", icon=":material/description:") if folded else st.container():
         bind_widget(
             session,

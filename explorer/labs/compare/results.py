@@ -280,9 +280,9 @@ def describe_differences(runs: Sequence[ComparedRun], state: Comparison) -> list
 
 def format_value(value: float, rising: bool) -> str:
     """Return an accuracy with three decimals, a small loss with two significant digits."""
-    if rising:
+    if rising or abs(value) >= 0.1 or not value:
         return f"{value:.3f}"
-    return f"{value:.3f}" if abs(value) >= 0.1 or not value else f"{float(f'{value:.2g}'):.8f}".rstrip("0").rstrip(".")
+    return f"{float(f'{value:.2g}'):.8f}".rstrip("0").rstrip(".")
 
 
 def _format_signed(value: float, rising: bool) -> str:

@@ -11,18 +11,11 @@ from explorer.errors import CorpusMissing, NeedsText
 from explorer.labs.word_vectors.state import CORPUS_DESCRIPTIONS, WordVectorsState
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.ui import visitor_text
-from explorer.ui.text_picker import draw_missing_corpus, draw_own_text_form
+from explorer.ui.text_picker import draw_missing_corpus, draw_own_text_form, with_other_corpus
 
 
 def controls(session: ui.PageSession[WordVectorsState]) -> None:
     """Draw the choice of the text, the models and, folded, their settings."""
-
-    def with_other_corpus(state: WordVectorsState, corpus: str) -> WordVectorsState:
-        if corpus == state.corpus:
-            return state
-        return state.with_corpus(corpus, visitor_text.own_text() if corpus == "own" else "")  # type: ignore[arg-type]
-
     with st.container(horizontal=True, vertical_alignment="bottom"):
         about = ui.escape_markdown(CORPUS_DESCRIPTIONS[session.state.corpus])
         ui.bind_widget(session, "corpus", st.segmented_control, update=with_other_corpus, help=about)

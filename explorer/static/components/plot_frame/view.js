@@ -8,7 +8,7 @@
  * @property {{figure: string, x: number, y: number}} pick the point of a pickable figure that was clicked
  *
  * @typedef {{figures: Figure[], columns: 1 | 2 | 3 | null, height: number, narrow_height: number | null, file: string,
- *   playback: any}} PlotFrameData `playback` is null or {unit, end, available, step, seconds, live, run, say, autoplay,
+ *   playback: any}} PlotFrameData `playback` is null or {unit, end, available, step, live, run, say, autoplay,
  *   stops: label of each frame, says: sentence for each frame, first: initial position, tells: send the event "stop"}
  *
  * @typedef {{trace: number, low: number, high: number, digits: number}} Track indices of the traces with a value and its
