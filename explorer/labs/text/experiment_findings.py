@@ -178,10 +178,6 @@ def experiment_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) 
     return "" if seeds >= SEEDS else f"{capitalize(count_seeds(seeds))} are too few to tell whether the claim holds."
 
 
-def _setting_words(panel: ExperimentPanel, value: int | float) -> str:
-    return f"{value:g} with {panel.words}" if panel.words else f"{value:g}"
-
-
 def divergence_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
     """Return in which runs a model diverged after it had learned something."""
     without, with_it = (_diverged_settings(experiment, line, outcomes) for line in experiment.conditions[:2])
@@ -203,7 +199,8 @@ def _diverged_settings(experiment: Experiment, condition: Condition, outcomes: M
             count, replicas = each.diverged_seeds, each.trial.config.replicas
             if count:
                 share = "all" if count == replicas else f"{number_word(count)} of"
-                settings.append(f"{_setting_words(part, value)} ({share} {count_seeds(replicas)})")
+                setting = f"{value:g} with {part.words}" if part.words else f"{value:g}"
+                settings.append(f"{setting} ({share} {count_seeds(replicas)})")
     return settings
 
 

@@ -112,10 +112,11 @@ def _group_finding(standings: Mapping[str, Standing], token: str) -> str:
         known = f"The n-gram has a loss of {median_loss(ngram):.3f} nats per {token}. " if ngram else ""
         return f"{known}No network has been trained to a finite loss."
     best = min(networks, key=median_loss)
-    title, loss = best.row.title, median_loss(best)
+    title, loss, count = best.row.title, median_loss(best), len(best.held_out)
     if ngram is None:
-        return f"The {title} has the lowest loss of a network, {loss:.3f} nats per {token}{_details(best)}."
-    rival, count = median_loss(ngram), len(best.held_out)
+        seeds = f" (median of {count_seeds(count)})" if count > 1 else ""
+        return f"The {title} has the lowest loss of a network, {loss:.3f} nats per {token}{seeds}."
+    rival = median_loss(ngram)
     if loss > rival - _NEGLIGIBLE:
         rank = f", the best of {number_word(len(networks))}," * (len(networks) > 1)
         return f"No network beats counting: loss {loss:.3f} for the {title}{rank} and {rival:.3f} for the n-gram."
@@ -148,10 +149,6 @@ def larger_model_finding(
         f"A {larger.row.title} {size} times as large as these networks, trained on {text} times as much text with "
         f"another optimizer, has {median_loss(larger):.3f}."
     )
-
-
-def _details(standing: Standing) -> str:
-    return f" (median of {count_seeds(len(standing.held_out))})" if len(standing.held_out) > 1 else ""
 
 
 def group_by_context(standings: Mapping[str, Standing]) -> list[dict[str, Standing]]:
