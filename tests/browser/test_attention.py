@@ -141,6 +141,7 @@ def test_a_text_is_typed_heads_are_opened_and_tokens_pinned_with_mouse_and_keybo
     expect(page.get_by_role("heading", name="Layer 3, head 4", exact=True)).to_be_visible()
     expect(attention_caption(page)).to_have_text(attention_pattern(attended, 2, 3, 6))
 
+    page.get_by_text("Change the model").click()
     button(page, "Remove the causal mask").click()
     expect(finding_heading(page)).to_have_text(re.compile("^With the causal mask removed "))
     expect(page.get_by_text("empty: masked (later)")).to_be_hidden()

@@ -260,7 +260,8 @@ def test_layers_are_scrubbed_in_the_browser_and_a_sentence_can_be_inspected(visi
     assert final_similarity < 0.9 and wire.events() == [], "dragging sends no messages to the server"
     slider.evaluate("s => s.dispatchEvent(new Event('change', { bubbles: true }))")
     wait_for_url_params(page, task="gist", layer="0")
-    senses.locator(".list button").nth(3).click()
+    senses.get_by_text("Sentences with other words").click()
+    senses.locator(".list button").filter(has_text="with a moon").click()
     wait_for_url_params(page, task="gist", layer="0", chosen="3")
     expect(word_attention.get_by_role("grid", name="Attention weights").locator("tbody th").nth(2)).to_have_text("the")
     word_attention.locator("select").nth(2).select_option("3")

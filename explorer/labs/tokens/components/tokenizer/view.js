@@ -153,7 +153,7 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
     characters: {
       label: "The characters",
       names: ["", "", "token", "id", "times"],
-      hint: "Times: how often it stands in the corpus.",
+      hint: "Times: how often it stands in the training text.",
     },
   };
   const about = () => LISTS[hasMerges() ? "merges" : isWord() ? "words" : "characters"],
@@ -231,7 +231,7 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
     const at = lastMerge(),
       last = currentSize() - 1,
       code = (id) => codeNode(data.tokens[id]),
-      times = (count) => ` · ${formatUnits(count, "time")} in the corpus.`;
+      times = (count) => ` · ${formatUnits(count, "time")} in the training text.`;
     if (data.kind === "char") return ["The number of characters follows from the text."];
     if (isWord()) return ["The last word in the vocabulary: ", code(last), times(data.counts[last])];
     if (!hasMerges()) return ["No pair occurs twice in this text: there is nothing to merge."];
