@@ -43,8 +43,7 @@ def mask_removed_section(session: ui.PageSession[MasksState]) -> None:
                 ui.bind_widget(session, "symbols", st.number_input, width=150)
             ui.draw_training_settings(session)
     ui.show_problems(request.problems)
-    words = {name: each.words for name, each in state.variants.items()}
-    ui.draw_missing_runs(request, state.configs, lambda names: ui.join_words([words[name] for name in names]))
+    ui.draw_train_offer(request, state)
     ui.draw_earlier_note(request)
     generated_text_section(shown, views)
 

@@ -29,8 +29,7 @@ def training_section(session: ui.PageSession[PositionsState]) -> None:
         f"{_OUTPUT_ORDERS[state.again]}. They were trained on 1 to {state.longest} digits and are tested on more."
     )
     ui.show_problems(request.problems)
-    words = {name: each.words for name, each in state.variants.items()}
-    ui.draw_missing_runs(request, state.configs, lambda names: ui.join_words([words[name] for name in names]))
+    ui.draw_train_offer(request, state)
     ui.draw_earlier_note(request)
     ui.draw_now(lengths_view, copy_accuracies(shown, views), shown.variants, shown.longest)
     with st.container(horizontal=True, vertical_alignment="center"):
