@@ -80,7 +80,7 @@ def formulas_section(state: PositionsState) -> None:
 
 def page(session: PageSession[PositionsState]) -> None:
     """Draw the whole page."""
-    lead("Who bit whom? **Write the same words in two orders**, and see which Transformers have one vector for both.")
+    lead("Who bites whom? **Write the same words in two orders**, and see which Transformers have one vector for both.")
     show_problems(session.problems)
     word_order_section(session)
     with page_section("codes", "Three ways to encode a position"):

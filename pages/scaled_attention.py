@@ -87,7 +87,7 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
     """Draw the whole page."""
     lead(
         "Every token has a query, a key and a value. **Change a number** of Q, K or V: the weight of each pair follows "
-        "from query times key; a mask hides pairs."
+        "from query times key."
     )
     source_controls(session)
     is_model = session.state.source == "model"

@@ -134,7 +134,7 @@ VARIANTS = {
                 (
                     "lookup",
                     "One layer, 16 heads",
-                    "the larger model with one layer of 16 heads and learned positions",
+                    "the larger model with one layer of 16 heads",
                     "16 heads",
                     "2px,4px",
                     {**_ONE_LAYER, "model.width": 128, "model.heads": 16, "positions": "learned"},

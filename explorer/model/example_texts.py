@@ -11,8 +11,8 @@ ENGLISH_EXAMPLES = (
     "The hotel could not be better",
 )
 TASK_EXAMPLES: dict[str, tuple[str, ...]] = {  # by task
-    "reverse": ("2718281828", "314159", "00000000", "12345678901234567890", "9876543210987654321098765"),
-    "copy": ("2718281828", "314159", "00000000", "12345678901234567890", "9876543210987654321098765"),
+    "reverse": ("2718281828", "00000000", "12345678901234567890"),
+    "copy": ("2718281828", "00000000", "12345678901234567890"),
     "dates": ("3rd of march 1997", "12/10/2003", "tuesday 4 july 2028", "31 february 1999", "5-nov-55"),
     "sentiment": ENGLISH_EXAMPLES,
     "text": ("the night and the day", "the night and no day", "Romeo, Romeo, O Romeo", "xqz vrk xqz vrk xqz v"),

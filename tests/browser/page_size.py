@@ -23,7 +23,7 @@ _MEASURE = r"""() => {
         range.selectNode(walker.currentNode);
         const box = range.getBoundingClientRect();
         const shown = box.width && box.bottom > 0 && box.top < innerHeight && !parentElement.closest(UNREAD);
-        if (shown && parentElement.checkVisibility({ visibilityProperty: true }))
+        if (shown && parentElement.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
             words += (data.match(/\p{L}{2,}/gu) ?? []).length;
     }
     const CONTROLS = "button, a[href], input, select, textarea, summary, [role=slider], [role=switch], [role=combobox]";

@@ -134,8 +134,8 @@ def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float
         if len(first) == 1:
             firsts.append(f"{runs[first[0]].name} {ways} ({medians[0]})")
         else:
-            names = [f"{runs[i].name} ({median})" for i, median in zip(first, medians, strict=True)]
-            unclear.append(f"{ways}: {', '.join(names[:-1])} or {names[-1]}")
+            *others, last = [runs[i].name for i in first]
+            unclear.append(f"{ways}: {', '.join(others)} or {last}")
     sentences = [f"first to reach {value}: {'; '.join(firsts)}."] * bool(firsts)
     sentences += [f"one cannot tell which run is first to reach {value} {'; '.join(unclear)}."] * bool(unclear)
     sentences = [f"So far: {each}" if so_far else capitalize(each) for each in sentences]

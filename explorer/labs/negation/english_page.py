@@ -66,7 +66,7 @@ def english_page(session: EnglishSession) -> None:
 
     def draw_input() -> None:
         session.words = draw_sentence_input(
-            session, ENGLISH_EXAMPLES[:4], REDRAW, vocabulary, "Examples", longest=MAX_TYPED
+            session, ENGLISH_EXAMPLES[:3], REDRAW, vocabulary, "Examples", longest=MAX_TYPED
         )
 
     left, right = st.columns([7, 5], gap="large")

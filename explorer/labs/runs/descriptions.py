@@ -30,27 +30,6 @@ STATE_WORDS = {
 }
 
 
-TASK_DESCRIPTIONS = {
-    "negation": "decide whether nature is sustained, in sentences with “not”",
-    "sentiment": "decide whether an English sentence is positive or negative",
-    "text": "predict the next character or token of a text",
-    "recall": "name the first of many symbols",
-    "string": "predict the next character of one short string",
-    "reverse": "write digits in reverse order",
-    "copy": "write the same digits again",
-    "dates": "write a date as numbers",
-    "pairs": "rewrite sources as targets, of your own pairs or of an example",
-    "noise": "predict random symbols, with and without a causal mask",
-    "tale": "predict the letters of sentences from a grammar",
-    "echo": "repeat digits after a delimiter",
-    "gloss": "name the sense of every word",
-    "gist": "name a hidden word",
-    "place": "follow a rule that depends on the position",
-    "agreement": "choose the verb and the pronoun that agree with the subject",
-    "word_vectors": "learn a vector for every word from its neighbours",
-    "induction": "continue a sequence that has occurred before",
-}
-
 
 def generated_name(entry: Entry, *, with_task: bool = True) -> str:
     """Return the name that follows from the settings of a run; see `experiments.run_names`."""

@@ -13,7 +13,6 @@ import streamlit as st
 from explorer import charts, ui
 from explorer.catalogue import MODELS, TASKS
 from explorer.labs.runs.descriptions import (
-    TASK_DESCRIPTIONS,
     describe_end,
     describe_measurement,
     display_name,
@@ -101,13 +100,12 @@ def overview(session: ui.PageSession[RunsState], entries: Sequence[Entry], visit
 
 def _tasks_table(session: ui.PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
     counts = Counter(entry.task for entry in entries if entry.shipped)
-    counted = {name: (row.title, TASK_DESCRIPTIONS[name], counts[name]) for name, row in TASKS.items() if counts[name]}
+    counted = {name: (row.title, counts[name]) for name, row in TASKS.items() if counts[name]}
     if others := sum(not entry.shipped and entry.owner != visitor.id for entry in entries):
-        counted[_OTHERS] = "Of other visitors", "any of these tasks", others
-    rows = {name: {"title": title, "about": about, "runs": f"{n:,}"} for name, (title, about, n) in counted.items()}
+        counted[_OTHERS] = "Of other visitors", others
+    rows = {name: {"title": title, "runs": f"{n:,}"} for name, (title, n) in counted.items()}
     columns = {
         "title": charts.Column("task", "open", wrap=True),
-        "about": charts.Column("what a model learns", wrap=True),
         "runs": charts.Column("runs", "number"),
     }
     table = charts.Table(columns, list(rows.values()), "Tasks with their number of runs", keys=list(rows))

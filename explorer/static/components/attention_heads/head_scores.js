@@ -50,14 +50,10 @@ export function headScoresPanel({ node, button }, read, { flip, flatten }) {
     return math.describeImportance(rise, error, lossUnit, text) + measured.join("");
   };
   const note = () => `mean share of its attention in this text; one ${read().unit} can count in several rows`;
-  const figure = node(
-    "div.habits-figure",
-    node("h3", "What this head does"),
-    node("p.under", note),
-    [...math.SCORES, "spread"].map(makeRow),
-  );
+  const figure = node("div.habits-figure", node("p.under", note), [...math.SCORES, "spread"].map(makeRow));
   const root = node(
-    "div.habits",
+    "details.lineage-about.habits",
+    node("summary", "What this head does"),
     figure,
     node("p.said", () => math.describeHead(read().scores, read().unit)),
     node("p.worth", { hidden: () => read().rise == null }, describeWorth),

@@ -378,7 +378,7 @@ export default defineComponent((place, /** @type {SendEvent<AttentionHeadsEvents
         : `rows: ${query} token, columns: ${key} token (where it looks)`;
     const least = smallestVisible(data.tokens.length),
       lines = least > VISIBLE_WEIGHT ? ` (weights from ${least} on)` : "";
-    return `left: ${query}, right: ${key}${data.keys ? "" : " (where it looks)"}${lines}; click a ${data.unit} to keep it`;
+    return `left: ${query}, right: ${key}${data.keys ? "" : " (where it looks)"}${lines}`;
   }
   /** Describe the head under the pointer, or say what a click does. */
   function pointedTitle() {
@@ -391,7 +391,7 @@ export default defineComponent((place, /** @type {SendEvent<AttentionHeadsEvents
       const off = math.includesHead(state.touch.off, ...pointed) ? " It is switched off: its output is zero." : "";
       return math.describeHead(scoresOf(...pointed), keyUnit()) + off;
     }
-    return "Click a head to open it; the switch of a layer turns off all its heads.";
+    return "Click a head to open it.";
   }
   /** Return the scores by which the heads are sorted or highlighted, with their titles. */
   function sortOptions() {

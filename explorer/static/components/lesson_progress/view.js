@@ -21,7 +21,7 @@ export default defineComponent((place, send) => {
     if (!lesson) return place.replaceChildren(iconButton("delete", "Forget visited pages and lessons", forgetAll));
     const done = doneSteps(lesson, steps),
       next = Array.from({ length: steps }, (_, i) => i + 1).find((number) => !done.includes(number)),
-      words = done.length ? (next ? `Continue with step ${next}` : "Done, again") : `Start, about ${minutes} min`,
+      words = done.length ? (next ? `Continue with step ${next}` : "Done, again") : `Start, ${minutes} min`,
       button = iconButton(next ? "play_arrow" : "check_circle", words, () => send("continue", next ?? 1));
     const print = (query, label) => node("a", { href: sheet + query, target: "_blank" }, label);
     button.disabled = !usable;
@@ -33,7 +33,7 @@ export default defineComponent((place, send) => {
         button,
         node(
           "details",
-          node("summary", "About this lesson"),
+          node("summary", "About"),
           node("p", prose(about)),
           node(
             "ul",

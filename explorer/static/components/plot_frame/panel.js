@@ -2,7 +2,7 @@
 
 import { formatNumber, formatSignificant, withUnit } from "../../shared/runtime/format.js";
 import * as playback from "../../shared/charts/playback.js";
-import { placeEndLabels } from "../../shared/charts/end_labels.js";
+import { isEndLabel, placeEndLabels } from "../../shared/charts/end_labels.js";
 import { svgNode } from "../../shared/runtime/dom.js";
 import { textWidth } from "../../shared/runtime/text_metrics.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
@@ -118,6 +118,7 @@ export class Panel {
         "ul.frame-readout",
         {
           hidden: () => !this.rows.length,
+          ".is-resting": () => this.isResting,
           ".is-wide": () => this.figure.tracks?.some(({ digits }) => digits === "power"),
         },
         keyed(() => this.rows, makeRow),
@@ -223,6 +224,12 @@ export class Panel {
 
   get showsReadout() {
     return Boolean(this.figure.track || this.figure.tracks);
+  }
+
+  /* Whether the lines have their names beside them and nobody reads their values. */
+  get isResting() {
+    const { at, figure, frame, painted } = this;
+    return at === null && !figure.target && !frame.data.playback && painted?.layout.annotations?.some(isEndLabel);
   }
 
   get axes() {

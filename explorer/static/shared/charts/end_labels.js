@@ -8,7 +8,7 @@ const JOINED = 5; // px: a label that is moved further up or down is joined
 const [PAD, STEP] = [2, 1]; // px between a label and a line; between the heights that are tried
 const CROSSED = 50 ** 2; // a label is rather moved by 50 px than written over a line
 
-const isEndLabel = ({ xref, yref, xanchor }) => xref === "paper" && yref === "paper" && xanchor === "left";
+export const isEndLabel = ({ xref, yref, xanchor }) => xref === "paper" && yref === "paper" && xanchor === "left";
 
 /**
  * Return heights of labels that do not overlap, with the smallest possible sum of squared distances to their ends.

@@ -115,7 +115,7 @@ export default defineComponent((place, /** @type {SendEvent<ResidualStacksEvents
     figure.replaceChildren(
       ...PANELS.map((panel, i) => {
         const group = svgNode("g", {
-          class: i < PANELS.length / 2 ? "upper" : "lower",
+          class: `${i < PANELS.length / 2 ? "upper" : "lower"} ${panel.linear || panel.of === "size" ? "" : "gradient"}`,
           transform: `translate(${(i % columns) * (each + 28)} ${(Math.floor(i / columns) % lines) * high})`,
         });
         group.append(...drawPanel(panel, each, tall));

@@ -67,25 +67,29 @@ export class TextRow {
       node("p.note", ofModel("note")),
       this.box,
       makeNode(
-        "div.numbers",
-        makeNumber(
-          ({ mean }) => toBits(mean),
-          () => `surprisal, bits per ${this.unit}`,
+        "details.lineage-about",
+        makeNode("summary", "Surprisal and repetition"),
+        makeNode(
+          "div.numbers",
+          makeNumber(
+            ({ mean }) => toBits(mean),
+            () => `surprisal, bits per ${this.unit}`,
+          ),
+          makeNumber(({ varied }) => varied, "distinct runs of 4"),
+          makeNumber(({ repeated }) => repeated, "repeated runs of 8"),
         ),
-        makeNumber(({ varied }) => varied, "distinct runs of 4"),
-        makeNumber(({ repeated }) => repeated, "repeated runs of 8"),
-      ),
-      node(
-        "p.surprised",
-        ifWritten(() => "Most surprising: "),
         node(
-          "b.code",
-          { dir: "auto" },
-          ifWritten(({ most }) => tokenLabel(this.pieceAt(this.row, most))),
-        ),
-        ifWritten(
-          ({ most, worst }) =>
-            ` after “${shortenToEnd(this.prefixOf(this.row, most), 10)}”: ${formatOdds(worst)} at temperature 1.`,
+          "p.surprised",
+          ifWritten(() => "Most surprising: "),
+          node(
+            "b.code",
+            { dir: "auto" },
+            ifWritten(({ most }) => tokenLabel(this.pieceAt(this.row, most))),
+          ),
+          ifWritten(
+            ({ most, worst }) =>
+              ` after “${shortenToEnd(this.prefixOf(this.row, most), 10)}”: ${formatOdds(worst)} at temperature 1.`,
+          ),
         ),
       ),
     );

@@ -128,11 +128,8 @@ export default defineComponent((place, /** @type {SendEvent<TokenizerEvents>} */
     course = () => data.course[currentSize() - data.least];
   const numbers = node(
     "div.numbers",
-    makeNumber(
-      () => formatNumber(tokens.length ? letters.length / tokens.length : NaN),
-      "characters per token, this text",
-    ),
-    makeNumber(() => formatCount(tokens.length), "tokens of this text"),
+    makeNumber(() => formatNumber(tokens.length ? letters.length / tokens.length : NaN), "characters per token"),
+    makeNumber(() => formatCount(tokens.length), "tokens"),
     makeNumber(
       () => (isUnknown() ? formatPercent(course()) : formatNumber(course())),
       () => `${isUnknown() ? "unknown" : "characters per token"}, ${data.corpus}`,

@@ -310,8 +310,7 @@ export default defineComponent((place, /** @type {SendEvent<AlignmentEvents>} */
       }
     }
     likely.replaceChildren(...candidatesOf(decodingStep()));
-    const hint = isSelected ? " Esc or a second click lets go." : "",
-      rest = keptRow() === null && !hover ? " Point at it, or use the arrow keys; a click keeps it." : hint;
+    const rest = isSelected ? " Esc or a second click lets go." : "";
     const text = view
       ? math.rowWords(view, currentView().look, at, outputTokens) + math.cellWords(view, at, SCORES[data.kind][0])
       : `${math.stepWords(outputTokens, row)}.${movedWords(at.column)}`;
