@@ -26,10 +26,7 @@ def class_section() -> None:
 
 
 session = page_session("lessons", share_form.ShareForm)
-lead(
-    "Each lesson goes through these pages in a few steps. You predict, then the answer is measured on trained models, "
-    "and the page shows why."
-)
+lead("Each lesson goes through these pages: you predict, then the answer is measured on trained models.")
 share_form.draw_share_form(session)
 draw_lesson_list()
 class_section()

@@ -17,14 +17,28 @@ _MEASURE = r"""() => {
     const main = document.querySelector("[data-testid=stMain]");
     const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
     const UNREAD = "style, script, .lineage-icon, [data-testid=stIconMaterial]";
+    // What is seen of an element: the part of it in the window, and in the part of it that is scrolled to.
+    const windowOf = (element) => {
+        for (; element && element !== main; element = element.parentElement)
+            if (element instanceof HTMLElement && element.scrollHeight > element.clientHeight + 4 &&
+                getComputedStyle(element).overflowY !== "visible") {
+                const { top, bottom } = element.getBoundingClientRect();
+                return { top: Math.max(0, top), bottom: Math.min(innerHeight, bottom) };
+            }
+        return { top: 0, bottom: innerHeight };
+    };
     let words = 0;
     while (walker.nextNode()) {
         const { data, parentElement } = walker.currentNode, range = document.createRange();
-        range.selectNode(walker.currentNode);
-        const box = range.getBoundingClientRect();
-        const shown = box.width && box.bottom > 0 && box.top < innerHeight && !parentElement.closest(UNREAD);
-        if (shown && parentElement.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
-            words += (data.match(/\p{L}{2,}/gu) ?? []).length;
+        if (parentElement.closest(UNREAD)) continue;
+        if (!parentElement.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+        const window = windowOf(parentElement);
+        for (const { 0: word, index } of data.matchAll(/\p{L}{2,}/gu)) {
+            range.setStart(walker.currentNode, index);
+            range.setEnd(walker.currentNode, index + word.length);
+            const box = range.getBoundingClientRect();
+            words += Boolean(box.width && box.bottom > window.top && box.top < window.bottom);
+        }
     }
     const CONTROLS = "button, a[href], input, select, textarea, summary, [role=slider], [role=switch], [role=combobox]";
     const NONE = "[tabindex='-1'], td, [href^='#glossary'], [aria-hidden=true]";

@@ -82,7 +82,7 @@ def _draw_comparison(state: Comparison, visitor_id: str, document: ui.Document) 
         if note := comparability_note(state, runs):
             document.text(f"{note} {bits.note}".strip() if bits else note)
         panel = _panel(state, runs, target)
-        document.figures(_KEY, [panel], height=420, narrow_height=320, columns=1)
+        document.figures(_KEY, [panel], height=460, narrow_height=320, columns=1)
         document.table("comparison-results", results_table(state, runs, target, bits))
         document.caption(machines_note(runs))
     except LineageError as error:

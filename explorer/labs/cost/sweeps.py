@@ -80,7 +80,7 @@ def read_reference() -> tuple[str, dict[tuple[str, LayerSize], list[float]]]:
 
 
 Latest: TypeAlias = Mapping[str, Measurement]  # by part
-HEIGHT, NARROW = 380, 320  # of a figure, in pixels
+HEIGHT, NARROW = 460, 320  # of a figure, in pixels
 AXES: Final[Mapping[Sweep, str]] = {
     "length": "tokens in the sequence, T",
     "width": "numbers in a vector, d",

@@ -83,43 +83,44 @@ def may_change(key: str) -> bool:
 
 
 def actions_row(session: ui.PageSession[RunsState], compare: Mapping[str, str], most_compared: int) -> None:
-    """Draw the actions on the selected runs.
+    """Draw the actions on the selected runs, if there are any, and the import.
 
     `compare` is the address of the Compare page as the visitor left it, `most_compared` how many runs fit there.
     """
     selected = session.state.runs
     me, deleted = current_visitor(), current_tab().deleted
     with st.container(horizontal=True, vertical_alignment="center", height="content"):
-        st.page_link(
-            "compare.py",
-            label=f"Compare {wording.number_word(len(selected))}" if selected else "Compare",
-            query_params={**compare, "runs": ",".join(selected)},
-            icon=":material/stacked_line_chart:",
-            disabled=not 1 <= len(selected) <= most_compared,
-            help=None if len(selected) <= most_compared else f"At most {most_compared} at once.",
-        )
-        one = selected[0] if len(selected) == 1 else ""
-        st.download_button(
-            "Export",
-            (lambda: export_run(one)) if one else b"",
-            file_name=f"lineage_{one}.zip",
-            mime="application/zip",
-            icon=":material/download:",
-            on_click="ignore",
-            disabled=not one,
-            help="One zip with the configuration, the metrics as CSV, the weights as safetensors and a model card."
-            if one
-            else "Tick one run.",
-        )
-        mine = bool(selected) and all(may_change(key) for key in selected)
-        st.button(
-            "Delete",
-            icon=":material/delete:",
-            on_click=delete_runs,
-            args=(session, selected),
-            disabled=not mine,
-            help=None if mine or not selected else "Some of these runs are included or belong to other visitors.",
-        )
+        if selected:
+            st.page_link(
+                "compare.py",
+                label=f"Compare {wording.number_word(len(selected))}",
+                query_params={**compare, "runs": ",".join(selected)},
+                icon=":material/stacked_line_chart:",
+                disabled=len(selected) > most_compared,
+                help=None if len(selected) <= most_compared else f"At most {most_compared} at once.",
+            )
+            one = selected[0] if len(selected) == 1 else ""
+            st.download_button(
+                "Export",
+                (lambda: export_run(one)) if one else b"",
+                file_name=f"lineage_{one}.zip",
+                mime="application/zip",
+                icon=":material/download:",
+                on_click="ignore",
+                disabled=not one,
+                help="One zip with the configuration, the metrics as CSV, the weights as safetensors and a model card."
+                if one
+                else "Tick one run only.",
+            )
+            mine = all(may_change(key) for key in selected)
+            st.button(
+                "Delete",
+                icon=":material/delete:",
+                on_click=delete_runs,
+                args=(session, selected),
+                disabled=not mine,
+                help=None if mine else "Some of these runs are included or belong to other visitors.",
+            )
         _import_popover(session)
         if deleted:
             count = f"{wording.number_word(len(deleted))} run{'' if len(deleted) == 1 else 's'}"

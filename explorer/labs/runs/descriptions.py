@@ -30,7 +30,6 @@ STATE_WORDS = {
 }
 
 
-
 def generated_name(entry: Entry, *, with_task: bool = True) -> str:
     """Return the name that follows from the settings of a run; see `experiments.run_names`."""
     try:

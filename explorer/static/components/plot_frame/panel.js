@@ -173,11 +173,13 @@ export class Panel {
     this.shown = this.fluid || cursor === null ? null : Math.floor(cursor);
     const state = `${this.width} ${this.px} ${this.shown}`;
     if (previous !== this.painted || this.state !== state) {
-      const copy = structuredClone(layout); // plotly changes the layout object when the user zooms
+      const copy = structuredClone(layout), // plotly changes the layout object when the user zooms
+        { value = null } = this.figure.target ?? {},
+        lines = value === null ? data : [...data, { mode: "lines", x: layout.xaxis?.range, y: [value, value] }];
       plotly.react(
         this.plot,
         this.shown === null ? data : data.map((trace) => playback.truncateTrace(trace, this.shown)),
-        { ...copy, ...placeEndLabels(copy, data, this.width, this.px, textWidth), width: this.width, height: this.px },
+        { ...copy, ...placeEndLabels(copy, lines, this.width, this.px, textWidth), width: this.width, height: this.px },
         PLOTLY_CONFIG,
       );
       this.state = state;

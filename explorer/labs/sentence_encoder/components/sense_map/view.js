@@ -61,7 +61,7 @@ export default defineComponent((place, /** @type {SendEvent<SenseMapEvents>} */ 
   const describeMap = () =>
     `${data.senses.length} sentences with “${data.word}”, ${data.topics[0]} or ${data.topics[1]}, or with ${data.synonyms.join(" or ")}, at ${layerName()}. The two directions show ${shares()} of the variance.`;
   const describeLayer = () =>
-    `The two directions show ${shares()} of the variance at this layer. Filled: “${data.word}”; hollow: “${data.synonyms[0]}” and “${data.synonyms[1]}”. Numbers: your sentences.`;
+    `Filled: “${data.word}”; hollow: “${data.synonyms[0]}” and “${data.synonyms[1]}”. Numbers: your sentences. Variance shown: ${shares()}.`;
   const headText = () => {
     const { words, place } = data.sentences[data.chosen] ?? {};
     return data.at.includes(data.chosen)
