@@ -85,10 +85,7 @@ def formulas_section() -> None:
 
 def page(session: PageSession[ScaledAttentionState]) -> None:
     """Draw the whole page."""
-    lead(
-        "Every token has a query, a key and a value. **Change a number** of Q, K or V: the weight of each pair follows "
-        "from query times key."
-    )
+    lead("**Change a number** of Q, K or V: the weight of each pair of tokens follows from query times key.")
     source_controls(session)
     is_model = session.state.source == "model"
     stored = select_model(session) if is_model else None

@@ -290,11 +290,16 @@ def answer_view(document: Document, answer: Answer, lesson: Lesson, number: int,
 
 
 def draw_lesson_list() -> None:
-    """Draw the lessons in their order, those of real models folded, and a button that forgets what was done."""
+    """Draw the lessons in their order, what is told of them folded, and a button that forgets what was done."""
     lessons = list(enumerate(lesson_results.all_lessons().values(), start=1))
     _draw_rows([(number, lesson) for number, lesson in lessons if not lesson.needs_real_model])
     with st.expander("Lessons with a real pretrained model"):
         _draw_rows([(number, lesson) for number, lesson in lessons if lesson.needs_real_model])
+    with st.expander("What each lesson is about, its goals, and sheets to print"):
+        for number, lesson in lessons:
+            goals = "\n".join(f"- {goal}" for goal in lesson.goals)
+            st.markdown(mark_terms(f"#### {number}. {lesson.title}\n\n{lesson.about}\n\n{goals}"))
+            caption(f"{_describe_extent(lesson)} {sheet_links(lesson)}")
     _progress(data={"lesson": "", "steps": 0}, key="lessons.forget")
 
 
@@ -309,21 +314,17 @@ def _draw_rows(lessons: Sequence[tuple[int, Lesson]]) -> None:
 
 
 def _draw_lesson(number: int, lesson: Lesson) -> None:
-    """Draw the card of a lesson: what it is about, its goals, what it needs, and what of it is done."""
+    """Draw the card of a lesson: its title and picture, and what of it is done."""
     key = f"lessons.progress.{lesson.name}"
     with st.container(border=True, height="stretch", gap="small"):
         st.markdown(mark_terms(f"#### {number}. {lesson.title}"))
         data = {
             "lesson": lesson.name,
             "title": lesson.title,
-            "about": lesson.about,
             "steps": len(lesson.steps),
             "picture": lesson.picture,
-            "goals": list(lesson.goals),
             "usable": not all(map(lesson_results.missing_model, lesson.steps)),
             "minutes": lesson.minutes,
-            "extent": _describe_extent(lesson),
-            "sheet": f"lesson-sheet/{lesson.name}",
         }
         _progress(data=data, key=key, **event_callbacks(key, "continue"))
         if real_models := lesson_results.describe_real_models(lesson):

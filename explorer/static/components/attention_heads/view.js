@@ -141,17 +141,17 @@ export default defineComponent((place, /** @type {SendEvent<AttentionHeadsEvents
   const heads = node(
     "div.heads",
     node(
-      "div.order",
+      "details.lineage-about",
+      node("summary", () => (isLarge() ? "Highlight and colours" : "Order and colours")),
       node(
-        "label",
-        node("span.words-by", () => (isLarge() ? "Highlight heads" : "Sort heads")),
+        "div.order",
         node(
           "select.lineage-select",
           { "aria-label": sortLabel, value: () => state.sort, onchange: onsort },
           list(sortOptions, sortOption),
         ),
+        choose("Scale of the colours", () => ({ one: "0 to 1", row: "by row" }), "scale"),
       ),
-      choose("Scale of the colours", () => ({ one: "0 to 1", row: "by row" }), "scale"),
     ),
     grid.root,
     ranking.root,

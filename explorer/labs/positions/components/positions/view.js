@@ -160,7 +160,7 @@ export default defineComponent((place, /** @type {SendEvent<PositionsEvents>} */
       "one pair of dimensions, rotated",
     ),
   };
-  const hint = node("span", "Rows: positions, from the top. Point at one; click to keep it.");
+  const hint = node("span", "Rows: positions, from the top.");
   place.replaceChildren(
     node("h3", { role: "status" }, () => finding),
     node("div.dials.top", dials.place),

@@ -114,9 +114,7 @@ export default defineComponent((place, /** @type {SendEvent<DotProductEvents>} *
       "p.words",
       { role: "status" },
       node("span", () => (cell ? describeCell(...cell) : "")),
-      node("span.hint", () =>
-        isKept ? "Click it again, or press Enter, to release it." : "Point at any cell; click to keep it.",
-      ),
+      node("span.hint", () => (isKept ? "Click it again, or press Enter, to release it." : "A click keeps it.")),
     ),
   );
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"

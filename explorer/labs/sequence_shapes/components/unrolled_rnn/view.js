@@ -38,24 +38,27 @@ export default defineComponent((place) => {
     steps = node("div.steps", { role: "group", "aria-label": describeSteps }),
     scroll = node("div.scroll", steps),
     weights = node("div.weights"),
-    hint = () => (isKept ? "Press Escape or click to release." : "A click keeps it."),
+    hint = () => (isKept ? " Press Escape or click to release." : ""),
     barsTitle = () => (current().top.length ? "most likely outputs" : "no output: the encoder only reads"),
     outputs = () => current().top;
   const makeBar = ([label, p]) => {
     const rail = makeNode("span.rail", makeNode("i", { style: `width: ${100 * p}%` }));
     return makeNode("div.bar", makeNode("span", label), rail, makeNode("span.share", formatPercent(p)));
   };
-  const legend = " +1. Dashed: its own last output as input. Pale: an unused output.";
+  const isAny = (test) => data.steps.some(test),
+    fed = () => (isAny((step) => step.fed_back) ? " Dashed: its own last output as input." : ""),
+    unused = () => (isAny((step) => step.top.length && !step.used) ? " Pale: an unused output." : ""),
+    legend = () => ` +1.${fed()}${unused()}`;
   const net = node("div.net", weights, scroll);
   place.replaceChildren(
     net,
-    node("p.words", { role: "status" }, () => `${describeStep(current(), at + 1)} ${hint()}`),
+    node("p.words", { role: "status" }, () => `${describeStep(current(), at + 1)}${hint()}`),
     node(
       "div.detail",
       node("div.look", node("b", "state, one tile per unit"), units),
       node("div.bars", node("b", barsTitle), node("div", list(outputs, makeBar))),
     ),
-    node("p.lineage-caption", "state −1 ", node("i.ramp"), legend),
+    node("p.lineage-caption", "state −1 ", node("i.ramp"), node("span", legend)),
   );
   const theme = new Theme(place, () => paintStates());
 
