@@ -119,3 +119,22 @@ def test_the_hairline_reads_every_run_a_drag_zooms_and_the_figure_is_saved(visit
     lines = files["CSV"].decode().splitlines()
     assert lines[0] == "figure,series,x,y"
     assert len({line.split(",")[1] for line in lines}) > 4
+
+
+def test_the_line_at_the_pointer_keeps_its_colour_and_the_others_fade(visit: Any) -> None:
+    page = visit("/compare")
+    plot = page.locator(".js-plotly-plot").first
+    expect(plot.locator(".trace").first).to_be_attached()
+    x, y = plot.evaluate(
+        """plot => {
+            const { xaxis, yaxis } = plot._fullLayout, trace = plot._fullData.at(-1);
+            const i = Math.floor(trace.x.length / 2);
+            return [xaxis._offset + xaxis.d2p(trace.x[i]), yaxis._offset + yaxis.d2p(trace.y[i])];
+        }"""
+    )
+    plot.hover(position={"x": x, "y": y})
+    faded = plot.locator(".trace[style*='opacity: 0.15']")
+    expect(faded).to_have_count(9)  # three lines of four, each with two edges of its band
+    expect(plot.locator(".annotation[style*='opacity: 0.15']")).to_have_count(3)
+    page.mouse.move(0, 0)
+    expect(faded).to_have_count(0)

@@ -18,6 +18,7 @@ const PLOTLY_CONFIG = {
   showTips: false,
   responsive: false,
 };
+const POINTED = 24; // px from a line at which the others fade
 const DRAGGED = 4; // px between press and release that make a drag
 let count = 0;
 
@@ -76,7 +77,11 @@ export class Panel {
         this.pressed = [event.clientX, event.clientY];
         this.movePointer(event);
       },
-      onpointerleave: () => this.showsReadout && !frame.kept && frame.readValuesAt(null),
+      onpointerleave: () => {
+        if (!this.showsReadout || frame.kept) return;
+        frame.readValuesAt(null);
+        this.singleOut(null);
+      },
       onclick: (event) => this.onClick(event),
     });
     this.over = node(
@@ -242,10 +247,34 @@ export class Panel {
   /* ---- reading a line ---- */
 
   movePointer(event) {
-    const { xaxis } = this.axes;
+    const { xaxis, yaxis } = this.axes;
     if (!this.showsReadout || !xaxis || this.frame.kept) return;
-    const pixel = pointerPosition(event, this.plot).x - xaxis._offset;
+    const { x, y } = pointerPosition(event, this.plot),
+      pixel = x - xaxis._offset;
     this.frame.readValuesAt(xaxis.p2d(Math.min(Math.max(pixel, 0), xaxis._length)));
+    this.singleOut(y - yaxis._offset);
+  }
+
+  /* Fade all lines but the one at this height (px), with their bands and names; null: none of them. */
+  singleOut(height) {
+    const { tracks } = this.figure,
+      { yaxis } = this.axes,
+      { data } = this.painted;
+    if (!(tracks?.length > 1)) return;
+    const distances = tracks.map(({ trace }) =>
+      height === null ? Infinity : Math.abs(yaxis.d2p(valueAt(data[trace], this.spot?.[0]) ?? NaN) - height),
+    );
+    const least = Math.min(...distances.filter(Number.isFinite)),
+      near = least < POINTED ? tracks[distances.indexOf(least)] : null;
+    const setOpacity = (element, isFaded) => element && (element.style.opacity = isFaded ? 0.15 : "");
+    const colours = tracks.map(({ trace }) => data[trace].line.color);
+    for (const track of tracks)
+      for (const i of [track.trace, track.low, track.high])
+        setOpacity(this.plot.querySelector(`.trace${this.plot._fullData[i]?.uid}`), near && track !== near);
+    this.plot._fullLayout.annotations.forEach(({ font }, i) => {
+      const isOther = near && font.color !== data[near.trace].line.color && colours.includes(font.color);
+      setOpacity(this.plot.querySelector(`.annotation[data-index="${i}"]`), isOther);
+    });
   }
 
   onClick(event) {
