@@ -6,7 +6,6 @@ from explorer.labs.attention import (
     controls,
     head_explorer,
     head_importance,
-    head_walkthrough,
     layer_answers,
     patching,
 )
@@ -78,13 +77,7 @@ def page(session: PageSession[AttentionState]) -> None:
     else:
         controls.show_unread(session, stored_model)
         head_explorer.heads_of_both(session, stored_model, second)
-        head = f"layer {session.state.layer + 1}, head {session.state.head + 1}"
-        if session.state.shows_one_text(stored_model.parts):
-            folded_section(
-                "walkthrough",
-                f"How does {head} compute its weights?",
-                lambda: head_walkthrough.section(session, stored_model),
-            )
+        controls.numbers_row(session.state, stored_model)
         folded_section(
             "layers",
             "What would the model predict after each layer?"

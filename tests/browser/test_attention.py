@@ -232,33 +232,9 @@ def test_scrubbing_through_training_sends_one_event_on_release(visit: Any) -> No
     wait_for_url_params(page, step="")
 
 
-def test_the_chosen_head_is_explained_step_by_step_and_its_weights_are_saved(visit: Any, tmp_path: Path) -> None:
-    page = visit("/attention?say=O+Romeo&unfold=walkthrough")
+def test_the_weights_of_all_heads_are_saved(visit: Any, tmp_path: Path) -> None:
+    page = visit("/attention?say=O+Romeo")
     wait_for_text(page, "O Romeo")
-    walkthrough = page.locator(".lineage-attention-walkthrough")
-    chip = walkthrough.locator(".chip").nth(3)
-    chip.scroll_into_view_if_needed()
-    chip.click()
-    expect(attention_caption(page)).to_have_text(attention_pattern(attention_of("O Romeo"), 1, 2, 3))
-    wait_for_url_params(page, at="3")
-    expect(walkthrough.locator(".finding")).to_contain_text("Layer 2, head 3 computes the query of “o”")
-    for _ in range(3):
-        button(page, "Next").click()
-    wait_for_url_params(page, walk="3")
-    walkthrough.locator(".steps .step").nth(4).click()
-    walkthrough.locator(".steps .step").nth(4).press("ArrowRight")
-    expect(walkthrough.locator(".foot-value")).to_have_text("1.000")
-    button(page, "Next").click()
-    expect(walkthrough.locator(".finding")).to_contain_text("The sum of all values, each times its weight")
-    expect(button(page, "Next")).to_have_attribute("aria-disabled", "true")
-    wait_for_url_params(page, walk="6", at="3")
-    reload(page, "O Romeo")
-    expect(walkthrough.locator(".finding")).to_contain_text("The sum of all values, each times its weight")
-    expect(chip).to_have_attribute("aria-pressed", "true")
-    button(page, "Back").click()
-    expect(walkthrough.locator(".foot-value")).to_have_text("1.000")
-    wait_for_url_params(page, walk="5")
-
     weights = attention_of("O Romeo")[1].weights
     heads = page.locator(".lineage-attention-heads .heads")
     files = save_figure(page, heads, f"attention-{DEFAULT_MODEL}-heads", tmp_path)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from concurrent.futures import wait
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -52,7 +53,10 @@ def test_the_default_state_shows_results() -> None:
     ]
     assert np.shape(data["worth"]) == (2, 4) and np.argmax(data["worth"]) == 0, "the head that matters most"
     assert "The model predicts “himself” after “…aunts is proud of”, with probability >0.99." in headings(at)
-    assert component_data(at, "attention_walkthrough") == [], "what is folded is not computed"
+    (link,) = [one.proto for one in at.get("page_link") if "compute its weights" in one.proto.label]
+    numbers = open_page("scaled_attention.py", dict(parse_qsl(link.query_string)))
+    (tables,) = component_data(numbers, "dot_product")
+    assert tables["tokens"] == data["tokens"] and tables["model"]["title"].startswith("layer 2, head 1 of")
     titles = list(next(box for box in at.selectbox if box.label == "Model").options)
     assert titles[0] == "English sentences, pieces of words · 2 layers × 4 heads" and len(titles) == len(set(titles))
     assert "Shakespeare, letters · 4 layers × 4 heads, steps of the training" in titles

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from tests.pages import screen
 from tests.words import assert_mentions
 
 OpenTiny = Callable[[str], str]
-FOLDS = "walkthrough,layers,importance"
+FOLDS = "layers,importance"
 
 
 @pytest.fixture
@@ -59,7 +60,9 @@ def test_the_attention_of_a_real_decoder_is_shown_with_its_card_and_without_head
     np.testing.assert_allclose(shown, attend(model.module(), ids).weights, atol=1e-4)
     assert data["answers"]["where"] == "after “ the cat sat”" and len(data["answers"]["rows"]) == 5
     assert any("the loss" in heading for heading in screen.headings(at)), "the importance of heads on this text"
-    assert screen.component_data(at, "attention_walkthrough")[0]["turned"] is False
+    links = [dict(parse_qsl(one.proto.query_string)) for one in at.get("page_link")]
+    (address,) = [one for one in links if one.get("source") == "model"]
+    assert screen.component_data(screen.open_page("scaled_attention.py", address), "dot_product")[0]["model"]
 
     at = screen.open_page("attention.py", {**address, "off": "0.0,1.1", "unmasked": "true", "unfold": ""})
     assert_mentions(" ".join(screen.headings(at)), "With two heads switched off and the causal mask removed the model")
@@ -89,7 +92,6 @@ def test_the_three_kinds_of_attention_of_an_encoder_decoder(open_tiny: OpenTiny)
         assert (data["answers"] is None) == (part == "encoder")
         assert data["causal"] == (part == "decoder") and data["kind"] == (part or "cross")
         assert list(data["kinds"]) == ["encoder", "decoder", "cross"]
-        assert bool(screen.component_data(at, "attention_walkthrough")) == bool(part)
 
 
 @needs.transformers

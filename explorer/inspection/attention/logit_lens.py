@@ -17,38 +17,26 @@ from explorer.inspection.load_model import to_array
 
 @dataclass(frozen=True, eq=False)
 class HeadActivations:
-    """All activations of one head. Rows of `raw`, `scaled`, `mask` and `weights` are queries, columns keys."""
+    """What one head computes with. Rows of `mask` and `weights` are queries, columns keys."""
 
     queries: Float32[ndarray, "time width"]  # after rotary positions, if the model has them
     keys: Float32[ndarray, "time width"]
     values: Float32[ndarray, "time width"]
-    raw: Float32[ndarray, "query key"]  # Q K^T
-    scaled: Float32[ndarray, "query key"]  # divided by the square root of the head's width
     mask: Float32[ndarray, "query key"]  # added to the scores: 0 where the key is visible, -inf where not
     weights: Float32[ndarray, "query key"]  # softmax; NaN where the key is hidden, and for padding queries
-    mixed: Float32[ndarray, "query width"]  # the weighted sum of the values; zeros if the head is zero-ablated
 
 
 @torch.inference_mode()
-def head_activations(
-    model: nn.Module | AttentionModel, ids: Ids, layer: int, head: int, ablation: Ablation = NO_ABLATION
-) -> HeadActivations:
-    """Return the steps of softmax(Q K^T / sqrt(d)) V of one head (Vaswani et al. 2017, eq. 1).
-
-    Under uniform attention `raw` and `scaled` are the original scores, `weights` the uniform ones. Raises
-    InvalidSetting.
-    """
+def head_activations(model: nn.Module | AttentionModel, ids: Ids, layer: int, head: int) -> HeadActivations:
+    """Return the parts of softmax(Q K^T / sqrt(d)) V of a head (Vaswani et al. 2017, eq. 1). Raises InvalidSetting."""
     transformer = attention_model(model)
     check_head(transformer.layout, layer, head)
-    _, trace = forward_with_taps(transformer, ids, ablation)
-    names = ("queries", "keys", "values", "weights", "mixed")
-    q, k, v, weights, mixed = (trace[transformer.tap(layer, name)][0, head] for name in names)
-    visible = transformer.visible_pairs(trace, ids)
-    raw = q @ k.mT
-    scaled = raw / q.shape[-1] ** 0.5
-    mask = torch.zeros_like(raw).masked_fill(~visible, -torch.inf)
-    shown = weights.masked_fill(~visible, torch.nan)
-    return HeadActivations(*(to_array(value) for value in (q, k, v, raw, scaled, mask, shown, mixed)))
+    _, trace = forward_with_taps(transformer, ids)
+    names = ("queries", "keys", "values", "weights")
+    q, k, v, weights = (trace[transformer.tap(layer, name)][0, head] for name in names)
+    hidden = ~transformer.visible_pairs(trace, ids)
+    mask = torch.zeros_like(weights).masked_fill(hidden, -torch.inf)
+    return HeadActivations(*(to_array(value) for value in (q, k, v, mask, weights.masked_fill(hidden, torch.nan))))
 
 
 @torch.inference_mode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -10,6 +11,7 @@ from explorer import ui
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
 from explorer.labs.attention.chosen_answers import keep_possible_answers
+from explorer.labs.attention.measurements import tensor_file
 from explorer.labs.attention.state import MAX_TOKENS, TRAINING_MODEL, AttentionState
 from explorer.model.model import Model
 from explorer.model.run_model import RunModel
@@ -20,8 +22,10 @@ from explorer.tasks.sentiment.config import SentimentConfig
 from explorer.tasks.sequence_labelling.agreement import AgreementConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
+from explorer.ui.state import url_codec
 from explorer.ui.state.widgets import draw_examples
 from explorer.ui.training import stored_models
+from explorer.ui.training.model_input import HeadSelection
 from explorer.ui.training.stored_models import real_model_titles
 
 ATTENTION_TASKS = (*TYPED_TEXT_TASKS, "agreement")
@@ -123,6 +127,30 @@ def text_row(session: ui.PageSession[AttentionState], stored_model: Model | None
                 )
         if stored_model.summary:
             st.caption(ui.escape_markdown(stored_model.summary))
+
+
+def numbers_row(state: AttentionState, stored_model: Model) -> None:
+    """Offer the computation of the selected head, which the page on scaled dot-product attention shows, and a file of
+    all numbers.
+    """
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if not stored_model.parts:
+            head = HeadSelection(state.model, stored_model.text_or_example(state.say), state.layer, state.head)
+            st.page_link(
+                "scaled_attention.py",
+                label=f"How does layer {state.layer + 1}, head {state.head + 1} compute its weights?",
+                icon=":material/arrow_forward:",
+                query_params={"source": "model", "model": state.model, **url_codec.write(head)},
+            )
+        st.download_button(
+            "Download all tensors (npz)",
+            partial(tensor_file, stored_model, state),
+            file_name=f"attention-{stored_model.name}.npz",
+            mime="application/octet-stream",
+            icon=":material/download:",
+            on_click="ignore",
+            help="Queries, keys, values, scores and weights of all layers and heads, by tap name.",
+        )
 
 
 def selected_model(session: ui.PageSession[AttentionState]) -> tuple[Model | None, str]:

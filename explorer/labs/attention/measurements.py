@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,15 +47,6 @@ class AttentionReading:
 
 
 @dataclass(frozen=True, eq=False)
-class HeadActivations:
-    """Queries, keys, values, scores and weights of one head over a text."""
-
-    tokens: tuple[str, ...]
-    head_width: int
-    content: bytes  # the arrays, for the browser
-
-
-@dataclass(frozen=True, eq=False)
 class LayerAnswers:
     """Logit-lens predictions after each layer, and attention rollout."""
 
@@ -67,7 +59,6 @@ class LayerAnswers:
 MAX_BYTES = 2_000_000  # of the weights of one reading, and of all its snapshots together
 MAX_ANSWERS = 5  # outcomes that are shown of each answer
 MIN_SNAPSHOTS = 3  # fewer do not make a slider
-HEAD_ARRAYS = ("queries", "keys", "values", "raw", "scaled", "weights", "mixed")  # that the walkthrough shows
 
 
 def requested_ablation(state: AttentionState) -> head_ablation.Ablation:
@@ -160,13 +151,14 @@ def compute_snapshots(stored_model: Model, state: AttentionState, steps: tuple[i
     return pack({"weights": np.stack(weights)})
 
 
-def compute_head(stored_model: Model, state: AttentionState) -> HeadActivations:
-    """Return the activations of the selected head. Raises LineageError."""
-    tokenized = tokenize_text(stored_model, state)
-    model = stored_model.attention(tokenized, state.kind, state.seed, state.step).model
-    head = logit_lens.head_activations(model, tokenized.ids, state.layer, state.head, requested_ablation(state))
-    content = pack({name: getattr(head, name) for name in HEAD_ARRAYS})
-    return HeadActivations(tokenized.tokens, head.queries.shape[-1], content)
+def tensor_file(stored_model: Model, state: AttentionState) -> bytes:
+    """Return every tapped array of the forward pass as an npz file, with the names that `inspect` gives them."""
+    text = tokenize_text(stored_model, state)
+    file = io.BytesIO()
+    model = stored_model.attention(text, state.kind, state.seed, state.step).model
+    arrays = logit_lens.tap_arrays(model, text.ids, requested_ablation(state))
+    np.savez(file, **arrays, tokens=np.array(text.tokens))  # type: ignore[arg-type]  # no tap has a name of its own settings
+    return file.getvalue()
 
 
 def compute_layers(stored_model: Model, state: AttentionState) -> LayerAnswers:

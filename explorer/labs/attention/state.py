@@ -105,7 +105,7 @@ class AttentionState(PageState):
     flat: tuple[str, ...] = setting((), check=check_heads)  # heads with uniform attention
     unmasked: bool = setting(False)  # without the causal mask
     unplaced: bool = setting(False)  # without positions
-    walk: int = setting(0, low=0, high=6)  # step of the walkthrough of one head
+    walk: int = setting(0, low=0, high=6)  # of older addresses; the page on scaled dot-product attention has the steps
     # Which attention of an encoder-decoder; empty: that of the decoder to the encoder. Other models have one.
     kind: Part = setting("")
     # The text from which no state is taken; None: the counterpart of the text, if it is an example.

@@ -116,7 +116,7 @@ def read_head(stored: Model, text: str, layer: int, head: int) -> tuple[dict[str
     id_text = " ".join(map(str, ids))
     data = {
         "name": f"{stored.cache_key} {layer} {head} {id_text}",
-        "title": f"layer {layer}, head {head} of {stored.title}",
+        "title": f"layer {layer + 1}, head {head + 1} of {stored.title}",
         "tokens": [t if t.strip() else charts.show_whitespace(t) for t in tokenized.tokens[:MAX_TOKENS]],
         "q": _without_nan(activations.queries),
         "k": _without_nan(activations.keys),
@@ -156,7 +156,7 @@ def _controls(session: ui.PageSession[ScaledAttentionState], stored: Model | Non
         layers, heads = (stored.layout.layers, stored.layout.heads) if stored else (1, 1)
         for name, count in (("layer", layers), ("head", heads)):
             shown = min(getattr(state, name), count - 1)
-            ui.bind_widget(session, name, st.selectbox, shown=shown, options=range(count), width=90)
+            ui.bind_widget(session, name, st.selectbox, shown=shown, options={i: str(i + 1) for i in range(count)}, width=90)
         selection = HeadSelection(state.model, say=state.say, layer=state.layer, head=state.head)
         st.page_link(
             "attention.py",
