@@ -120,6 +120,7 @@ def test_heads_are_reached_by_arrow_keys_and_only_the_asked_ones_are_drawn_again
     tiles.nth(100).hover()
     expect(words).to_contain_text("Layer 12, head 2. It ")
     assert offline.evaluate("() => painted") == 0, "neither a hovered token nor a hovered head paints the grid"
+    offline.get_by_text("Highlight and colours").click()
     offline.get_by_role("button", name="by row").click()
     offline.wait_for_function("() => painted === 270")
 
@@ -128,6 +129,7 @@ def test_heads_with_a_high_score_are_highlighted_in_their_layers(offline: Any, t
     offline.set_viewport_size({"width": 1296, "height": 900})
     offline.goto(component(tmp_path, random_weights(30, 9, 24, 24, causal=True)))
     expect(offline.locator(".ranking")).to_be_hidden()
+    offline.get_by_text("Highlight and colours").click()
     offline.get_by_label("Score by which heads are highlighted").select_option("previous")
     expect(offline.locator(".ranking output")).to_have_text(re.compile(r"^1\d of 270 heads with 0\.\d\d or more$"))
     best = offline.get_by_role("button", name="Layer 18, head 5: 1.00")
