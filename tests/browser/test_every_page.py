@@ -126,6 +126,7 @@ MEETING_LABELS = """() => [...document.querySelectorAll(".frame-plot")].flatMap(
     const pairs = boxes.flatMap((box, i) => boxes.slice(i + 1).map((other, j) => [box, other, i, i + 1 + j]));
     const found = pairs.filter(([box, other]) => meet(box, other)).map(([, , i, j]) => [i, j]);
     for (const path of plot.querySelectorAll("path.js-line")) {
+        if (!parseFloat(getComputedStyle(path).strokeWidth)) continue; // the edge of a band is not drawn
         const matrix = path.getScreenCTM();
         for (let at = 0; at <= path.getTotalLength(); at += 3) {
             const { x, y } = path.getPointAtLength(at).matrixTransform(matrix);
