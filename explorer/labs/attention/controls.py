@@ -117,7 +117,7 @@ def text_row(session: ui.PageSession[AttentionState], stored_model: Model | None
             ui.bind_widget(session, "beside", st.selectbox, update=AttentionState.with_second_model, options=others)
     if stored_model:
         with st.container(horizontal=True):
-            draw_examples(session, "pick", "or choose a text", text, examples[:3], AttentionState.with_text)
+            draw_examples(session, "pick", "or choose a text", text, examples[:2], AttentionState.with_text)
             if state.model != TRAINING_MODEL:
                 st.button(
                     "Heads during a training",
