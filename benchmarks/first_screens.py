@@ -11,6 +11,7 @@ window.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -39,9 +40,11 @@ def measure(browser: Browser, url: str, address: str) -> tuple[PageSize, PageSiz
         page.close()
     page = browser.new_page(viewport={"width": WALL[0], "height": WALL[1]})
     open_whole_page(page, f"{url}/{address}?screen=projector")
-    place = page.locator("nav .place b").first.inner_text()  # "1 / 7"
+    place = page.locator("nav .place b").first
+    expect(place).to_have_text(re.compile(r"/ \d+$"), timeout=TIMEOUT)  # "1 / 7"; "1 / …" while the page computes
+    slides = int(place.inner_text().split("/")[1])
     page.close()
-    return sizes[0], sizes[1], int(place.split("/")[1])
+    return sizes[0], sizes[1], slides
 
 
 def print_sizes(browser: Browser, url: str, addresses: list[str]) -> None:
