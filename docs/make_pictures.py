@@ -119,16 +119,16 @@ def film_sentence(film: Film, base: str) -> None:
 
 
 def film_training(film: Film, base: str) -> None:
-    """Train the models with seeds of which nothing is stored, and watch their curves."""
+    """Train the networks of the home page, and watch their curves and what one of them writes."""
     page = film.page
-    open_page(page, base + "/negation?language=words&seed=100&epochs=60")
-    scroll_to(page, page.get_by_role("heading", name="How do the models learn it?"))
-    film.caption("Train six models, eight seeds each, and watch the curves")
+    open_page(page, base)
+    scroll_to(page, page.get_by_role("heading", name="Train five networks"))
+    film.caption("Train five networks, and read what one of them writes")
     film.shoot(700)
     button(page, "Train").click()
     for _ in range(28):
-        page.wait_for_timeout(250)
-        film.shoot(120)
+        page.wait_for_timeout(650)
+        film.shoot(160)
     film.shoot(1_200)
 
 
