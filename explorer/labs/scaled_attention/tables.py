@@ -156,7 +156,8 @@ def _controls(session: ui.PageSession[ScaledAttentionState], stored: Model | Non
         layers, heads = (stored.layout.layers, stored.layout.heads) if stored else (1, 1)
         for name, count in (("layer", layers), ("head", heads)):
             shown = min(getattr(state, name), count - 1)
-            ui.bind_widget(session, name, st.selectbox, shown=shown, options={i: str(i + 1) for i in range(count)}, width=90)
+            choices = {i: str(i + 1) for i in range(count)}
+            ui.bind_widget(session, name, st.selectbox, shown=shown, options=choices, width=90)
         selection = HeadSelection(state.model, say=state.say, layer=state.layer, head=state.head)
         st.page_link(
             "attention.py",

@@ -259,8 +259,8 @@ export class Panel {
   singleOut(height) {
     const { tracks } = this.figure,
       { yaxis } = this.axes,
-      { data } = this.painted;
-    if (!(tracks?.length > 1)) return;
+      data = this.painted?.data; // none between an update and its drawing
+    if (!data || !(tracks?.length > 1)) return;
     const distances = tracks.map(({ trace }) =>
       height === null ? Infinity : Math.abs(yaxis.d2p(valueAt(data[trace], this.spot?.[0]) ?? NaN) - height),
     );
