@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from explorer.catalogue import model_row
+from explorer.cores import physical_cores
 from explorer.errors import LineageError
 from explorer.jobs import limits
 from explorer.jobs.cost import expected_seconds
@@ -331,7 +332,8 @@ def _estimate_seconds(configs: Sequence[RunConfig]) -> float:
     """Return the seconds until all of these are trained, beside what is being trained already."""
     own = {key(config) for config in configs}
     others = sum(not view.done and view.key not in own for view in service.views(current_visitor().id))
-    seconds = max(sum(expected_seconds(config) for config in configs), 0.5)
+    together = sum(expected_seconds(config, on_cores=1) for config in configs) / physical_cores()
+    seconds = max(together, *(expected_seconds(config) for config in configs), 0.5)
     return seconds * (1 + others / max(len(configs), 1))  # jobs share the processor
 
 
