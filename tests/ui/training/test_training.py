@@ -56,8 +56,8 @@ def test_a_training_is_finished_even_if_its_run_is_not_stored_on_disk() -> None:
 
 def test_two_cores_halve_the_time_of_several_models_but_not_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train_controls, "current_visitor", lambda: Visitor("ada"))
-    monkeypatch.setattr(train_controls, "expected_seconds", lambda config, on_cores=None: 3.0 * config.steps)
-    one, other = with_settings(PUBLIC, {"steps": 4}), with_settings(PUBLIC, {"steps": 2})
+    one, other = PUBLIC, with_settings(PUBLIC, {"epochs": 2})
+    monkeypatch.setattr(train_controls, "expected_seconds", lambda config, on_cores=None: 12 if config == one else 6)
     for cores, seconds in ((1, [12, 18, 24]), (2, [12, 12, 12])):
         monkeypatch.setattr(train_controls, "physical_cores", lambda cores=cores: cores)
         several = [one], [one, other], [one, other, other]
