@@ -54,8 +54,8 @@ def formulas_section() -> None:
 def page(session: PageSession[MasksState]) -> None:
     """Draw the whole page."""
     lead(
-        "**Type a beginning**, and read what a model writes that could attend to later letters in its training, "
-        "because no mask hid them."
+        "**Type a beginning.** The first model was trained without a mask: it could attend to the letters that it had "
+        "to predict."
     )
     show_problems((*session.problems, *session.state.input_problems))
     with page_section("mask-removed", "What happens without the causal mask?", heading=False):

@@ -15,14 +15,16 @@ import contextlib
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from explorer.cores import physical_cores
 from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
 from explorer.jobs import job as one_job
 from explorer.jobs import limits
+from explorer.jobs.cost import expected_seconds
 from explorer.jobs.job import Job, JobState, JobView
 from explorer.jobs.remembered_jobs import RememberedJobs
 from explorer.jobs.scheduler import Scheduler, make_scheduler
@@ -124,6 +126,15 @@ class JobService:
     def views(self, visitor: str = "") -> list[JobView]:
         """Return the views of all remembered jobs that the visitor may see, the newest first."""
         return [job.view() for job in reversed(self.jobs.all()) if _is_visible(job, visitor)]
+
+    def estimate_seconds(self, configs: Sequence[RunConfig], visitor: str) -> float:
+        """Return about how long it takes to train these side by side, beside the trainings that the visitor sees."""
+        own = {key(config) for config in configs}
+        others = sum(not view.done and view.key not in own for view in self.views(visitor))
+        cores = 1 if self._scheduler.takes_turns else min(physical_cores(), environment().jobs_at_once)
+        together = sum(expected_seconds(config, on_cores=1) for config in configs) / cores
+        seconds = max(together, *(expected_seconds(config) for config in configs), 0.5)
+        return seconds * (1 + others / max(len(configs), 1))  # all of them share the cores
 
     def seconds_left(self, view: JobView) -> float | None:
         """Return about how long it takes until a job ends; None if that is not known."""

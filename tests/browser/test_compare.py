@@ -138,3 +138,16 @@ def test_the_line_at_the_pointer_keeps_its_colour_and_the_others_fade(visit: Any
     expect(plot.locator(".annotation[style*='opacity: 0.15']")).to_have_count(3)
     page.mouse.move(0, 0)
     expect(faded).to_have_count(0)
+
+
+def test_a_pointer_may_leave_a_chart_between_an_update_and_its_drawing(visit: Any) -> None:
+    page = visit("/compare")
+    chart = page.locator(".frame-panel").first
+    chart.locator(".js-plotly-plot").hover()
+    faded = chart.locator(".trace[style*='opacity: 0.15']")
+    before = str(chart.get_attribute("aria-label"))
+    page.evaluate("window.requestAnimationFrame = () => 0")  # nothing is drawn any more
+    page.get_by_role("button", name="Remove").first.dispatch_event("click")
+    expect(chart).not_to_have_attribute("aria-label", before)
+    page.mouse.move(0, 0)  # an error would fail the test at its end
+    expect(faded).to_have_count(0)

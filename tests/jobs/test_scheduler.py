@@ -264,6 +264,22 @@ def stop_at_step_13(executor: HoldingExecutor, config: RunConfig, visitor: str =
     return job
 
 
+@pytest.mark.parametrize(
+    ("takes_turns", "cores", "at_once", "expected"),
+    [(False, 2, 12, [12, 12, 12])] + [(*case, [12, 18, 24]) for case in ((False, 1, 12), (False, 2, 1), (True, 2, 12))],
+)
+def test_cores_divide_the_time_of_several_trainings_but_not_of_one(
+    takes_turns: bool, cores: int, at_once: int, expected: list[int], monkeypatch: Patch
+) -> None:
+    one, other = short_config(seed=1), short_config(seed=2)
+    monkeypatch.setattr(service_module, "expected_seconds", lambda config, on_cores=None: 12 if config == one else 6)
+    monkeypatch.setattr(service_module, "physical_cores", lambda: cores)
+    monkeypatch.setenv("LINEAGE_JOBS_AT_ONCE", str(at_once))
+    service = JobService(lambda _: Mock(takes_turns=takes_turns))
+    several = [one], [one, other], [one, other, other]
+    assert [service.estimate_seconds(configs, "ada") for configs in several] == expected
+
+
 def test_a_stopped_run_is_stored_and_resumed_to_the_equal_curve(executor: HoldingExecutor, service: JobService) -> None:
     config = short_config(replicas=2)
     view = stop_at_step_13(executor, config).view()

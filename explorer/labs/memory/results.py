@@ -17,7 +17,7 @@ from explorer.experiments.recall import (
     learning_rate_sweep,
     length_sweep,
 )
-from explorer.jobs.cost import expected_seconds
+from explorer.jobs.service import service
 from explorer.labs.memory import findings, recall
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.recall import recall_results
@@ -81,7 +81,7 @@ def _show_progress(configs: Mapping[str, RunConfig], views: Mapping[str, ui.RunV
     if not any(view.live for view in views.values()):
         missing = [views[name].config for name in _missing_names(views)]
         if warmup.is_ready():
-            seconds = sum(expected_seconds(config) for config in missing)
+            seconds = service.estimate_seconds(missing, current_visitor().id)
             ui.caption(f"{len(missing)} trainings, about {format_duration(seconds)}.")
         return
     visitor_id, before = current_visitor().id, _count_done(views)

@@ -8,12 +8,13 @@ import streamlit as st
 
 from explorer import ui
 from explorer.experiments.paper_experiments import EXPERIMENTS, Experiment, ExperimentPanel, Trial
-from explorer.jobs.cost import expected_seconds
+from explorer.jobs.service import service
 from explorer.labs.text import experiment_findings as findings
 from explorer.labs.text.experiment_charts import MEASURES, curve_panels, end_panels, results_table
 from explorer.labs.text.experiment_findings import Outcome
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
+from explorer.ui.state.visitor import current_visitor
 from explorer.ui.wording import count_seeds
 from explorer.web.operations import warmup
 
@@ -103,14 +104,10 @@ def _controls(experiment: Experiment, views: Mapping[str, ui.RunView], request: 
 def _cost(experiment: Experiment, views: Mapping[str, ui.RunView]) -> str:
     """Return how many trainings these are, and how long they take."""
     text = f"{len(views)} trainings of {count_seeds(experiment.trials[0].config.replicas)}"
-    seconds = 0.0
-    for view in views.values():
-        stored = view.stored or view.stopped
-        if stored:
-            seconds += stored.card.seconds
-        elif warmup.is_ready():
-            seconds += expected_seconds(view.config)
-    return f"{text}, about {format_duration(seconds)}." if seconds >= 0.1 else f"{text}."
+    if not warmup.is_ready():
+        return f"{text}."
+    seconds = service.estimate_seconds([view.config for view in views.values()], current_visitor().id)
+    return f"{text}, about {format_duration(seconds)}."
 
 
 def _compare_link(part: ExperimentPanel, trials: list[Trial], views: Mapping[str, ui.RunView]) -> None:

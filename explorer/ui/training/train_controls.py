@@ -11,10 +11,8 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from explorer.catalogue import model_row
-from explorer.cores import physical_cores
 from explorer.errors import LineageError
 from explorer.jobs import limits
-from explorer.jobs.cost import expected_seconds
 from explorer.jobs.service import service
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
@@ -283,7 +281,9 @@ def _draw_button_for(request: TrainRequest, session: PageSession[Any], state: An
 
 def _format_time(configs: Sequence[RunConfig]) -> str:
     """Return the time that a button adds to its label; nothing until torch is loaded."""
-    return f", about {format_duration(_estimate_seconds(configs))}" if warmup.is_ready() else ""
+    if not warmup.is_ready():
+        return ""
+    return f", about {format_duration(service.estimate_seconds(configs, current_visitor().id))}"
 
 
 def _draw_stop_button(request: TrainRequest, views: Sequence[RunView], name: str) -> None:
@@ -326,15 +326,6 @@ def _can_resume(view: RunView) -> bool:
 
 def _was_stopped(view: RunView) -> bool:
     return view.job is not None and view.job.state == "stopped"
-
-
-def _estimate_seconds(configs: Sequence[RunConfig]) -> float:
-    """Return the seconds until all of these are trained, beside what is being trained already."""
-    own = {key(config) for config in configs}
-    others = sum(not view.done and view.key not in own for view in service.views(current_visitor().id))
-    together = sum(expected_seconds(config, on_cores=1) for config in configs) / physical_cores()
-    seconds = max(together, *(expected_seconds(config) for config in configs), 0.5)
-    return seconds * (1 + others / max(len(configs), 1))  # jobs share the processor
 
 
 Compared = TypeVar("Compared", bound=LabellingComparison)

@@ -54,16 +54,6 @@ def test_a_training_is_finished_even_if_its_run_is_not_stored_on_disk() -> None:
         assert train_controls.is_finished(view) == finished
 
 
-def test_two_cores_halve_the_time_of_several_models_but_not_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train_controls, "current_visitor", lambda: Visitor("ada"))
-    one, other = PUBLIC, with_settings(PUBLIC, {"epochs": 2})
-    monkeypatch.setattr(train_controls, "expected_seconds", lambda config, on_cores=None: 12 if config == one else 6)
-    for cores, seconds in ((1, [12, 18, 24]), (2, [12, 12, 12])):
-        monkeypatch.setattr(train_controls, "physical_cores", lambda cores=cores: cores)
-        several = [one], [one, other], [one, other, other]
-        assert [train_controls._estimate_seconds(configs) for configs in several] == seconds
-
-
 def test_a_stopped_training_can_be_resumed() -> None:
     for view in (with_job("stopped", make_run(PUBLIC), PUBLIC, step=40), with_job("stopped", config=OWN, step=40)):
         assert train_controls._can_resume(view)

@@ -259,15 +259,15 @@ export class Panel {
   singleOut(height) {
     const { tracks } = this.figure,
       { yaxis } = this.axes,
-      data = this.painted?.data; // none between an update and its drawing
-    if (!data || !(tracks?.length > 1)) return;
+      data = height === null ? null : this.painted?.data; // none between an update and its drawing
+    if (!yaxis || !(tracks?.length > 1)) return;
     const distances = tracks.map(({ trace }) =>
-      height === null ? Infinity : Math.abs(yaxis.d2p(valueAt(data[trace], this.spot?.[0]) ?? NaN) - height),
+      data ? Math.abs(yaxis.d2p(valueAt(data[trace], this.spot?.[0]) ?? NaN) - height) : Infinity,
     );
     const least = Math.min(...distances.filter(Number.isFinite)),
       near = least < POINTED ? tracks[distances.indexOf(least)] : null;
     const setOpacity = (element, isFaded) => element && (element.style.opacity = isFaded ? 0.15 : "");
-    const colours = tracks.map(({ trace }) => data[trace].line.color);
+    const colours = near ? tracks.map(({ trace }) => data[trace].line.color) : [];
     for (const track of tracks)
       for (const i of [track.trace, track.low, track.high])
         setOpacity(this.plot.querySelector(`.trace${this.plot._fullData[i]?.uid}`), near && track !== near);
