@@ -17,18 +17,15 @@ from explorer.experiments.recall import (
     learning_rate_sweep,
     length_sweep,
 )
-from explorer.jobs.service import service
 from explorer.labs.memory import findings, recall
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.recall import recall_results
 from explorer.labs.memory.state import MemoryState, Sweep
-from explorer.number_format import format_duration
 from explorer.training.config import RunConfig
 from explorer.ui.learning_rates import draw_learning_rates
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training.learning_chart import describe_state, live_training_section, seconds_to_next
 from explorer.ui.wording import count_seeds
-from explorer.web.operations import warmup
 
 _ROW = 34  # px
 
@@ -77,12 +74,9 @@ def _missing_names(views: Mapping[str, ui.RunView]) -> list[str]:
 
 
 def _show_progress(configs: Mapping[str, RunConfig], views: Mapping[str, ui.RunView], request: ui.TrainRequest) -> None:
-    """Show the progress of the sweep while it trains; else what it would cost."""
+    """Show the progress of the sweep while it trains; else how many trainings it needs."""
     if not any(view.live for view in views.values()):
-        missing = [views[name].config for name in _missing_names(views)]
-        if warmup.is_ready():
-            seconds = service.estimate_seconds(missing, current_visitor().id)
-            ui.caption(f"{len(missing)} trainings, about {format_duration(seconds)}.")
+        ui.caption(f"{len(_missing_names(views))} trainings.")
         return
     visitor_id, before = current_visitor().id, _count_done(views)
 
